@@ -5,7 +5,7 @@ check: lint types test render-check
 setup:
     python3 -m venv .venv && .venv/bin/pip install --quiet --editable '.[dev]'
 lint:
-    .venv/bin/ruff check . && .venv/bin/ruff format --check .
+    .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/lint-imports
 format:
     .venv/bin/ruff check --fix . && .venv/bin/ruff format .
 types:
@@ -30,12 +30,15 @@ docs-site *args:
     .venv/bin/pip install --quiet --editable '.[docs]' && .venv/bin/mkdocs build --strict {{ args }}
 # write what the commands of tutorials, how-tos and live commands show into their pages
 screens:
-    UPDATE_SCREENS=1 .venv/bin/pytest tests/test_walks.py tests/cluster/test_docs.py
+    UPDATE_SCREENS=1 .venv/bin/pytest tests/test_walks.py tests/live/test_docs.py
 # whether rendered bytes, exit codes and findings are those of another revision
-compare revision:
-    .venv/bin/python -m scripts.compare {{ revision }}
+compare revision *cases:
+    .venv/bin/python -m scripts.compare {{ revision }} {{ cases }}
 bench *args:
     .venv/bin/python -m bench {{ args }}
+# time `gen validate` and kubeconform on the manifests in any folders
+bench-real *folders:
+    .venv/bin/python -m bench.real {{ folders }}
 # compare with a real API server on the manifests in any folders; see scripts/agreement.py
 agreement *args:
     .venv/bin/python -m scripts.agreement {{ args }}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gen.kinds import KINDS
-from gen.schemas.registry import Schemas
+from gen.job.kinds import KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from gen.kubernetes.schemas.registry import Schemas
 
 COMPANIONS = (
     ("apps/v1", "Deployment"),
@@ -22,11 +24,14 @@ COMPANIONS = (
 LOCATION = "{{ .ResourceKind }}{{ .KindSuffix }}.json"
 
 
-def write_catalog(folder: Path, version: str) -> str:
-    """Write the schemas to `folder`, and return the `-schema-location` for kubeconform."""
-    schemas = Schemas(version)
-    runs = [(version, job.facts.kind) for job in KINDS.values() for version in job.facts.versions]
-    for api_version, kind in (*COMPANIONS, *runs):
+def kinds_of_jobs() -> list[tuple[str, str]]:
+    """The kinds of the objects of generated repositories."""
+    return [*COMPANIONS, *((version, job.facts.kind) for job in KINDS.values() for version in job.facts.versions)]
+
+
+def write_catalog(folder: Path, schemas: Schemas, kinds: Iterable[tuple[str, str]]) -> str:
+    """Write the schemas of kinds to `folder`, and return the `-schema-location` for kubeconform."""
+    for api_version, kind in kinds:
         definitions: dict[str, Any] = {}
         document = _bundled(schemas.schema(api_version, kind), schemas, definitions)
         document["$defs"] = definitions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.kinds import KINDS
+from gen.job.kinds import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +17,7 @@ OVERLAY = f"""\
 kubernetes: "{VERSION}"
 defaults: {{sharedMemory: 8Gi, kinds: {{mpi: {{roles: {{launcher: {{cpu: 1, memory: 2Gi}}}}}}}}}}
 params: {{lr: 3e-4}}
+runtimes: {{torch-distributed: {{}}}}
 volumes:
   nas: {{size: 10Gi, nas: {{server: nas.example.com, path: /training}}}}
   training-data: {{claim: training-data}}

@@ -1,4 +1,4 @@
-"""Benchmark a sweep beside other jobs: `python -m bench.sweep [JOBS]`."""
+"""Benchmark a sweep with other jobs: `python -m bench.sweep [JOBS]`."""
 
 from __future__ import annotations
 

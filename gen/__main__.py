@@ -1,22 +1,24 @@
-"""The program: parse the command line, run a command, turn what happened into an exit code."""
+"""The program: parse the command line, run a command, turn the result into an exit code."""
 
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from contextlib import suppress
 
 USAGE, BUG, INTERRUPTED = 2, 3, 130
 
-# pydantic looks through every installed package for plugins otherwise, which takes a tenth of the start
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-# a run makes much and drops little before it ends; looking for garbage in between finds none
+# a run is short and leaves few cycles; collecting garbage in between would find none
 gc.disable()
 
 
 def main() -> None:
     """Exit 0 clean, 1 violations or differences, 2 usage or configuration, 3 a bug of gen, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # characters that the encoding of the terminal does not have
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run()
         if sys.stdout is not None:  # as it is where it was closed before
@@ -51,14 +53,12 @@ def _explained(error: OSError) -> str:
 
 
 def _run() -> int:
-    from gen.cli import app  # noqa: PLC0415 - `python -m gen` must be able to fail politely
-    from gen.diagnostics import UsageError  # noqa: PLC0415
+    from gen.base.findings import UsageError
+    from gen.cli import run
 
     try:
-        app(prog_name="gen")
-    except SystemExit as ended:
-        if (interruption := _interruption(ended)) is not None:
-            _say(str(interruption) or "interrupted")
+        return run()
+    except SystemExit as ended:  # of a shell that asks for completions
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except UsageError as error:
         _say(str(error))
@@ -66,28 +66,15 @@ def _run() -> int:
     except OSError:  # not a bug; `main` reports it, where writing can also fail
         raise
     except Exception as error:  # noqa: BLE001 - whatever gets here is ours
-        if _interruption(error) is not None:  # while a class was made
-            raise KeyboardInterrupt from None
-        import traceback  # noqa: PLC0415
+        import traceback
 
+        from gen.base.containment import interruption, or_of_plugins
+
+        if (interrupt := interruption(error)) is not None:
+            raise KeyboardInterrupt(*interrupt.args) from None
         traceback.print_exc()
-        _say(f"this is a bug of gen{_or_of_plugins()}, not of your files; nothing was written")
+        _say(f"this is a bug of gen{or_of_plugins()}, not of your files; nothing was written")
         return BUG
-    return 0
-
-
-def _or_of_plugins() -> str:
-    """` or of a plugin (…)` if plugins were loaded: gen uses their values."""
-    load = sys.modules.get("gen.plugins.load")
-    names = load.loaded_plugins() if load is not None else ()
-    return f" or of a plugin ({', '.join(f'`{name}`' for name in names)})" if names else ""
-
-
-def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
-    """The interruption that typer turned into an exit."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error
 
 
 def _say(text: str) -> None:

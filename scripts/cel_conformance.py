@@ -11,12 +11,34 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gen.cel.errors import CelError, CompileError, NotEvaluatedError
-from gen.cel.evaluate import closure
-from gen.cel.parser import parse
-from gen.cel.program import Environment, Program, compile_expression
-from gen.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, NULL, STRING, TIMESTAMP, UINT, Type, list_of, map_of
-from gen.cel.values import Duration, Timestamp, UInt, equal, tag, type_name
+from gen.kubernetes.cel.environment import Environment
+from gen.kubernetes.cel.evaluate import closure
+from gen.kubernetes.cel.parser import parse
+from gen.kubernetes.cel.program import Program, compile_expression
+from gen.kubernetes.cel.values import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    CelError,
+    CompileError,
+    Duration,
+    NotEvaluatedError,
+    Timestamp,
+    Type,
+    UInt,
+    equal,
+    list_of,
+    map_of,
+    tag,
+    type_name,
+)
 from scripts.textproto import read_textproto
 
 if TYPE_CHECKING:

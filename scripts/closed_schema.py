@@ -1,8 +1,9 @@
 """Write the closed schema of a kind from its definition: `python -m scripts.closed_schema CRD VERSION [OLDER_CRD...]`.
 
-The file goes to `gen/schemas/data/`. Parts that Kubernetes defines, such as pod templates, become references to the
-definitions of the Kubernetes version that validates. CEL rules and keyed lists have no form in JSON Schema: write
-them as operator rules. Definitions of older releases with the same version add the fields of `spec` that were removed.
+The file goes to `gen/kubernetes/schemas/data/`. Parts that Kubernetes defines, such as pod templates, become references
+to the definitions of the Kubernetes version that validates. CEL rules and keyed lists have no form in JSON Schema:
+write them as operator rules. Definitions of older releases with the same version add the fields of `spec` that were
+removed.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import ryaml
+import yaml
 
-from gen.schemas.kubernetes import reference
-from gen.schemas.registry import Schemas, versions
+from gen.kubernetes.schemas.kubernetes import reference
+from gen.kubernetes.schemas.registry import Schemas, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 Signature = frozenset[tuple[str, Any]]
 
-OWN: Final = Path(__file__).parent.parent / "gen/schemas/data"
+OWN: Final = Path(__file__).parent.parent / "gen/kubernetes/schemas/data"
 _COMMON: Final = "https://gen.invalid/common.json#/$defs/"
 _PARTS: Final = ("io.k8s.api.core.v1.", "io.k8s.api.networking.v1.", "io.k8s.api.autoscaling.v2.")
 _KEPT: Final = ("type", "enum", "format", "minimum", "maximum", "minLength", "maxLength", "pattern", "minItems")
@@ -46,11 +47,11 @@ def main(definition: str, version: str, *older: str) -> None:
         fields |= {name: inner for name, inner in removed.items() if name not in fields}
     path = OWN / schema["$id"].rpartition("/")[2]
     path.write_text(layout(schema) + "\n", "utf-8")
-    sys.stdout.write(f"wrote {path}; add it to `CRDS` of tests/schemas/test_registry.py\n")
+    sys.stdout.write(f"wrote {path}; add it to `CRDS` of tests/kubernetes/schemas/test_registry.py\n")
 
 
 def _read(definition: str, version: str) -> Schema:
-    spec = ryaml.loads(Path(definition).read_text("utf-8"))["spec"]  # type: ignore[attr-defined] # not in its stubs
+    spec = yaml.load(Path(definition).read_text("utf-8"), yaml.CSafeLoader)["spec"]
     (served,) = (one for one in spec["versions"] if one["name"] == version)
     return closed_schema(spec["group"], version, spec["names"]["kind"], served["schema"]["openAPIV3Schema"])
 

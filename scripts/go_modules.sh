@@ -62,11 +62,11 @@ is_built() {
   [ -x "$target/$1" ] && [ "$(cat "$target/$1.module" 2>/dev/null)" = "$2" ] && say "$target/$1 is there: $2"
 }
 
-# build NAME MODULE@VERSION PACKAGE [LDFLAGS]
+# build NAME MODULE@VERSION PACKAGE [LDFLAGS]: with `checkout`, from that folder with the same source.
 build() {
   local name="$1" module="$2" package="$3" flags="${4:-}" source="$work/$1" folder
   install_go
-  folder="$(module_folder "$module")"
+  folder="${checkout:-$(module_folder "$module")}"
   [ -n "$folder" ] || fail "cannot download $module"
   cp -R "$folder" "$source"
   chmod -R u+w "$source"

@@ -6,25 +6,24 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gen.accelerators import ACCELERATORS
 from gen.commands.schema import job_schema, overlay_schema
-from gen.findings.registry import SECTIONS
-from gen.kinds import KINDS
-from gen.model.job import JobFields
-from gen.networks import NETWORKS
-from gen.queues import QUEUES
-from gen.report.schema_types import default_text, type_name
-from gen.rules.catalogue import CATALOGUE
-from gen.rules.problem import SILENCE
-from gen.rules.rule import RuleSource
-from gen.storage import STORAGE
-from gen.stores import STORES
+from gen.job.fields import JobFields
+from gen.job.kinds import KINDS
+from gen.kubernetes.facts import Having
+from gen.kubernetes.rules.catalogue import RULES, SECTIONS
+from gen.kubernetes.rules.rule import SILENCE, Rule, RuleSource
+from gen.overlay.profiles.accelerators import ACCELERATORS
+from gen.overlay.profiles.networks import NETWORKS
+from gen.overlay.profiles.queues import QUEUES
+from gen.overlay.profiles.storage import STORAGE
+from gen.overlay.profiles.stores import STORES
+from gen.report.fields import default_text, type_name
 from scripts.support import support
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from gen.model.profile import Profile
+    from gen.job.profile import Profile
 
 _PROFILES: Mapping[str, Mapping[str, type[Profile]]] = {
     "Storage profiles": STORAGE,
@@ -78,9 +77,9 @@ _FINDINGS = """\
 
 <!-- Generated from the finding codes by `just docs`; edit the texts there. -->
 
-Findings of gen about job files, overlays, `rendered/`, changes and clusters. They cannot be silenced. `gen explain
-NAME` prints the same for one finding. A finding with the name of a [rule](rules.md) reports the same mistake in
-another place.
+Findings of gen about job files, overlays, `rendered/`, changes and clusters. Only warnings about commands can be
+silenced, by `annotations: {gen/ignore-NAME: reason}` in the job. `gen explain NAME` prints the same for one finding.
+A finding with the name of a [rule](rules.md) reports the same mistake in another place.
 """
 _TITLES = {
     RuleSource.SERVER: "Rejected by an API server",
@@ -173,13 +172,19 @@ def rules() -> str:
     parts = [_RULES]
     for source in RuleSource:
         parts.append(f"## {_TITLES[source]}\n")
-        for rule in (rule for rule in CATALOGUE.values() if rule.source is source):
+        for rule in (rule for rule in RULES.values() if rule.source is source):
             parts.append(f"### {rule.name}\n")
-            kinds = sorted(f"`{group}/{kind}`" for group, kind in rule.kinds or ())
-            about = [rule.severity.value.capitalize(), f", for {', '.join(kinds)}" if kinds else "", "."]
-            lines = ["".join(about), rule.summary, f"*Why:* {rule.reason}", f"*Remedy:* {rule.remedy}"]
+            about = f"{rule.severity.value.capitalize()}{_kinds_of(rule)}."
+            lines = [about, rule.summary, f"*Why:* {rule.reason}", f"*Remedy:* {rule.remedy}"]
             parts += [f"{' '.join(line.split())}\n" for line in lines]
     return "\n".join(parts)
+
+
+def _kinds_of(rule: Rule) -> str:
+    if isinstance(rule.kinds, Having):
+        return f", for {rule.kinds.name}"
+    kinds = sorted(f"`{group}/{kind}`" for group, kind in rule.kinds or ())
+    return f", for {', '.join(kinds)}" if kinds else ""
 
 
 def findings() -> str:

@@ -10,11 +10,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mkdocs.structure.files import File
+from mkdocs.structure.files import File, Files
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
 _ROOT = Path(__file__).parent.parent

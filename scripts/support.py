@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from gen.kinds import KINDS
-from gen.queues import QUEUES
-from gen.resources.katib import TRIAL_RESOURCES, trial_resource
+from gen.job.kinds import KINDS
+from gen.kubernetes.facts.katib import TRIAL_RESOURCES, trial_resource
+from gen.overlay.profiles.queues import QUEUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from gen.kinds import Job
+    from gen.job.kinds.base import Job
 
     Column = Callable[[type[Job], str], tuple[str, str]]
     """The cell for a kind in an API version, and its note; the note is empty for a plain cell."""

@@ -6,7 +6,6 @@ import gc
 import os
 import shutil
 import sys
-from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,14 +13,13 @@ import yaml
 from hypothesis import HealthCheck, settings
 
 from tests.history import History
-from tests.support import OVERLAY, Repository, copy_case
+from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from gen.report.report import Report
-    from tests.remote.servers import Registry
+    from tests.pins.servers import Registry
 
 # what `yaml.safe_load` and `yaml.safe_dump` use: libyaml takes a tenth of the time
 yaml.SafeLoader, yaml.SafeDumper = yaml.CSafeLoader, yaml.CSafeDumper  # type: ignore[misc,assignment] # same interface
@@ -31,7 +29,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # the program disables the collector; among the objects of all tests, it takes a tenth of the time
-gc.set_threshold(20_000, 20, 20)
+gc.set_threshold(100_000, 50, 50)
 
 # a slow machine is not a failure
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -75,7 +73,7 @@ def repo(tmp_path: Path) -> Repository:
 @pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     """A real registry, for all tests of a process."""
-    from tests.remote import servers  # noqa: PLC0415 - few tests need it
+    from tests.pins import servers
 
     if servers.REGISTRY is None:
         pytest.skip("needs docker-registry, a package of Debian")
@@ -97,15 +95,3 @@ def _begun(tmp_path_factory: pytest.TempPathFactory) -> History:
 def history(_begun: History, tmp_path: Path) -> History:
     """One overlay, and a commit with no job on `main`; the work tree is on a branch."""
     return History(shutil.copytree(_begun.root, tmp_path / "repo"))
-
-
-@pytest.fixture(scope="session")
-def rendered_case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], tuple[Repository, Report, int]]:
-    """The first render of a case folder, once for all tests: repository, report and exit code."""
-
-    @cache
-    def render(case: Path) -> tuple[Repository, Report, int]:
-        repository = copy_case(case, tmp_path_factory.mktemp("case") / "repo")
-        return repository, *repository.render()
-
-    return render

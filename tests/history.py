@@ -15,7 +15,7 @@ from tests.support import Repository
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.review.review import Review
+    from gen.review.result import Review
 
 JOB = (
     "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\nworkers: 3\ngpus: 8\ntimeout: 12h\n"

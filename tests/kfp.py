@@ -9,13 +9,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gen.resources.definitions import OBJECT
-from gen.resources.step_texts import manifest_body
+from gen.kubernetes.facts.kfp import OBJECT
+from gen.kubernetes.facts.steps import manifest_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
 
 _INPUT = re.compile(r"\{\{\$\.inputs\.parameters\['(.+?)'\]\}\}")
 _OUTPUT = re.compile(r"\{\{\$\.outputs\.parameters\['(.+?)'\]\.output_file\}\}")

@@ -37,7 +37,7 @@ _tests = os.getpid()
 
 
 def _exit(code: int) -> NoReturn:
-    if os.getpid() != _tests:  # a process of `gen.parallel`, which is a fork of this one
+    if os.getpid() != _tests:  # a process of `gen.base.parallel`, which is a fork of this one
         _end_process(code)
     raise _Exit(code)
 

@@ -55,7 +55,7 @@ class Search:
             raise TooManyStepsError
 
     def _ends(self, nodes: Sequence[Node], position: int, fold: bool) -> Iterator[int]:
-        """Positions where a match of the nodes can end, in the order in which `re` tries them."""
+        """Positions where a match of the nodes can end, in the order that `re` tries."""
         if not nodes:
             yield position
             return

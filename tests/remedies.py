@@ -1,4 +1,4 @@
-"""Follows the remedies of findings: literally if the hint names a value, else by comparing the mended files with it."""
+"""Follows the remedies of findings: literally if the hint names a value, else by comparing the changes with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from gen.diagnostics import Diagnostic
+    from gen.base.findings import Diagnostic
 
 SUGGESTION = re.compile(r"did you mean `([^`]+)`\?")
 CODE = re.compile(r"`([^`]+)`")
@@ -61,7 +61,7 @@ def texts(root: Path) -> dict[str, list[str]]:
 
 
 def is_followed(finding: Diagnostic, before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> bool:
-    """Whether the change does what the hint names: it adds the code in backticks, or removes it if the hint says so.
+    """Whether the change follows the hint: it adds the code in backticks, or removes it if the hint names a removal.
 
     Where the code is an example, the line of the finding must be another one.
     """

@@ -68,7 +68,7 @@ def _record() -> None:
 
 def main() -> None:
     _record()
-    from tests.support import Repository  # noqa: PLC0415
+    from tests.support import Repository
 
     with tempfile.TemporaryDirectory() as folder:
         repository = Repository.at(Path(folder) / "repo")

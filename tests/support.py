@@ -15,8 +15,8 @@ from gen.commands import set as set_command
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.commands.result import Result
-    from gen.report.report import Report
+    from gen.commands.common import Result
+    from gen.report.formats import Report
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parent
@@ -29,7 +29,7 @@ namespaces:
     queues: [research]
     priorities: [high]
     serviceAccounts: [trainer]
-    metadata: ["example.com/*", "sidecar.istio.io/*"]
+    metadata: ["example.com/*", "sidecar.istio.io/*", app, run, team, a, b]
     allow: [hostNetwork, hostPath]
     nodeLabels: ["*"]
     taints: ["*"]
@@ -41,6 +41,7 @@ networks:
   host: {hostNetwork: true}
   eni: {terway: {version: "1.0.10"}}
 pipelines: {argo: {serviceAccount: gen-pipeline, reader: "registry.example.com/tools:1"}}
+runtimes: {torch-distributed: {}}
 """
 
 
@@ -98,7 +99,7 @@ class Repository:
         return found
 
     def codes(self) -> list[str]:
-        """The codes of what a render finds."""
+        """Codes of the findings of a render."""
         return [finding.code for finding in self.render()[0].findings]
 
 

@@ -1,8 +1,8 @@
 """One more profile costs one file and one line in its registry.
 
 Each test defines the content of the file, adds the line to the registry, and uses the result through the commands.
-Other costs are in `tests/test_costs_of_formats.py`, `tests/test_costs_of_rules.py`, `tests/kinds/test_foreign.py`,
-`tests/plugins` and `tests/commands/test_commands.py`.
+Other costs are in `tests/test_costs_of_formats.py`, `tests/test_costs_of_rules.py`, `tests/job/kinds/test_foreign.py`,
+`tests/overlay/plugins` and `tests/commands/test_commands.py`.
 """
 
 from __future__ import annotations
@@ -16,30 +16,34 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 from typer.testing import CliRunner
 
-from gen import accelerators, kinds, networks, queues, storage
-from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.cli import app
 from gen.commands.schema import overlay_schema
-from gen.kinds import KINDS, Job
-from gen.model.effect import Effect
-from gen.model.names import MountPath
-from gen.model.profile import Profile
-from gen.model.scalars import Text
-from gen.networks import NETWORKS
-from gen.networks.base import NetworkProfile
-from gen.queues import QUEUES, QueueProfile
-from gen.queues.base import Member, PodChanges, Refusal, Run
-from gen.storage import STORAGE, StorageProfile
-from gen.storage.base import StaticProfile, Volume
+from gen.job import kinds
+from gen.job.effect import Effect
+from gen.job.kinds import KINDS
+from gen.job.kinds.base import Job
+from gen.job.names import MountPath
+from gen.job.profile import Profile
+from gen.job.queue import Member, PodChanges, QueueProfile, Refusal, Run
+from gen.job.scalars import Text
+from gen.overlay.profiles import accelerators, networks, queues, storage
+from gen.overlay.profiles.accelerators import ACCELERATORS
+from gen.overlay.profiles.accelerators.base import AcceleratorProfile
+from gen.overlay.profiles.networks import NETWORKS
+from gen.overlay.profiles.networks.base import NetworkProfile
+from gen.overlay.profiles.queues import QUEUES
+from gen.overlay.profiles.storage import STORAGE
+from gen.overlay.profiles.storage.base import StaticProfile, StorageProfile, Volume
 from scripts.reference import overlay_reference
+from tests.cases import for_each
 from tests.support import Repository, validated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
-    from gen.kubernetes import Body
-    from gen.resources.base import Resource
+    from gen.kubernetes.facts.base import Resource
+    from gen.kubernetes.objects import Body
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 
@@ -112,7 +116,7 @@ class Mesh(NetworkProfile):
     name: Text
     """Name of the mesh."""
 
-    def effect(self, gpus: int) -> Effect:  # noqa: ARG002 - the same for every pod
+    def effect(self, gpus: int) -> Effect:
         return Effect(labels={"mesh.example.com/name": self.name}, env={"MESH": self.name})
 
 
@@ -163,7 +167,7 @@ ABACUS = 'kubernetes: "1.34"\naccelerators:\n  fast: {{abacus: wood}}\nnamespace
 def abacus(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> Repository:
     monkeypatch.setitem(ACCELERATORS, "abacus", Abacus)
     repo.overlay(ABACUS.format("abacus"))
-    repo.job(JOB + "gpus: 2\n")
+    repo.job(JOB.replace("python", "torchrun") + "gpus: 2\n")
     return repo
 
 
@@ -200,7 +204,12 @@ class Ticket(QueueProfile):
         return PodChanges(scheduler=self.scheduler_name, labels=labels, annotations={"pods": str(run.pods)})
 
 
-TICKET = 'kubernetes: "1.34"\nqueues: {fast: {ticket: left}}\nnamespaces: {"*": {queues: [fast]}}\n'
+TICKET = """\
+kubernetes: "1.34"
+runtimes: {torch-distributed: {}}
+queues: {fast: {ticket: left}}
+namespaces: {"*": {queues: [fast]}}
+"""
 
 
 @pytest.fixture
@@ -241,7 +250,7 @@ def test_profiles_and_their_permissions_are_in_the_schema_and_the_reference() ->
     assert {"tape", "mesh", "abacus"} < set(allow["items"]["enum"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("package", "base", "registry"),
     [
         (kinds, Job, KINDS),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.report.formats import PLAN_REPORTERS, REPORTERS
+from gen.report.formats import PLAN_REPORTERS, REPORTERS, Report
 from tests.support import Repository
 from tests.test_costs import JOB, gen
 
 if TYPE_CHECKING:
     import pytest
 
-    from gen.report.report import Report
-    from gen.review.review import Review
+    from gen.review.result import Review
     from tests.history import History
 
 

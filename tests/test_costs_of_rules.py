@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.rules.catalogue import CATALOGUE, cached_rules
-from gen.rules.fault import Fault
-from gen.rules.gitops.best_practices import BEST_PRACTICES
-from gen.rules.problem import SILENCE
-from gen.rules.rule import Rule, operators, rules_in, server
+from gen.kubernetes.rules.catalogue import CATALOGUE, RULES, cached_rules
+from gen.kubernetes.rules.gitops.best_practices import BEST_PRACTICES
+from gen.kubernetes.rules.rule import OPERATOR, SERVER, SILENCE, Fault, Faults, ObjectView, Rule, rule_of, rules_in
 from scripts.reference import rules
-from tests.rules.support import an_object, changed
+from tests.kubernetes.rules.support import an_object, changed
 from tests.support import Repository, validated
 from tests.test_costs import JOB, findings, gen
 
@@ -22,18 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from gen.rules.fault import Faults
-    from gen.rules.object_view import ObjectView
 
-
-@server("team-label", "kubeflow.org/PyTorchJob", "batch/Job", remedy="Add the label `team`.")
+@rule_of(SERVER, "team-label", "kubeflow.org/PyTorchJob", "batch/Job", remedy="Add the label `team`.")
 def team_label(view: ObjectView) -> Faults:
     """An object has no label `team`."""
     if "team" not in view.metadata.get("labels", {}):
         yield Fault(("metadata", "labels"), "label `team` is missing", "add the label `team`")
 
 
-@operators(
+@rule_of(
+    OPERATOR,
     "few-workers",
     "kubeflow.org/PyTorchJob",
     reason="The operator starts at most two workers.",
@@ -48,12 +44,13 @@ def few_workers(view: ObjectView) -> Faults:
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Add a file with rules to the catalogue, as its line in `_FILES` does."""
+    """Add a file with rules to the catalogue, as its name in `MODULES` does."""
 
     def add(*added: Rule) -> None:
-        file = ModuleType("gen.rules.server.added")
+        file = ModuleType("gen.kubernetes.rules.server.added")
         vars(file).update({rule.name.replace("-", "_"): rule for rule in added})
         for name, rule in rules_in([file]).items():
+            monkeypatch.setitem(RULES, name, rule)
             monkeypatch.setitem(CATALOGUE, name, rule)
         cached_rules.cache_clear()
 
@@ -69,7 +66,7 @@ def in_manifest(folder: Path, changes: dict[str, Any]) -> list[tuple[str, int, s
     return [
         (finding.code, finding.place.line, finding.hint)
         for finding in report.findings
-        if CATALOGUE[finding.code] not in BEST_PRACTICES
+        if RULES[finding.code] not in BEST_PRACTICES
     ]
 
 

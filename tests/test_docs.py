@@ -1,4 +1,4 @@
-"""Documents that are made from the code are fresh, and what they name is there."""
+"""Generated documents are fresh, and the names in documents exist."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 import yaml
 
 from gen.commands.new import job_text
-from gen.kinds import KINDS
-from gen.queues import QUEUES
+from gen.job.kinds import KINDS
+from gen.overlay.profiles.queues import QUEUES
 from scripts.reference import findings, job_reference, overlay_reference, rules
 from scripts.support import SECTIONS, support
+from tests.cases import for_each
 from tests.support import PROJECT, Repository
 
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
@@ -32,7 +33,7 @@ def rows_of(about: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("about", "columns"), [(about, columns) for about, columns in SECTIONS.items()])
-def test_a_table_says_for_every_kind_what_works(about: str, columns: dict[str, object]) -> None:
+def test_a_table_has_the_features_of_every_kind(about: str, columns: dict[str, object]) -> None:
     rows = rows_of(about.removeprefix("## ").splitlines()[0])
     assert {row[0].split("`")[1] for row in rows} == set(KINDS)
     assert {len(row) for row in rows} == {len(columns) + 1}
@@ -50,16 +51,16 @@ LIFE = {
     "retries": "retries: 2",
     "schedule": "schedule: 0 3 * * *",
     "sweep": "sweep: {matrix: {a: [1, 2]}}\nenv: {A: '{{ params.a }}'}",
-    "code": "code: {git: https://git.example.com/a.git, ref: v1}",
+    "code": "code: {git: https://git.example.com/a.git, ref: v1}\ncommand: python code/a/train.py",
 }
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
-def test_a_job_can_say_of_its_run_what_the_table_says(kind: str, repo: Repository) -> None:
+@for_each("kind", list(KINDS))
+def test_the_table_has_the_values_of_a_run(kind: str, repo: Repository) -> None:
     (row, *_) = [row for row in rows_of("Life") if row[0].startswith(f"| `{kind}`")]
     cells = dict(zip(SECTIONS[next(about for about in SECTIONS if "Life" in about)], row[1:], strict=True))
     for name, line in LIFE.items():
-        repo.job(yaml.safe_dump({"kind": kind, **KINDS[kind].example}) + line + "\n")
+        repo.job(yaml.safe_dump({"kind": kind, **KINDS[kind].example, **yaml.safe_load(line)}))
         accepted = repo.render(restart=True)[1] == 0
         assert accepted == cells["state: suspended" if name == "state" else name].startswith("yes"), name
 
@@ -71,7 +72,7 @@ def test_each_page_is_in_the_navigation_of_the_site() -> None:
     assert sorted(listed) == sorted(pages), "edit `nav` of mkdocs.yml"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@for_each("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: object) -> None:
     path = next(path for path in DOCUMENTS if path == document)
     text = path.read_text("utf-8")
@@ -87,7 +88,7 @@ def heads(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("#")]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@for_each("document", DOCUMENTS, ids=lambda path: path.name)
 def test_modules_and_files_that_are_named_exist(document: object) -> None:
     path = next(path for path in DOCUMENTS if path == document)
     for name in re.findall(
@@ -99,8 +100,8 @@ def test_modules_and_files_that_are_named_exist(document: object) -> None:
         assert module.is_dir() or module.with_suffix(".py").exists(), name
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_names_are_in_the_file_that_a_document_says(document: object) -> None:
+@for_each("document", DOCUMENTS, ids=lambda path: path.name)
+def test_names_are_in_the_file_of_a_document(document: object) -> None:
     text = next(path for path in DOCUMENTS if path == document).read_text("utf-8")
     for names, file in re.findall(
         r"((?:`\w+`(?:,|,? and) )*`\w+`)(?: \([^)]*\))?\s(?:of|in)\s`((?:gen|tests)/[\w/]+\.py)`", text

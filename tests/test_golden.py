@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.report.text import text
+from gen.report.findings.text import text
 from tests.support import cases, copy_case, tree
 
 if TYPE_CHECKING:

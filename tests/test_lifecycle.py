@@ -1,4 +1,4 @@
-"""What GitOps engines and queues may do with an object is said on the object."""
+"""Permissions of GitOps engines and queues are written on the object."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import for_each
 from tests.lifecycle import ENGINES, JOB
 from tests.support import OVERLAY, Repository
 
@@ -45,7 +46,7 @@ def run_objects(repo: Repository, kind: str, more: str, overlay: str = "") -> li
 
 
 def marks(objects: list[dict[str, Any]]) -> dict[str, str]:
-    """What all the objects carry alike."""
+    """Metadata that all objects have in common."""
     (first, *others) = [body["metadata"].get("annotations", {}) for body in objects]
     assert all(other == first for other in others)
     found: dict[str, str] = first
@@ -53,25 +54,21 @@ def marks(objects: list[dict[str, Any]]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-@pytest.mark.parametrize(
-    ("engine", "expected"),
-    [("", {**SKIP, **IGNORE}), ("argocd", SKIP), ("flux", IGNORE)],
-    ids=["any", "argocd", "flux"],
-)
-def test_a_finished_run_is_left_alone(repo: Repository, kind: str, engine: str, expected: dict[str, str]) -> None:
-    """D5, for the engines that the overlay names (D13).
+@pytest.mark.parametrize("engine", ["", "argocd", "flux"])
+def test_a_finished_run_is_left_alone_by_every_engine(repo: Repository, kind: str, engine: str) -> None:
+    """D5, also for an engine that the overlay does not name: it may take over (D13).
 
     Argo CD makes no sync task of an object with this hook, and neither prunes, compares nor counts it in health
     (`gitops-engine/pkg/sync/sync_phase.go`, `controller/state.go`, `controller/health.go`). Flux neither applies nor
     health-checks one with this value (`fluxcd/pkg/ssa/manager_apply.go`, `shouldSkipApply`).
     """
     objects = run_objects(repo, kind, "state: finished\n", ENGINES[engine])
-    assert marks(objects) == expected
+    assert marks(objects) == {**SKIP, **IGNORE}
     assert suspended(objects, kind) is None
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
-@pytest.mark.parametrize("engine", ["", "flux"])
+@for_each("kind", list(KINDS))
+@for_each("engine", ["", "flux"])
 def test_flux_creates_a_run_of_a_queue_and_then_leaves_it_to_the_queue(
     repo: Repository, kind: str, engine: str
 ) -> None:
@@ -81,9 +78,9 @@ def test_flux_creates_a_run_of_a_queue_and_then_leaves_it_to_the_queue(
     assert marks(run_objects(repo, kind, "queue: research\n", ENGINES["argocd"])) == {}
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
-@pytest.mark.parametrize("engine", ["", "argocd", "flux"])
-@pytest.mark.parametrize(("state", "expected"), [("active", None), ("suspended", True)])
+@for_each("kind", list(KINDS))
+@for_each("engine", ["", "argocd", "flux"])
+@for_each(("state", "expected"), [("active", None), ("suspended", True)])
 def test_a_run_without_a_queue_is_suspended_and_resumed_from_git(
     repo: Repository, kind: str, engine: str, state: str, expected: bool | None
 ) -> None:
@@ -112,7 +109,7 @@ def test_a_run_is_bounded_in_time_and_frees_what_still_runs(repo: Repository, ki
 
 @pytest.mark.parametrize("naming", ["hash", "stable"])
 def test_the_config_map_of_a_run_is_its_own_and_cannot_change(repo: Repository, naming: str) -> None:
-    """D10: pods that start late would otherwise read what a later run is to do."""
+    """D10: pods that start late would otherwise read the settings of a later run."""
     names = set()
     for content in ("one", "two"):
         objects = run_objects(repo, "pytorch", f"params: {{}}\nargs: []\nenv: {{A: {content}}}\n", RUNS[naming])
@@ -150,7 +147,7 @@ def test_an_output_path_with_the_run_in_it_is_the_runs_own(repo: Repository, nam
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "logdir", "mount", "shown"),
     [
         ("{nas: /data}", "/data/logs/{{ run.id }}/tb", {"mountPath": "/data"}, "/data/logs"),
@@ -180,7 +177,7 @@ def test_a_tensorboard_shows_all_runs(
         ("readOnly: false", "/in", None),
     ],
 )
-def test_an_overlay_says_which_volumes_are_datasets(
+def test_an_overlay_marks_volumes_as_datasets(
     repo: Repository, volume: str, mount: str, read_only: bool | None
 ) -> None:
     repo.overlay(f'kubernetes: "1.34"\nvolumes: {{imagenet: {{claim: imagenet, {volume}}}}}\n')

@@ -1,4 +1,4 @@
-"""Whatever becomes of the files of a repository, a run says so, writes nothing outside, and what it wrote is clean."""
+"""After any damage to a repository, a run reports it, writes nothing outside, and leaves clean files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
 from gen.report.formats import REPORTERS
 from tests.support import OVERLAY, Repository
 

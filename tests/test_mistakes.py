@@ -1,6 +1,6 @@
 """At least ten mistakes of each group of profiles are findings with a place and a remedy.
 
-`tests/test_errors.py` runs every case below `errors/`; this is the list of those that a platform engineer makes with
+`tests/test_errors.py` runs every case in `errors/`; this is the list of those that a platform engineer makes with
 the profiles of an overlay, so that no group is without them.
 """
 
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
-from tests.support import cases
+from tests.cases import for_each
+from tests.error_cases import error_cases
 
 LEAST = 10
 MISTAKES = {
@@ -57,17 +56,17 @@ MISTAKES = {
         workers-beside-replicas
     """,
 }
-"""By group, the folders of its mistakes."""
+"""By group, the names of its cases."""
 FINDING = re.compile(r"^[^\s:]+\.yaml:\d+:\d+: (?:error|warning): .+ \[[a-z-]+\]\n    \S", re.MULTILINE)
 """A place in a file, a problem with its code, and a remedy."""
 
 
-@pytest.mark.parametrize("group", MISTAKES)
+@for_each("group", MISTAKES)
 def test_ten_mistakes_of_each_group_are_findings_with_a_place_and_a_remedy(group: str) -> None:
-    texts = {case.name: (case / "expected.txt").read_text("utf-8") for case in cases("errors")}
+    texts = {case.name: case.expected for case in error_cases()}
     wanted = MISTAKES[group].split()
     assert len(set(wanted)) == len(wanted) >= LEAST
-    assert [name for name in wanted if name not in texts] == [], "no folder in tests/errors"
+    assert [name for name in wanted if name not in texts] == [], "no file in tests/errors"
     assert [name for name in wanted if not FINDING.search(texts[name])] == []
 
 

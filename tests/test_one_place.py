@@ -7,12 +7,11 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-import pytest
-
-from gen.kinds import KINDS
-from gen.resources import RESOURCES
-from gen.resources.base import Phases
-from gen.resources.engines import ENGINES
+from gen.base.engines import ENGINES
+from gen.job.kinds import KINDS
+from gen.kubernetes.facts import RESOURCES
+from gen.kubernetes.facts.base import Phases
+from tests.cases import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +22,7 @@ PATH = re.compile(rf"(?:.*[^\w-])?(?:{'|'.join(FOLDERS.values())})/\S*|rendered|
 
 
 def written_paths(module: ast.Module) -> Iterator[str]:
-    """Paths below `jobs/`, `overlays/` and `rendered/` that a module puts together.
+    """Paths below `jobs/`, `overlays/` and `rendered/` that a module composes.
 
     A text with a space in it is a message, which may name such a path to people.
     """
@@ -49,7 +48,7 @@ def flattened(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "f'rendered/{overlay}/jobs/{namespace}'",
@@ -66,7 +65,7 @@ def test_a_path_put_together_by_hand_is_found(source: str) -> None:
     assert list(written_paths(ast.parse(f"x = {source}")))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     ["'no jobs/ in this folder'", "f'{JOBS}: {count}'", "root / JOBS", "f'{OVERLAYS}/ is a link'", "'jobs'"],
 )
@@ -92,15 +91,27 @@ def test_one_author_of_object_identities() -> None:
 
 
 def test_one_author_of_paths_in_a_repository() -> None:
-    found = {module: list(written_paths(tree(module))) for module in modules() if module != "gen.repository.layout"}
+    found = {
+        module: list(written_paths(tree(module))) for module in modules() if module != "gen.base.repository.layout"
+    }
     assert {module: paths for module, paths in found.items() if paths} == {}
 
 
 def test_no_kind_of_job_is_named_outside_its_own_file() -> None:
-    # kinds of jobs have the names of frameworks, API groups, schedulers and plugins of operators;
-    # importers choose one
+    # kinds of jobs have the names of frameworks, API groups, schedulers, launchers and programs of commands, users
+    # of images, and plugins of operators; importers choose one
     for module in modules():
-        if not module.startswith(("gen.importers", "gen.kinds", "gen.queues", "gen.resources", "gen.rules.operators")):
+        if not module.startswith(
+            (
+                "gen.importers",
+                "gen.job.commands",
+                "gen.job.kinds",
+                "gen.overlay.profiles.queues",
+                "gen.kubernetes.facts",
+                "gen.kubernetes.rules.operators",
+                "gen.render.parts.command",
+            )
+        ):
             assert sorted(KINDS.keys() & set(strings(module))) == [], module
 
 
@@ -111,35 +122,8 @@ def test_facts_of_kubernetes_kinds_are_in_one_place() -> None:
 def test_annotations_of_engines_are_in_one_place() -> None:
     prefixes = tuple(prefix for engine in ENGINES.values() for prefix in engine.prefixes)
     for module in modules():
-        if not module.startswith(("gen.gitops", "gen.resources.engines")):
+        if not module.startswith(("gen.overlay.profiles.engines", "gen.base.engines")):
             assert [text for text in strings(module) if text.startswith(prefixes)] == [], module
-
-
-def test_long_texts_are_compared_in_one_place() -> None:
-    # the time of difflib has no bound that files of strangers keep
-    found = {module for module in modules() if "difflib" in imported_modules(tree(module))}
-    assert found == {"gen.line_changes"}
-
-
-def imported_modules(module: ast.Module) -> set[str]:
-    names = (one.name for node in ast.walk(module) if isinstance(node, ast.Import) for one in node.names)
-    return {*names, *(str(node.module) for node in ast.walk(module) if isinstance(node, ast.ImportFrom))}
-
-
-SLOW = {"AfterValidator", "BeforeValidator", "WithJsonSchema"}
-"""What `gen.model.validators` has faster ones for."""
-
-
-def slow_annotations(module: ast.Module) -> list[str]:
-    imported = (node for node in ast.walk(module) if isinstance(node, ast.ImportFrom))
-    names = (one.name for node in imported if node.module == "pydantic" for one in node.names)
-    return sorted(SLOW.intersection(names))
-
-
-def test_annotations_of_fields_are_those_that_are_built_fast() -> None:
-    assert slow_annotations(ast.parse("from pydantic import AfterValidator, Field")) == ["AfterValidator"]
-    found = {module for module in modules() if slow_annotations(tree(module))}
-    assert found == {"gen.model.validators"}
 
 
 def test_a_fact_in_two_places_is_found() -> None:
@@ -150,7 +134,7 @@ def ttl(body): return at(body, "spec", "ttlSecondsAfterFinished")
 def jobs(body): return body["spec"]["mpiReplicaSpecs"]
 HEALTH = {"field": ("status", "state", "phase")}
 """
-    assert sorted(facts_in(ast.parse(source), "gen.rules.example")) == [
+    assert sorted(facts_in(ast.parse(source), "gen.kubernetes.rules.example")) == [
         "PyTorchJob",
         "kubeflow.org/TFJob",
         "mpiReplicaSpecs",
@@ -161,8 +145,8 @@ HEALTH = {"field": ("status", "state", "phase")}
 
 
 def facts_in(node: ast.Module, module: str) -> Iterator[str]:
-    """Names of kinds, of replica maps and routes of fields that only `gen.resources` may have."""
-    if module.startswith("gen.resources"):
+    """Names of kinds, of replica maps and routes of fields that only `gen.kubernetes.facts` may have."""
+    if module.startswith("gen.kubernetes.facts"):
         return
     names, routes = known_names(), known_routes()
     for inner in walk(node):

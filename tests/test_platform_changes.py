@@ -1,4 +1,4 @@
-"""A change of the platform, or of gen, neither starts nor stops a run whose job did not change."""
+"""A change of the platform, or of gen, neither starts nor stops a run of an unchanged job."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.kinds import KINDS
-from gen.render.build.pod import pod_template
+from gen.job.kinds import KINDS
+from gen.render.parts.pods import pod_template
 from gen.review.runs import RunAction
 from tests.history import History
 from tests.support import OVERLAY
 
 if TYPE_CHECKING:
-    from gen.kinds.plan import Plan, PodPlan
-    from gen.kubernetes import Body
-    from gen.resources.base import Resource
+    from gen.job.plan import Plan, PodPlan
+    from gen.kubernetes.facts.base import Resource
+    from gen.kubernetes.objects import Body
 
 JOBS = 50
 ROUTE = "/spec/template/spec/terminationGracePeriodSeconds"
@@ -36,14 +36,15 @@ CHANGES = {
 
 def job_of(kind: str) -> dict[str, Any]:
     files = {"files": {"/etc/a": "b"}, "data": {"nas": "/data"}, "tensorboard": True}
-    code = {"git": "https://git.example.com/a.git", "ref": "v1"}
-    more = {**files, "code": code}
+    example: dict[str, Any] = dict(KINDS[kind].example)
+    own = {"git": "https://git.example.com/a.git"}
+    more = {**files, "code": {**own, **example.get("code", {}), "ref": "v1"}}
     unsupported = KINDS[kind].unsupported_fields()
-    return {"kind": kind, **KINDS[kind].example, **{k: v for k, v in more.items() if k not in unsupported}}
+    return {"kind": kind, **example, **{k: v for k, v in more.items() if k not in unsupported}}
 
 
 WITH_PODS = sorted(kind for kind in KINDS if "code" not in KINDS[kind].unsupported_fields())
-"""Kinds whose pods gen builds. Those of a TrainJob come from its runtime."""
+"""Kinds with pods that gen builds. Those of a TrainJob come from its runtime."""
 JOB_FILES = {
     f"jobs/team-{index % 3}/job-{index}.yaml": job_of(WITH_PODS[index % len(WITH_PODS)]) for index in range(JOBS)
 }
@@ -73,7 +74,7 @@ def bump_gen(patch: pytest.MonkeyPatch) -> None:
         body = pod_template(plan, pod, facts)
         return {**body, "spec": {**body["spec"], "terminationGracePeriodSeconds": 45}}
 
-    patch.setattr("gen.render.build.stage.pod_template", changed)
+    patch.setattr("gen.render.build.pod_template", changed)
 
 
 @pytest.mark.slow  # fifty jobs for each change

@@ -12,8 +12,8 @@ import pytest
 
 from gen.commands import COMMANDS
 from gen.commands.new import job_text
+from gen.report.findings.text import text
 from gen.report.formats import REPORTERS
-from gen.report.text import text
 from tests.support import PROJECT, Repository
 
 README = (PROJECT / "README.md").read_text("utf-8")
@@ -52,7 +52,7 @@ def test_a_repository_is_started_and_gets_a_job(tmp_path: Path) -> None:
 
 def test_the_finding_is_that_of_gen(repo: Repository) -> None:
     shown = output("[unknown-volume]")
-    (place, overlay) = re.findall(r"^(\S+\.yaml):8:8: .* overlay `(\w+)`", shown)[0]
+    (place, overlay) = re.findall(r"^(\S+\.yaml):11:8: .* overlay `(\w+)`", shown)[0]
     repo.write(place, job_text("pytorch", with_schema=True).partition("\n\n")[0] + "\ndata: {trainnig-data: /data}\n")
     (repo.root / "overlays/dev").rename(repo.root / f"overlays/{overlay}")
     repo.overlay('kubernetes: "1.34"\nvolumes: {training-data: {claim: a}}\n', name=overlay)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
+from tests.cases import for_each
 
 if TYPE_CHECKING:
     from tests.support import Repository
@@ -17,7 +17,7 @@ images: [{{from: quay.io/, to: registry.example.com/mirror/}}]
 """
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("registries", "image"),
     [
         ("registry.example.com", "registry.example.com/team/train:1"),
@@ -34,7 +34,7 @@ def test_an_image_of_a_registry_that_is_granted(repo: Repository, registries: st
     assert repo.codes() == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("registries", "image"),
     [
         ("registry.example.com", "registry.example.com.evil.org/train:1"),

@@ -31,7 +31,7 @@ def env(target: Body) -> Body:
 
 
 def mounts(template: Body) -> dict[str, Any]:
-    """Mount path to what the volume is."""
+    """Mount path to the source of the volume."""
     volumes = {volume["name"]: volume for volume in template["spec"]["volumes"]}
     return {mount["mountPath"]: volumes[mount["name"]] for mount in container(template)["volumeMounts"]}
 

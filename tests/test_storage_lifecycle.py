@@ -19,7 +19,7 @@ def test_storage_belongs_to_no_job_and_is_protected(repo: Repository) -> None:
 
 
 def test_a_volume_and_its_claim_are_bound_by_name(repo: Repository) -> None:
-    """D6: `Retain`, a class that is said on both sides, and no uid, which a claim that is made again would not have."""
+    """D6: `Retain`, the same class on both sides, and no uid, which a new claim would not have."""
     repo.job(JOB.format(kind="batch"))
     volume, claim = (repo.one(kind)["spec"] for kind in ("PersistentVolume", "PersistentVolumeClaim"))
     assert volume["persistentVolumeReclaimPolicy"] == "Retain"

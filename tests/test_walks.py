@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cases import for_each
 from tests.support import PROJECT
 from tests.walks import UPDATE, matches, start_of, steps, updated
 
@@ -97,7 +98,7 @@ def test_a_screen_is_updated_only_where_it_differs(tmp_path: Path, monkeypatch: 
     assert page.read_text("utf-8") == text.format("1\n2\n3")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shown", "output", "same"),
     [
         ("a  b\n", "a b\n", True),

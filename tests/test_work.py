@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gen.kubernetes import identity_of
+from gen.kubernetes.objects import identity_of
 from tests.regular_expressions import Search, TooManyStepsError
 from tests.work import is_linear, lines_run
 

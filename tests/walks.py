@@ -1,4 +1,4 @@
-"""Pages whose commands a reader types one after the other: run them in a real shell, and compare what the page shows.
+"""Pages with commands to type in order: run them in a real shell, and compare the screens of the page.
 
 A block of `sh` is run in the shell of the page, so a `cd` or a variable lasts. A block of `text` right below it is its
 output, where a line `…` stands for any lines. `<!-- exit: 1 -->` above a block is the exit code of the last of its
@@ -81,7 +81,7 @@ def steps(page: Path, folder: Path) -> list[Step]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The environment of a newcomer: gen on the path, a name for Git, nothing else that changes what is shown."""
+    """The environment of a newcomer: gen on the path, a name for Git, nothing else that changes output."""
     kept = {name: os.environ[name] for name in ("LANG", "LC_ALL", "TMPDIR") if name in os.environ}
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
@@ -91,7 +91,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def start_of(page: Path) -> Path | None:
-    """The page in whose folder this one begins."""
+    """The page that leaves the folder for this one."""
     found = _AFTER.search(page.read_text("utf-8"))
     return (page.parent / found[1]).resolve() if found else None
 

@@ -1,33 +1,31 @@
-"""A command of the command line, made from the `Request`, `run` and `FORMATS` of its file in `gen.commands`."""
+"""A command of the command line, made from the `Request`, `run` and `FORMATS` of its file in `gen.commands`.
+
+Only here is known whether people read the output on a terminal: reports for them have excerpts of the files.
+"""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, fields
-from enum import StrEnum
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from types import ModuleType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from msgspec.structs import replace
+from typer.core import TyperCommand
 
-from gen.cli.help import name_values
-from gen.cli.values import Command, convert_directly
+from gen.base.containment import BUG, has_internal_error, internal_error, is_passed
+from gen.base.findings import Diagnostic, Location, UsageError, did_you_mean
+from gen.base.repository.files import MAX_BYTES, linked_folder, read_regular
 from gen.commands import COMMANDS
-from gen.commands.documentation import documentation, help_line
-from gen.commands.result import Stream
-from gen.commands.terminal import is_terminal
-from gen.diagnostics import UsageError
-from gen.report.formats import REPORTERS
-from gen.report.report import Report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from types import ModuleType
-
-    from gen.report.documentation import Documentation
+from gen.commands.common import Stream
+from gen.commands.environment import documentation, help_line, is_terminal, terminal
+from gen.report.findings.full import full
+from gen.report.formats import REPORTERS, WITH_FIXES, Documentation, Report
 
 OUTPUT = "output"
 DEFAULT_FORMAT = "text"
@@ -35,112 +33,176 @@ CLEAR = "\x1b[H\x1b[2J"
 """Sequence that moves to the first line of a terminal and clears it (CUP and ED of ECMA-48)."""
 MAX_WIDTH = 120
 """Columns of help on a wider terminal."""
+Formats = Mapping[str, Callable[[Any], str]]
 
 
-def make_command(name: str, arguments: Sequence[str] = ()) -> Any:
-    """The command that parses arguments, runs, prints the result and exits.
+class Command(TyperCommand):
+    """A command that shows arguments without the types of Python behind their names."""
 
-    `arguments` are those of the command line. They matter only for the choices of `--output`.
-    """
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        for title, kind in (("Arguments", "argument"), ("Options", "option")):
+            parameters = [one for one in self.get_params(ctx) if one.param_type_name == kind]
+            rows = [(one, one.get_help_record(ctx)) for one in parameters]
+            shown = [(one.metavar if kind == "argument" else row[0], row[1]) for one, row in rows if row is not None]
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+
+
+def make_command(name: str) -> Any:
+    """The command that parses arguments, runs, prints the result and exits."""
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
     )
-    function = _function(import_module(f"gen.commands.{name}"), arguments)
-    app.command(name, cls=Command, help=COMMANDS[name])(function)
-    command = typer.main.get_command(app)
-    name_values(command)
-    convert_directly(command, get_type_hints(function))
-    command.epilog = help_line()
-    return command
+    function = _function(import_module(f"gen.commands.{name}"))
+    app.command(name, cls=Command, help=COMMANDS[name], epilog=help_line())(function)
+    return typer.main.get_command(app)
 
 
-def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..., None]:
-    """A function with a parameter for each field of the request, as typer reads parameters."""
-    formats = output_formats(module, given_arguments)
+def _function(module: ModuleType) -> Callable[..., None]:
+    """A function with a parameter for each field of the request, and one for the format of the output."""
+    formats: Formats | None = getattr(module, "FORMATS", REPORTERS)
 
     def command(**arguments: Any) -> None:
-        chosen = arguments.pop(OUTPUT, None)
+        chosen = arguments.pop(OUTPUT, DEFAULT_FORMAT)
         site = documentation()  # before anything is written: its address can be invalid
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()}
-        result = module.run(module.Request(**{name: value for name, value in given.items() if value is not None}))
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()}
+        result = module.run(module.Request(**{name: value for name, value in values.items() if value is not None}))
         if isinstance(result, Stream):
             for piece in result.pieces:
                 before = CLEAR if result.replaces and is_terminal() else ""
                 _print(before + _formatted(piece, formats, chosen, site))
             raise typer.Exit(result.code())
-        _print(_formatted(result.output, formats, chosen, site))
-        raise typer.Exit(result.exit_code)
+        text, failed = _contained(result.output, formats, chosen, site)
+        _print(text)
+        raise typer.Exit(BUG if failed else result.exit_code)
 
-    hints = get_type_hints(module.Request, include_extras=True)
-    own = module.Request.__annotations__  # options that several commands have come after those of the command
-    ordered = sorted(fields(module.Request), key=lambda field: field.name not in own)
-    parameters = [_parameter(field.name, hints[field.name], field.default) for field in ordered]
+    parameters = [*_parameters(module.Request)]
     if formats is not None:
-        parameters.append(_format_option(formats))
+        parameters.append(_format_parameter(formats))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # read by `inspect.signature`
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
 
 
+def _parameters(request: type) -> Iterator[inspect.Parameter]:
+    """The fields of a request as parameters for typer, which knows values that may be repeated as lists."""
+    hints = get_type_hints(request, include_extras=True)
+    own = request.__annotations__  # options that several commands have come after those of the command
+    for field in sorted(fields(request), key=lambda field: field.name not in own):
+        kind, declared = get_args(hints[field.name])
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        if get_origin(kind) is tuple:
+            kind, default = list[get_args(kind)[0]], default or None  # type: ignore[misc] # known at run time
+        yield _parameter(field.name, Annotated[kind, declared], default)
+
+
+def _parameter(name: str, annotation: object, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _format_parameter(formats: Formats) -> inspect.Parameter:
+    """The option `--output`. Plugins are loaded only for a format that gen does not have."""
+
+    def check(context: typer.Context, value: str) -> str:
+        if value not in formats and not context.resilient_parsing:
+            words = [*formats, *(_plugin_formats(context.params["root"]) if formats is REPORTERS else ())]
+            if value not in words:
+                raise typer.BadParameter(f"`{value}`; {did_you_mean(value, words)}")
+        return value
+
+    option = typer.Option(
+        "--output",
+        metavar="FORMAT",
+        help=f"Output format: {', '.join(formats)}.",
+        callback=check,
+        autocompletion=lambda: list(formats),
+    )
+    return _parameter(OUTPUT, Annotated[str, option], DEFAULT_FORMAT)
+
+
+def _plugin_formats(root: Path | None) -> Formats:
+    """The formats of plugins that the repository names."""
+    from gen.commands.common import repository
+    from gen.overlay.extensions import load_extensions
+    from gen.overlay.plugins import REPORTS
+
+    try:
+        load_extensions(repository(root))
+    except UsageError:  # outside of a repository no overlay names a plugin
+        return {}
+    return REPORTS
+
+
 def _print(text: str) -> None:
-    typer.echo(text, nl=False, color=True)  # it has colors only if wanted
+    typer.echo(text, nl=False, color=True)  # formats for terminals have colors if the environment permits
 
 
-def _formatted(
-    output: Any, formats: Mapping[str, Callable[[Any], str]] | None, chosen: Any, site: Documentation
-) -> str:
-    """The output as text. Only here is known whether people read it on a terminal."""
+def _contained(output: Any, formats: Formats | None, chosen: str, site: Documentation) -> tuple[str, bool]:
+    """The output as text, or its findings alone if it cannot be formatted; and whether there was an internal error."""
+    findings: tuple[Diagnostic, ...] = getattr(output, "findings", ())
+    try:
+        return _formatted(output, formats, chosen, site), has_internal_error(findings)
+    except Exception as error:
+        if isinstance(output, str) or is_passed(error):
+            raise
+        finding = internal_error(error, Location("."), f"write the report as {chosen}")
+        report = Report((*findings, finding), (), "the other results are missing")
+        if chosen in REPORTERS:  # which may be the one that failed
+            with suppress(Exception):
+                return _formatted(report, REPORTERS, chosen, site), True
+        return _formatted(report, REPORTERS, DEFAULT_FORMAT, site), True
+
+
+def _formatted(output: Any, formats: Formats | None, chosen: str, site: Documentation) -> str:
+    """The output as text."""
     if formats is None:
         text: str = output
         return text
     if isinstance(output, Report) and output.findings:
-        from gen.cli.findings import with_links  # noqa: PLC0415 - most runs have no findings
-
-        output = with_links(output, site, chosen.value)
-    if "full" in formats and (chosen.value == "full" or (chosen.value == DEFAULT_FORMAT and is_terminal())):
-        from gen.cli.excerpts import with_excerpts  # noqa: PLC0415 - not needed for other formats
-
+        output = with_links(output, site, chosen)
+    if "full" in formats and (chosen == "full" or (chosen == DEFAULT_FORMAT and is_terminal())):
         return with_excerpts(output)
-    return formats[chosen.value](output)
+    if chosen not in formats:
+        from gen.overlay.plugins import REPORTS
+
+        return str(REPORTS[chosen](output))
+    return formats[chosen](output)
 
 
-def output_formats(module: ModuleType, arguments: Sequence[str]) -> Mapping[str, Callable[[Any], str]] | None:
-    """Formats of a command. Plugins are loaded only if the arguments name a format that gen does not have."""
-    formats: Mapping[str, Callable[[Any], str]] | None = getattr(module, "FORMATS", None)
-    words = [word for argument in arguments for word in argument.split("=", 1)]
-    values = dict(pairwise(words))
-    if formats is not REPORTERS or values.get("--output", DEFAULT_FORMAT) in formats:
-        return formats
-    from gen.commands.compared import repository  # noqa: PLC0415 - only for formats of plugins
-    from gen.overlay.extensions import load_extensions  # noqa: PLC0415 - as above
-    from gen.plugins.registries import REPORTS  # noqa: PLC0415 - as above
-
-    with suppress(UsageError):  # outside of a repository no overlay names a plugin
-        load_extensions(repository(Path(values["--root"]) if "--root" in values else None))
-    return {**formats, **REPORTS}
+def with_excerpts(report: Report) -> str:
+    """The report for this terminal, with the lines that findings are about."""
+    return full(report, terminal(report.root), lines_below(report.root))
 
 
-def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
-    """Typer knows values that may be repeated as lists, with None as the default."""
-    kind, *extras = get_args(hint)
-    if get_origin(kind) is tuple:
-        item, _ = get_args(kind)
-        kind = list[item] if default is MISSING else list[item] | None  # type: ignore[valid-type] # known at run time
-        default = default if default is MISSING else None
-    value = inspect.Parameter.empty if default is MISSING else default
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=_annotated(kind, extras))
+def lines_below(root: Path | None) -> Callable[[str], list[str]]:
+    """Reads the lines of files by their paths in a repository; none of those that are not readable text."""
+    known: dict[str, list[str]] = {}
+
+    def lines(file: str) -> list[str]:
+        if file not in known:
+            known[file] = _lines(root, file)
+        return known[file]
+
+    return lines
 
 
-def _format_option(formats: Iterable[str]) -> inspect.Parameter:
-    choices = StrEnum("Output", [(name.upper(), name) for name in formats])  # type: ignore[misc] # computed choices
-    option = _annotated(
-        choices, [typer.Option("--output", metavar="FORMAT", help=f"Output format: {', '.join(formats)}.")]
-    )
-    return inspect.Parameter(OUTPUT, inspect.Parameter.KEYWORD_ONLY, default=choices(DEFAULT_FORMAT), annotation=option)
+def _lines(root: Path | None, file: str) -> list[str]:
+    if root is None or linked_folder(root, file) is not None:  # a link may lead to a file of another owner
+        return []
+    try:
+        return read_regular(root / file, MAX_BYTES).decode("utf-8").split("\n")
+    except (OSError, ValueError):
+        return []
 
 
-def _annotated(kind: Any, extras: list[Any]) -> Any:
-    return Annotated[(kind, *extras)]
+def with_links(report: Report, documentation: Documentation, output: str) -> Report:
+    """The report with the addresses of explanations and, for formats that offer them, the fixes of findings."""
+    found = replace(report, documentation=documentation)
+    if output not in WITH_FIXES or report.root is None or not any(finding.fixes for finding in report.findings):
+        return found
+    from gen.edit.fixes import fixes_alone
+
+    return replace(found, fixes=fixes_alone(report.root, report.findings))

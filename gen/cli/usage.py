@@ -1,37 +1,34 @@
-"""Mistakes of the command line in the words of gen, with the names that were probably meant.
-
-Exceptions of click are typed as Any, because some releases of typer bundle their own copy of click.
-"""
+"""Mistakes of the command line as messages of gen, with the names that were probably meant."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Final
 
-from gen.diagnostics import UsageError, did_you_mean, near
-from gen.regex import regex
-from gen.report.sanitize import sanitize
+import typer
+from pydantic import ValidationError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from gen.base.findings import UsageError, near
+from gen.base.regex import regex
+from gen.report.escaping import sanitize
 
-_HELP: Final = "NoArgsIsHelpError"
-"""Shows help instead of a message."""
 _QUOTED: Final = regex(r"'([^']*)'")
-_NOT_ONE_OF: Final = regex(r"'(.*)' is not one of (.*)")
-_WORDS: Final = (
-    (regex(r"^Value error, |, unable to parse .*$|\.$"), ""),
-    (regex(r"^Input should be (?=a|greater|less)"), "expected "),
-    (regex("greater than or equal to"), "at least"),
-    (regex("less than or equal to"), "at most"),
-    (regex("a valid integer"), "an integer"),
-    (regex("a valid number"), "a number"),
-)
-"""Words of releases of typer that check values with pydantic, and those of gen."""
+_EXPECTED: Final = {
+    "int_parsing": "an integer",
+    "float_parsing": "a number",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than_equal": "at most {le:g}",
+}
+"""By pydantic's type of error, with which typer converts values."""
 
 
-def in_words_of_gen(error: Any) -> Exception:
-    """The UsageError of gen instead of that of click."""
-    return error if type(error).__name__ == _HELP else UsageError(sanitize(_message(error)))
+def usage_error(error: typer.TyperException) -> UsageError:
+    """The mistake with a remedy, in one line."""
+    problem = " ".join(_problem(error).split())
+    if not problem.endswith("?"):
+        context = getattr(error, "ctx", None)
+        problem += f"; `{context.command_path if context else 'gen'} --help` lists the arguments"
+    return UsageError(sanitize(problem))
 
 
 def suggestion(word: str, names: Iterable[str]) -> str:
@@ -40,41 +37,20 @@ def suggestion(word: str, names: Iterable[str]) -> str:
     return f": did you mean `{guess}`?" if guess else ""
 
 
-def _message(error: Any) -> str:
-    problem = _problem(error)
-    if problem.endswith("?"):
-        return problem
-    help_of = error.ctx.command_path if error.ctx is not None else "gen"
-    return f"{problem}; `{help_of} --help` lists the arguments"
+def _problem(error: typer.TyperException) -> str:
+    if hasattr(error, "option_name") and hasattr(error, "possibilities"):
+        return f"unknown option `{error.option_name}`{suggestion(error.option_name, error.possibilities or ())}"
+    if isinstance(error, typer.BadParameter) and isinstance(error.__cause__, ValidationError):
+        error = typer.BadParameter(_reason(error.__cause__), error.ctx, error.param)
+    text = _QUOTED.sub(r"`\1`", error.format_message()).removesuffix(".")
+    return text[:1].lower() + text[1:]
 
 
-def _problem(error: Any) -> str:
-    plain = error.message or ""
-    for words, ours in _WORDS:
-        plain = words.sub(ours, plain)
-    text = _QUOTED.sub(r"`\1`", plain)
-    if hasattr(error, "possibilities"):
-        options = [name for one in error.ctx.command.params for name in one.opts] if error.ctx is not None else ()
-        return f"unknown option `{error.option_name}`{suggestion(error.option_name, options)}"
-    parameter = getattr(error, "param", None)
-    if parameter is None:
-        return text[:1].lower() + text[1:]
-    name = _name(parameter)
-    if type(error).__name__ == "MissingParameter":
-        return f"missing {'argument' if parameter.param_type_name == 'argument' else 'option'} `{name}`"
-    if found := _NOT_ONE_OF.match(plain):
-        choices = _QUOTED.findall(found[2])
-        return f"invalid value for `{name}`: `{found[1]}`; {did_you_mean(found[1], choices)}"
-    return f"invalid value for `{name}`: {text}{_given(error.__cause__)}"
-
-
-def _given(cause: Any) -> str:
-    """The value that pydantic refused."""
-    return f", got `{cause.errors()[0]['input']}`" if hasattr(cause, "errors") else ""
-
-
-def _name(parameter: Any) -> str:
-    """`--parallel`, or the word for an argument in help."""
-    argument = parameter.param_type_name == "argument"
-    name: str = (parameter.metavar or parameter.name.upper()) if argument else max(parameter.opts, key=len)
-    return name
+def _reason(error: ValidationError) -> str:
+    """Why pydantic rejects a value."""
+    detail = error.errors()[0]
+    values = detail.get("ctx", {})
+    expected = _EXPECTED.get(detail["type"])
+    if expected is None:
+        return str(values.get("error", detail["msg"]))
+    return f"expected {expected.format(**values)}, got `{detail['input']}`"

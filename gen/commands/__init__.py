@@ -1,8 +1,11 @@
 """Commands: one file each, and one line here.
 
-The file of a command defines `Request`, a keyword-only dataclass with annotated arguments and options, and
-`run(request) -> Result`. If the output has several formats, `FORMATS` maps their names to functions that return text.
-`gen.cli` builds the command line from these; nothing here prints.
+The file of a command defines `Request`, a keyword-only dataclass with arguments and options of typer as
+annotations, and `run(request)`, which returns a `Result` or a `Stream`. The output is a report. Otherwise `FORMATS`
+maps the names of formats to functions that return text, or is None for plain text. Nothing here prints.
+
+Three files are shared: `common` has results and options, `rendering` the work of `render`, `check` and `diff`, and
+`environment` reads the terminal and variables of the environment.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ COMMANDS: Final = {
     "tensorboard": "Open the TensorBoard of a job on this machine.",
     "pin": "Write digests of images and commits of code into locks.",
     "retire": "Set the jobs of ended runs to finished, in Git only.",
+    "move": "Print the steps of moving jobs to another overlay or engine.",
     "validate": "Check manifests as an API server and the operators would.",
     "explain": "Describe a finding or a field of jobs and overlays.",
     "new": "Write a commented job file that renders.",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace as replaced
 
-from gen.commands.compared import RenderRequest, refused, render_and_compare, repository, summary
-from gen.commands.options import Base
-from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.diagnostics import Severity, UsageError
-from gen.findings.overlays import NOTHING_MATCHES
-from gen.report.formats import REPORTERS
-from gen.report.report import Report
-from gen.repository.git_index import (
+from gen.base.codes.overlays import NOTHING_MATCHES
+from gen.base.findings import Findings, Severity, UsageError
+from gen.base.repository.git import (
     check_index,
     executable_bits_count,
     report_empty_folder,
@@ -23,14 +19,11 @@ from gen.repository.git_index import (
     report_temporary_files,
     staged_tree,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gen.diagnostics import Findings
-    from gen.render.write import Comparison
-
-FORMATS = REPORTERS
+from gen.base.repository.merges import check_merged
+from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, repository
+from gen.commands.rendering import RenderRequest, refused, render_and_compare, summary
+from gen.render.write.compare import Comparison
+from gen.report.formats import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +38,10 @@ class Request(RenderRequest):
         bool, typer.Option("--fix", help="Edit job files and overlays where a finding has a certain fix, then check.")
     ] = False
     diff: Annotated[bool, typer.Option("--diff", help="Show these edits, and change no file.")] = False
+    merged: Annotated[
+        str | None,
+        typer.Option("--merged", metavar="TREE", help="List files that differ from the tree that a plan approved."),
+    ] = None
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Make warnings about patches and patterns of overlays without a match errors."),
@@ -54,7 +51,7 @@ class Request(RenderRequest):
 def run(request: Request) -> Result[Report]:
     """Violations when there is an error, or when anything would be written or removed. UsageError without the base."""
     if request.base is not None:
-        from gen.repository.git import find_base  # noqa: PLC0415 - few checks name a base, and fewer have kept runs
+        from gen.base.repository.git import find_base
 
         find_base(repository(request.root), request.base)
     if request.fix or request.diff:
@@ -66,8 +63,8 @@ def _fix(request: Request) -> Result[Report]:
     """The edits, and the result of a check after them unless they are only shown."""
     if request.staged:
         raise UsageError("`--fix` and `--diff` look at the work tree, and cannot be combined with `--staged`")
-    from gen.commands.fix import find_fixes, write_fixes  # noqa: PLC0415 - only for this
-    from gen.overlay.extensions import load_extensions  # noqa: PLC0415 - as above
+    from gen.edit.fixes import find_fixes, write_fixes
+    from gen.overlay.extensions import load_extensions
 
     root = repository(request.root)
     load_extensions(root)
@@ -91,14 +88,16 @@ def _check_staged(request: Request) -> Result[Report]:
 
 def check(request: Request, cache: Path | None = None, *, git: Path | None = None) -> Result[Report]:
     """Check with the cache in a folder, or without one. `git` is the work tree of staged files."""
-    compared = render_and_compare(request, cache)
+    compared = render_and_compare(request, cache, base=request.base, git=git)
     rendering, comparison = compared.rendering, compared.comparison
     read_from = compared.root if git is None else None  # the staged files are gone before findings are printed
     check_index(compared.root, rendering.findings)
+    if request.merged is not None:
+        check_merged(compared.root, request.merged, rendering.findings)
     if comparison is None:
         return refused(rendering.findings, read_from)
     if rendering.behind:
-        from gen.review.kept_runs import verify_kept_runs  # noqa: PLC0415 - most checks find no such run
+        from gen.review.kept_runs import verify_kept_runs
 
         root = compared.root
         verify_kept_runs(rendering.behind, root, git or root, request.base, rendering.findings)

@@ -1,4 +1,7 @@
-"""`gen completion`: a script by which a shell completes commands, options and names of the repository."""
+"""`gen completion`: a script for the completion of commands, options and names of the repository in a shell.
+
+The scripts ask gen by the protocol of typer. Its own script for bash does not complete values behind `=`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,19 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 import typer
-from typer.completion import get_completion_script  # type: ignore[attr-defined] # no release exports it
 
 from gen.commands import COMPLETION
-from gen.commands.result import Result
+from gen.commands.common import Result
 
-BASH: Final = """\
+
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+SCRIPTS: Final = {
+    Shell.BASH: """\
 _gen_completion() {
     # bash splits words at `=` and `:`, too: the line is split at blanks, and the part that bash keeps is cut off
     local line="${COMP_LINE:0:COMP_POINT}" typed reply
@@ -32,14 +42,30 @@ _gen_completion() {
 }
 
 complete -o default -F _gen_completion gen
-"""
-"""For bash 4 and later; the script of typer does not complete values behind `=`."""
+""",
+    Shell.ZSH: """\
+#compdef gen
+
+_gen_completion() {
+    eval "$(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" @VARIABLE@=complete_zsh gen 2>/dev/null)"
+}
+
+compdef _gen_completion gen
+""",
+    Shell.FISH: """\
+function __gen_completion
+    env @VARIABLE@=complete_fish _TYPER_COMPLETE_FISH_ACTION=$argv[1] _TYPER_COMPLETE_ARGS=(commandline -cp) \\
+        gen 2>/dev/null
+end
+
+complete --command gen --no-files --condition "__gen_completion is-args" --arguments "(__gen_completion get-args)"
+""",
+}
+"""For bash 4 and later, zsh and fish."""
 
 
-class Shell(StrEnum):
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
+FORMATS = None
+"""The output is text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +77,4 @@ class Request:
 
 def run(request: Request) -> Result[str]:
     """The script, for a file that the shell reads when it starts."""
-    if request.shell is Shell.BASH:
-        return Result(output=BASH.replace("@VARIABLE@", COMPLETION))
-    script = get_completion_script(prog_name="gen", complete_var=COMPLETION, shell=request.shell.value)
-    return Result(output=f"{script}\n")
+    return Result(output=SCRIPTS[request.shell].replace("@VARIABLE@", COMPLETION))

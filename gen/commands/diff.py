@@ -7,21 +7,18 @@ files. This command explains the difference: it reads no Git, and compares objec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gen.commands.compared import RenderRequest, render_and_compare, summary
-from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.commands.terminal import terminal
-from gen.diagnostics import counted
-from gen.render.write import Status
+from gen.base.findings import counted
+from gen.commands.common import CLEAN, VIOLATIONS, Result
+from gen.commands.environment import terminal
+from gen.commands.rendering import Compared, RenderRequest, render_and_compare, summary
+from gen.render.write.compare import Status
 from gen.report.formats import DIFF_REPORTERS
-from gen.report.live.view import View
-from gen.review.would_change import RenderedDiff, object_differences
-
-if TYPE_CHECKING:
-    from gen.commands.compared import Compared
+from gen.report.terminal import View
+from gen.review.rendered_diff import RenderedDiff, object_differences
 
 FORMATS = DIFF_REPORTERS
 

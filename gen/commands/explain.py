@@ -5,19 +5,22 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from gen.commands import words
-from gen.commands.documentation import documentation
-from gen.commands.result import Result
+from gen.base.findings import Findings, UsageError, near
+from gen.base.repository.layout import find_root
+from gen.commands.common import Result, completions
+from gen.commands.environment import documentation, terminal
 from gen.commands.schema import SCHEMAS
-from gen.commands.terminal import terminal
-from gen.diagnostics import UsageError, near
-from gen.kinds import KINDS
+from gen.job.kinds import ALL_KINDS
+from gen.kubernetes.facts.created_pods import created_pods
 from gen.overlay.extensions import load_extensions
-from gen.report.explain import explain, finding_names, list_findings
+from gen.overlay.read import OverlayReader
+from gen.render.rendered_object import generated_object, workload
+from gen.render.run import render
+from gen.report.explain import explain, explain_pods, finding_names, list_findings
 from gen.report.fields import (
     DEFAULT_WIDTH,
     Field,
@@ -27,12 +30,20 @@ from gen.report.fields import (
     explain_kind,
     matching,
 )
-from gen.repository.root import find_root
-
-if TYPE_CHECKING:
-    from gen.report.documentation import Documentation
+from gen.report.formats import Documentation
 
 _JOB: Final = "job"
+
+
+def complete_findings_and_fields(incomplete: str) -> list[str]:
+    """Codes of findings, documents, and fields at their top."""
+    document = incomplete.partition(".")[0]
+    names = [field.name for field in document_fields(document, SCHEMAS[document]())] if document in SCHEMAS else []
+    return completions(incomplete, (*SCHEMAS, *finding_names(), *names))
+
+
+FORMATS = None
+"""The output is text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,28 +55,53 @@ class Request:
         typer.Argument(
             help="Code of a finding, a field such as `gpus` or `overlay.volumes.size`, or a kind of jobs. "
             "[default: list all findings]",
-            metavar="CODE|FIELD|KIND",
-            show_default=False,
-            autocompletion=words.findings_and_fields,
+            metavar="CODE|FIELD|KIND|JOB",
+            autocompletion=complete_findings_and_fields,
         ),
     ] = None
+    pods: Annotated[
+        bool, typer.Option("--pods", help="Name a job instead, and list the pods that operators create for it.")
+    ] = False
 
 
 def run(request: Request) -> Result[str]:
-    """UsageError for an unknown code, field or kind."""
+    """UsageError for an unknown code, field, kind or job."""
+    if request.pods:
+        return Result(output=_pods(request.name))
     if request.name is None:
         return Result(output=list_findings())
     site = documentation()
     width = min(terminal().width or DEFAULT_WIDTH, DEFAULT_WIDTH)
     finding = explain(request.name, site, width) if request.name in finding_names() else ""
-    fields = "" if finding and "-" in request.name else _field(request.name, site, width)  # no field has such a name
+    fields = "" if finding and "-" in request.name else _field(request.name, site, width)  # names of fields have no `-`
     kind = "" if "-" in request.name else explain_kind(request.name, _JOB, SCHEMAS[_JOB](), width)
     if not finding and not fields and not kind:
         word = request.name.rsplit(".", 1)[-1]
-        guess = near(word, {*KINDS, *(field.path[-1] for field in _fields())}) or near(word, sorted(finding_names()))
+        guess = near(word, {*ALL_KINDS, *(field.path[-1] for field in _fields())}) or near(
+            word, sorted(finding_names())
+        )
         hint = f"did you mean `{guess}`?" if guess else "`gen explain` lists findings, `gen explain job` lists fields"
         raise UsageError(f"unknown finding, field or kind `{request.name}`: {hint}")
     return Result(output="\n".join(text for text in (finding, kind, fields) if text))
+
+
+def _pods(job: str | None) -> str:
+    """The pods of all runs of a job."""
+    if job is None:
+        raise UsageError("`--pods` needs a job, such as `gen explain team/demo --pods`")
+    root = find_root(Path.cwd())
+    found = Findings()
+    overlays = {one.name: one for one in OverlayReader(root, found).read()}
+    done = render(root, (), (job,))
+    if errors := [one for one in done.findings if one.is_error]:
+        raise UsageError(f"{errors[0].place}: {errors[0].message}")
+    texts = []
+    for path, file in sorted(done.files.items()):
+        one = generated_object((file.text or "").encode(), path)
+        kind = workload(one) if one is not None else None
+        if one is not None and kind is not None and one.key.scope in overlays:
+            texts.append(explain_pods(path, created_pods(one.body, kind, overlays[one.key.scope].runtimes)))
+    return "\n".join(texts)
 
 
 def _field(name: str, site: Documentation, width: int) -> str:

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
 
-from gen.commands.compared import refused, repository
+from gen.base.codes.files import INVALID_NAME
+from gen.base.codes.imports import ALREADY_THERE, OTHER_VALUE
+from gen.base.containment import contained
+from gen.base.findings import Findings, Location, UsageError, counted, did_you_mean
+from gen.base.repository.files import MAX_BYTES, create_files, replace_files, unusable
+from gen.base.repository.job_files import overlay_names
+from gen.base.repository.layout import LABEL, JobFile, overlay_file
+from gen.base.yaml.user_text import with_additions, written
+from gen.commands.common import VIOLATIONS, Result, Root, repository
+from gen.commands.environment import progress_bar, reads_terminal
 from gen.commands.new import SCHEMA_FILE, only_namespace
-from gen.commands.options import Root
-from gen.commands.progress import progress_bar
-from gen.commands.result import VIOLATIONS, Result
-from gen.commands.terminal import reads_terminal
-from gen.diagnostics import Findings, Location, UsageError, counted, did_you_mean
-from gen.edit.devices import new_accelerators, with_accelerators
-from gen.edit.imported import check_text, text_of
-from gen.edit.needs import clashes, conflicts, fragment, missing, undeclared, uses
-from gen.edit.proof import NAME, overlay_text, proof_lines, prove, report_proof
-from gen.edit.yaml_text import with_additions, written
-from gen.findings.files import INVALID_NAME
-from gen.findings.imports import ALREADY_THERE, OTHER_VALUE
-from gen.importers import IMPORTERS
-from gen.importers.base import Given
-from gen.load.manifest_files import STDIN, named_files, read_bytes
-from gen.model.names import JOB_NAME
+from gen.commands.rendering import refused
+from gen.importers import IMPORTERS, overlay_needs
+from gen.importers.base import ImportedJob, ImportInput
+from gen.importers.job_text import check_text, text_of
+from gen.importers.proof import NAME, Proof, overlay_text, proof_lines, prove, report_proof
+from gen.job.names import JOB_NAME
+from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
 from gen.overlay.extensions import load_extensions
 from gen.overlay.files import OverlayFiles
-from gen.overlay.read import laid_over
-from gen.render.write import Change, Status
-from gen.report.formats import REPORTERS
-from gen.report.report import Report
-from gen.repository.layout import LABEL, JobFile, overlay_file
-from gen.repository.overlay_files import overlay_names
-from gen.repository.place_files import create_files, replace_files
-from gen.repository.safe_files import MAX_BYTES, unusable
+from gen.overlay.read import merged_fields
+from gen.render.write.compare import Change, Status
+from gen.report.formats import Report
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gen.edit.proof import Proof
-    from gen.importers.base import ImportedJob
-
-FORMATS = REPORTERS
 MAX_FILES = 1000
-"""Files of one import, all of which are in memory."""
+"""Maximum number of files of one import; they are in memory together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,24 +49,27 @@ class Request:
         typer.Argument(
             help="File, folder, `-` for standard input, or after `--` a command. [default: -]",
             metavar="PATH|-|-- COMMAND",
-            show_default=False,
         ),
     ] = ()
     namespace: Annotated[
-        str | None, typer.Option("--namespace", help="Namespace of all jobs. [default: that of the submission]")
+        str | None,
+        typer.Option(
+            "--namespace", metavar="NAMESPACE", help="Namespace of all jobs. [default: that of the submission]"
+        ),
     ] = None
-    image: Annotated[str | None, typer.Option("--image", help="Image of jobs for which the other tool names none.")] = (
-        None
-    )
+    image: Annotated[
+        str | None, typer.Option("--image", metavar="IMAGE", help="Image of jobs for which the other tool names none.")
+    ] = None
     overlay: Annotated[
-        str | None, typer.Option("--overlay", help="Add what the jobs need to this overlay, after --yes.")
+        str | None,
+        typer.Option("--overlay", metavar="OVERLAY", help="Add what the jobs need to this overlay, after --yes."),
     ] = None
     yes: Annotated[bool, typer.Option("--yes", help="Write the change of the overlay.")] = False
     root: Root = None
 
 
 def run(request: Request) -> Result[Report]:
-    """Write all jobs, or none if one of them has an error. UsageError for an unknown tool or overlay."""
+    """Write all jobs, or none if one has an error. UsageError for an unknown tool or overlay."""
     root = repository(request.root)
     load_extensions(root)
     if request.importer not in IMPORTERS:
@@ -90,13 +82,15 @@ def run(request: Request) -> Result[Report]:
     if not request.source and reads_terminal():
         raise UsageError("missing argument: name a file, or `-` for standard input; `gen import --help` lists more")
     given = _given_files(root, request) if importer.reads_files else _given(root, request)
-    jobs = with_accelerators(importer().read(given, found))
+    jobs: Sequence[ImportedJob] = ()
+    with contained(found, Location(given.file), "import the input"):
+        jobs = overlay_needs.with_accelerators(importer().read(given, found))
     texts = _texts(root, jobs, found)
-    for job, route, other in clashes(jobs):
+    for job, route, other in overlay_needs.clashes(jobs):
         message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
         hint = "import the two on their own, for different overlays, or change the name of one claim or folder"
         found.error(OTHER_VALUE, job.place, message, hint)
-    needed = fragment(jobs)
+    needed = overlay_needs.fragment(jobs)
     change = _overlay_change(root, request.overlay, jobs, needed, found) if request.overlay is not None else None
     proofs = [] if found.failed() else _proofs(root, request.overlay, change, jobs, needed, found)
     if found.failed():
@@ -124,7 +118,7 @@ def _proofs(
     needed: Mapping[str, Any],
     found: Findings,
 ) -> list[Proof]:
-    """Proofs of the jobs with originals, in the overlay after its change, or in one of what the jobs need."""
+    """Proofs of the jobs with originals, in the overlay after its change, or in one with all that the jobs need."""
     if name is None:
         text = overlay_text(needed)
     elif change is not None and change.new is not None:
@@ -134,7 +128,8 @@ def _proofs(
     proofs: list[Proof] = []
     with progress_bar("comparing jobs with their originals") as progress:
         for number, job in enumerate(jobs, 1):
-            proofs += prove(root, job, name or NAME, text, found) if job.originals else []
+            with contained(found, job.place, f"compare job `{job.name}` with its original"):
+                proofs += prove(root, job, name or NAME, text, found) if job.originals else []
             if progress is not None:
                 progress(number, len(jobs))
     for one in proofs:
@@ -142,8 +137,8 @@ def _proofs(
     return proofs
 
 
-def _given_files(root: Path, request: Request) -> Given:
-    """Files and folders, whose places are as they are named."""
+def _given_files(root: Path, request: Request) -> ImportInput:
+    """Input files, with paths as given."""
     try:
         files = tuple((file, read_bytes(file)) for file in named_files(request.source or (STDIN,)))
     except OSError as error:
@@ -153,7 +148,7 @@ def _given_files(root: Path, request: Request) -> Given:
     return replace(_common(root, request), file=files[0][0] if files else STDIN, files=files)
 
 
-def _common(root: Path, request: Request) -> Given:
+def _common(root: Path, request: Request) -> ImportInput:
     """Namespace and image of jobs without their own. A namespace that is unclear is empty."""
     namespace = request.namespace or ""
     if namespace and not LABEL.fullmatch(namespace):
@@ -161,10 +156,10 @@ def _common(root: Path, request: Request) -> Given:
     otherwise = ""
     with suppress(UsageError):
         otherwise = only_namespace(root)
-    return Given(file=STDIN, namespace=namespace, otherwise=otherwise, image=request.image or "")
+    return ImportInput(file=STDIN, namespace=namespace, otherwise=otherwise, image=request.image or "")
 
 
-def _given(root: Path, request: Request) -> Given:
+def _given(root: Path, request: Request) -> ImportInput:
     words = request.source
     common = _common(root, request)
     if len(words) > 1:
@@ -213,24 +208,24 @@ def _overlay_change(
     if own.failed() or not chain.sources:
         found.extend(own.items)
         return None
-    data = laid_over(chain.sources)
-    for route in conflicts(needed, data):
+    data = merged_fields(chain.sources)
+    for route in overlay_needs.conflicts(needed, data):
         place = Location(overlay_file(name))
         dotted = ".".join(map(str, route))
         message = f"`{dotted}` has another value than the imported jobs had"
         found.warning(OTHER_VALUE, place, message, "set the field in the jobs, if they need their former value")
-    if names := undeclared(needed, data):
+    if names := overlay_needs.undeclared(needed, data):
         message = (
             f"the overlay grants {', '.join(f'`{one}`' for one in names)} without `queues`; with it, all are declared"
         )
         found.error(
             OTHER_VALUE, Location(overlay_file(name)), message, "declare them under `queues` of the overlay first"
         )
-    if len(names := new_accelerators(needed, data)) == 1:
+    if len(names := overlay_needs.new_accelerators(needed, data)) == 1:
         message = f"`{names[0]}` is the first accelerator of the overlay: all its jobs with `gpus` use it from now on"
         hint = "declare theirs under `accelerators`, too, such as `gpu: {nvidia: {}}`, and name one in each job"
         found.warning(OTHER_VALUE, Location(overlay_file(name)), message, hint)
-    lacking = missing(needed, data, uses(jobs))
+    lacking = overlay_needs.missing(needed, data, overlay_needs.uses(jobs))
     if not lacking:
         return None
     text = chain.sources[0].text

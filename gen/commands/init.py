@@ -1,39 +1,85 @@
-"""`gen init`: create a working repository with CI. Existing files are never overwritten."""
+"""`gen init`: create a working repository with CI. Existing files are never overwritten.
+
+CI installs gen from a pinned source, a commit or a file with its digest: the owner of a name in an index chooses what a
+version installs.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gen import __version__
-from gen.commands.documentation import documentation
+from gen.base.codes.files import IN_THE_WAY, KEPT
+from gen.base.findings import BugError, Findings, Location, UsageError
+from gen.base.regex import regex
+from gen.base.repository.files import create_files, refuse_links
+from gen.base.repository.layout import FREE, JOBS, OVERLAY_FILE, OVERLAYS, RENDERED, JobFile, is_job, overlay_file
+from gen.commands.common import CLEAN, VIOLATIONS, Result
+from gen.commands.environment import documentation
 from gen.commands.new import job_text
-from gen.commands.pinned_source import DISTRIBUTION, checked_source, installed_source
 from gen.commands.render import Request as RenderRequest
 from gen.commands.render import render
-from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.commands.schema import SCHEMAS, schema_text
-from gen.diagnostics import BugError, Findings, Location, UsageError
-from gen.findings.files import IN_THE_WAY, KEPT
-from gen.kinds import KINDS
-from gen.regex import regex
-from gen.report.formats import REPORTERS
-from gen.report.report import Report
-from gen.repository.layout import JOBS, OVERLAY_FILE, OVERLAYS, RENDERED, JobFile, is_job, overlay_file
-from gen.repository.place_files import create_files, refuse_links
-from gen.resources.engines import ENGINES
+from gen.job.kinds import ALL_KINDS
+from gen.report.formats import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from importlib.resources.abc import Traversable
+
+DISTRIBUTION: Final = "gitops-gen"
+_HOST_AND_PATH: Final = r"(?:git@)?(?!-)[-\w.]*(?::\d+)?/[-\w.~/%+]+"
+_GIT: Final = regex(rf"git\+(?:https|ssh|file)://{_HOST_AND_PATH}@(?:[0-9a-f]{{64}}|[0-9a-f]{{40}})", re.ASCII)
+_ARCHIVE: Final = regex(rf"(?:https|file)://{_HOST_AND_PATH}#sha256=[0-9a-f]{{64}}", re.ASCII)
+
+
+def checked_source(source: str) -> str:
+    """A source that always installs the same content. UsageError for any other."""
+    if not _is_pinned(source):
+        raise UsageError(
+            "invalid --source: expected `git+https://HOST/PATH@COMMIT` with a full commit, or "
+            "`https://HOST/FILE.whl#sha256=DIGEST`, without credentials"
+        )
+    return _with_host(source)
+
+
+def installed_source() -> str:
+    """The source that the running gen was installed from, or empty if it is unknown or not pinned (PEP 610)."""
+    try:
+        record = distribution(DISTRIBUTION).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return ""
+    source = _source(json.loads(record)) if record else ""
+    return _with_host(source) if _is_pinned(source) else ""
+
+
+def _source(record: dict[str, dict[str, str]]) -> str:
+    url = str(record.get("url", ""))
+    if git := record.get("vcs_info"):
+        return f"{git.get('vcs')}+{url}@{git.get('commit_id')}"
+    digest = record.get("archive_info", {}).get("hash", "")
+    return f"{url}#{digest}" if not url.startswith("file:") else ""
+
+
+def _is_pinned(source: str) -> bool:
+    return bool(_GIT.fullmatch(source) or _ARCHIVE.fullmatch(source))
+
+
+def _with_host(source: str) -> str:
+    """Pip reads no requirement with `git+file:` and an empty host."""
+    return source.replace("git+file:///", "git+file://localhost/")
+
 
 FIRST_JOB = "hello"
 TEMPLATES = "templates/init"
@@ -43,19 +89,21 @@ _NAME = regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _OWNER = regex(r"[-A-Za-z0-9_./@+]{2,200}")
 _NO_SOURCE = "CI fails until requirements.txt has a source of gen: add one there, as its comments show"
 
-FORMATS = REPORTERS
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Arguments of `gen init`."""
 
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to fill; created if missing.")]
-    namespace: Annotated[str, typer.Option("--namespace", help="Namespace of the first job.")] = "team-a"
-    overlay: Annotated[str, typer.Option("--overlay", help="Name of the first cluster.")] = "production"
-    owner: Annotated[str, typer.Option("--owner", help="Owner of overlays and CI, for CODEOWNERS.")] = (
-        "@your-org/platform"
+    namespace: Annotated[str, typer.Option("--namespace", metavar="NAMESPACE", help="Namespace of the first job.")] = (
+        "team-a"
     )
+    overlay: Annotated[str, typer.Option("--overlay", metavar="OVERLAY", help="Name of the first cluster.")] = (
+        "production"
+    )
+    owner: Annotated[
+        str, typer.Option("--owner", metavar="OWNER", help="Owner of overlays and CI, for CODEOWNERS.")
+    ] = "@your-org/platform"
     source: Annotated[
         str | None,
         typer.Option(
@@ -108,7 +156,7 @@ def run(request: Request) -> Result[Report]:
 
 def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
     """Files by path. `example` adds the first job, its overlay and their rendered files."""
-    kind = next(iter(KINDS))
+    kind = next(iter(ALL_KINDS))
     values = {
         "version": __version__,
         "documentation": documentation().site,
@@ -117,7 +165,7 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
         "namespace": request.namespace,
         "overlay": request.overlay,
         "owner": request.owner,
-        "engines": tuple(ENGINES),
+        "free": FREE,
         "kind": kind,
         "job": FIRST_JOB,
         **{name: getattr(request, name) for name in OPTIONAL},

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
-from gen.commands.compared import repository
-from gen.commands.options import Jobs, Overlays, Root
-from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.diagnostics import UsageError, did_you_mean
-from gen.inventory.listing import STATES, Filters, Listing
-from gen.inventory.read import list_jobs
-from gen.kinds import KINDS
+from gen.base.findings import UsageError, did_you_mean
+from gen.commands.common import CLEAN, VIOLATIONS, Jobs, Overlays, Result, Root, repository
+from gen.job.kinds import ALL_KINDS
 from gen.overlay.extensions import load_extensions
 from gen.report.formats import LIST_REPORTERS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from gen.review.job_list import STATES, Filters, Listing, list_jobs
 
 FORMATS = LIST_REPORTERS
 
@@ -30,11 +25,15 @@ class Request:
 
     jobs: Jobs = ()
     namespace: Annotated[
-        tuple[str, ...], typer.Option("--namespace", help="Only this namespace; may be repeated.")
+        tuple[str, ...], typer.Option("--namespace", metavar="NAMESPACE", help="Only this namespace; may be repeated.")
     ] = ()
     overlay: Overlays = ()
-    kind: Annotated[tuple[str, ...], typer.Option("--kind", help="Only this kind of jobs; may be repeated.")] = ()
-    state: Annotated[tuple[str, ...], typer.Option("--state", help="Only jobs in this state; may be repeated.")] = ()
+    kind: Annotated[
+        tuple[str, ...], typer.Option("--kind", metavar="KIND", help="Only this kind of jobs; may be repeated.")
+    ] = ()
+    state: Annotated[
+        tuple[str, ...], typer.Option("--state", metavar="STATE", help="Only jobs in this state; may be repeated.")
+    ] = ()
     metrics: Annotated[bool, typer.Option("--metrics", help="Show the metrics of the jobs.")] = False
     root: Root = None
 
@@ -43,7 +42,7 @@ def run(request: Request) -> Result[Listing]:
     """Exit code 1 if a listed job has an error."""
     root = repository(request.root)
     load_extensions(root)
-    _check("kind", request.kind, KINDS)
+    _check("kind", request.kind, ALL_KINDS)
     _check("state", request.state, STATES)
     filters = Filters(namespaces=request.namespace, kinds=request.kind, states=request.state)
     listing = list_jobs(root, request.jobs, request.overlay, filters)

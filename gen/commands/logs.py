@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen import quantity
-from gen.commands.live import LiveRequest, ask
-from gen.commands.result import CLEAN, VIOLATIONS, Stream
-from gen.commands.terminal import terminal
-from gen.diagnostics import Findings, UsageError
+from gen.base.findings import Findings, UsageError
+from gen.commands.common import CLEAN, VIOLATIONS, LiveRequest, Stream, cluster_questions
+from gen.commands.environment import terminal
+from gen.kubernetes import quantity
 from gen.report.formats import LOG_REPORTERS
-from gen.report.live.view import View
+from gen.report.terminal import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.cluster.logs import LogLine, LogPiece, Wish
-    from gen.cluster.read import Question
+    from gen.live.clusters import Question
+    from gen.live.logs import LogLine, LogPiece, LogSelection
 
 FORMATS = LOG_REPORTERS
 
@@ -29,14 +27,19 @@ class Request(LiveRequest):
     """Arguments of `gen logs`."""
 
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB")]
-    role: Annotated[tuple[str, ...], typer.Option("--role", help="Only this role; may be repeated.")] = ()
+    role: Annotated[
+        tuple[str, ...], typer.Option("--role", metavar="ROLE", help="Only this role; may be repeated.")
+    ] = ()
     rank: Annotated[
         tuple[int, ...],
         typer.Option("--rank", metavar="N", min=0, help="Only pods with this index in their role; may be repeated."),
     ] = ()
-    step: Annotated[tuple[str, ...], typer.Option("--step", help="Only this step of a pipeline; may be repeated.")] = ()
+    step: Annotated[
+        tuple[str, ...], typer.Option("--step", metavar="STEP", help="Only this step of a pipeline; may be repeated.")
+    ] = ()
     run: Annotated[
-        tuple[str, ...], typer.Option("--run", help="This run; may be repeated. [default: the runs in Git]")
+        tuple[str, ...],
+        typer.Option("--run", metavar="RUN", help="This run; may be repeated. [default: the runs in Git]"),
     ] = ()
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the runs have ended.")] = False
     since: Annotated[
@@ -56,10 +59,10 @@ def run(request: Request) -> Stream[View[LogPiece]]:
         raise UsageError("`--previous` cannot be combined with `--follow`: the logs before a restart are complete")
     since = _seconds(request.since)
     found = Findings()
-    _, asked = ask(request, (request.job,), found)
-    from gen.cluster.logs import Wish  # noqa: PLC0415 - needs the client
+    questions = cluster_questions(request, (request.job,), found)
+    from gen.live.logs import LogSelection
 
-    wish = Wish(
+    selection = LogSelection(
         roles=request.role,
         ranks=request.rank,
         runs=request.run,
@@ -68,7 +71,7 @@ def run(request: Request) -> Stream[View[LogPiece]]:
         tail=request.tail,
         previous=request.previous,
     )
-    reader = _Reader(asked, wish, found)
+    reader = _Reader(questions, selection, found)
     return Stream(pieces=reader.pieces(follow=request.follow), code=lambda: reader.code)
 
 
@@ -82,40 +85,40 @@ def _seconds(text: str | None) -> int | None:
 class _Reader:
     """Prints lines and, behind them, findings."""
 
-    def __init__(self, asked: list[Question], wish: Wish, found: Findings) -> None:
-        self.asked, self.wish, self.found = asked, wish, found
+    def __init__(self, questions: list[Question], selection: LogSelection, found: Findings) -> None:
+        self.questions, self.selection, self.found = questions, selection, found
         self.code = CLEAN
 
     def pieces(self, *, follow: bool) -> Iterator[View[LogPiece]]:
-        from gen.cluster.logs import LogPiece, report_none  # noqa: PLC0415 - needs the client
+        from gen.live.logs import LogPiece, report_none
 
         where = terminal()
         runs: set[str] = set()
-        several = (len(self.wish.runs) or sum(len(one.wanted) for one in self.asked)) > 1
+        several = (len(self.selection.runs) or sum(len(one.desired) for one in self.questions)) > 1
         for batch in self._followed() if follow else self._read():
             runs |= {line.source.run for line in batch}
             yield View(data=LogPiece(lines=tuple(batch), several_runs=several), terminal=where)
         if not runs:
-            for question in self.asked:
+            for question in self.questions:
                 report_none(question, self.found)
         self.code = VIOLATIONS if self.found.failed() or not runs else CLEAN
         if self.found.items:
             yield View(data=LogPiece(findings=tuple(self.found)), terminal=where)
 
     def _followed(self) -> Iterator[list[LogLine]]:
-        from gen.cluster.follow_logs import follow_logs  # noqa: PLC0415 - needs the client
+        from gen.live.logs import follow_logs
 
-        yield from follow_logs(self.asked, self.wish, self.found)
+        yield from follow_logs(self.questions, self.selection, self.found)
 
     def _read(self) -> Iterator[list[LogLine]]:
-        from gen.cluster.logs import read_logs, sources  # noqa: PLC0415 - needs the client
-        from gen.cluster.read import report  # noqa: PLC0415 - as above
-        from gen.cluster.snapshot import read_snapshot  # noqa: PLC0415 - as above
+        from gen.live.clusters import report
+        from gen.live.logs import read_logs, sources
+        from gen.live.snapshot import read_snapshot
 
         chosen = []
-        for question in self.asked:
-            snapshot = read_snapshot(question.target.api, question.wanted, question.scope)
-            chosen += sources(question, snapshot, self.wish)
+        for question in self.questions:
+            snapshot = read_snapshot(question.target.api, question.desired, question.scope)
+            chosen += sources(question, snapshot, self.selection)
             for problem in snapshot.problems:
                 report(question.target, problem, self.found)
-        yield from read_logs(chosen, self.wish, self.found)
+        yield from read_logs(chosen, self.selection, self.found)

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from gen.commands import words
-from gen.commands.compared import repository
-from gen.commands.options import Root
-from gen.commands.result import Result
-from gen.diagnostics import Findings, UsageError, did_you_mean
-from gen.kinds import KINDS
-from gen.kubernetes import MAX_NAME
-from gen.load import source_of
-from gen.model.docs import field_docs
-from gen.model.names import JOB_NAME
+from gen.base.findings import Findings, UsageError, did_you_mean
+from gen.base.repository.files import linked_folder, unusable
+from gen.base.repository.layout import JOBS, LABEL, JobFile, jobs_path
+from gen.base.yaml.source import source_of
+from gen.commands.common import Result, Root, completions, repository
+from gen.job.kinds import ALL_KINDS
+from gen.job.kinds.base import Job
+from gen.job.model import field_docs
+from gen.job.names import JOB_NAME
+from gen.kubernetes.objects import MAX_NAME
 from gen.overlay.extensions import load_extensions
 from gen.overlay.read import OverlayReader
 from gen.render.emit import to_yaml
-from gen.render.plan.names import longest_name, longest_suffix
-from gen.repository.layout import JOBS, LABEL, JobFile, jobs_path
-from gen.repository.safe_files import linked_folder, unusable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from gen.kinds import Job
+from gen.render.parts.names import longest_name, longest_suffix
 
 _LABEL_FORM = "use at most 63 lower-case letters, digits and `-`"
 SCHEMA_FILE = "schemas/job.schema.json"
@@ -55,20 +49,29 @@ OPTIONAL: Mapping[str, Any] = {
 """Optional fields, written as comments, with a valid value each."""
 
 
+def complete_kinds(incomplete: str) -> list[str]:
+    return completions(incomplete, ALL_KINDS)
+
+
+FORMATS = None
+"""The output is text."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Arguments of `gen new`."""
 
-    kind: Annotated[str, typer.Argument(help="Kind of job.", metavar="KIND", autocompletion=words.kinds)]
+    kind: Annotated[str, typer.Argument(help="Kind of job.", metavar="KIND", autocompletion=complete_kinds)]
     name: Annotated[str, typer.Argument(help="Name of the job.", metavar="NAME")]
     namespace: Annotated[
-        str | None, typer.Option("--namespace", help="Namespace. [default: the only one below jobs/]")
+        str | None,
+        typer.Option("--namespace", metavar="NAMESPACE", help="Namespace. [default: the only one below jobs/]"),
     ] = None
     root: Root = None
 
 
 def run(request: Request) -> Result[str]:
-    """UsageError when the job cannot be made as asked."""
+    """UsageError if an argument is not valid."""
     root = repository(request.root)
     load_extensions(root)
     job = new_job(root, request.kind, request.name, request.namespace)
@@ -80,8 +83,8 @@ def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:
 
     UsageError for an unknown kind, an invalid name, a namespace without grants in any overlay, or an existing file.
     """
-    if kind not in KINDS:
-        raise UsageError(f"unknown kind `{kind}`: {did_you_mean(kind, KINDS)}")
+    if kind not in ALL_KINDS:
+        raise UsageError(f"unknown kind `{kind}`: {did_you_mean(kind, ALL_KINDS)}")
     text = job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
     _check_name(kind, name, text)
     job = JobFile(namespace or only_namespace(root), name)
@@ -112,7 +115,7 @@ def _check_name(kind: str, name: str, text: str) -> None:
 
 def _longest(kind: str, data: Any, name: str) -> int:
     """The longest name of a job; the names of steps are appended to that of a pipeline."""
-    model = KINDS[kind]
+    model = ALL_KINDS[kind]
     if model.own_fields:
         common = {field: value for field, value in data.items() if field not in model.own_fields}
         steps = ((step, {**common, **fields}) for step, fields in data["steps"].items())
@@ -155,7 +158,7 @@ def _create(root: Path, job: JobFile, text: str) -> None:
 
 def job_text(kind: str, *, with_schema: bool) -> str:
     """The text of a new job file."""
-    model = KINDS[kind]
+    model = ALL_KINDS[kind]
     docs = {field.alias or name: field_docs(model)[name] for name, field in model.model_fields.items()}
     options = [{"about": docs[field], "fields": _commented(field, value)} for field, value in optional(model).items()]
     text: str = _template().render(
@@ -168,8 +171,9 @@ def job_text(kind: str, *, with_schema: bool) -> str:
 
 
 def optional(model: type[Job]) -> Mapping[str, Any]:
-    """`OPTIONAL` without the fields that a kind cannot express."""
-    return {field: value for field, value in OPTIONAL.items() if field not in model.unsupported_fields()}
+    """`OPTIONAL` without the fields that a kind cannot express, and those that the job has."""
+    left_out = {*model.unsupported_fields(), *model.example}
+    return {field: value for field, value in OPTIONAL.items() if field not in left_out}
 
 
 def _template() -> Any:

@@ -9,39 +9,33 @@ compared with its result, and kept runs with those at the base. `gen check` comp
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from gen.commands.compared import RenderRequest, render_and_compare, repository
-from gen.commands.documentation import documentation
-from gen.commands.options import Base, Overlays, Root
-from gen.commands.progress import progress_bar
-from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.diagnostics import Findings, UsageError
+from gen.base.codes.code import Code
+from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, PLAN_INCOMPLETE
+from gen.base.findings import Diagnostic, Findings, Location, UsageError
+from gen.base.repository.git import check_index, find_base, head_commit
+from gen.base.repository.layout import overlays_path
+from gen.base.repository.merges import judged_tree, other_changes
+from gen.commands.common import CLEAN, VIOLATIONS, Base, Overlays, Result, Root, repository
+from gen.commands.environment import documentation, progress_bar
+from gen.commands.rendering import Compared, RenderRequest, render_and_compare
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
+from gen.render.results import RenderedJob, RunResult
 from gen.report.formats import PLAN_REPORTERS
-from gen.repository.git import find_base, head_commit
-from gen.repository.git_index import check_index
-from gen.review.behind import behind_runs
-from gen.review.compare import compare_trees, run_scopes
-from gen.review.kept_runs import compare_kept_runs
-from gen.review.links import links_to
-from gen.review.removals import RemovalLimit
+from gen.review.compare import RemovalLimit, compare_trees, run_scopes
+from gen.review.kept_runs import behind_runs, compare_kept_runs
 from gen.review.rendered_trees import read_trees
-from gen.review.review import Review
-from gen.review.sources import page_sources
+from gen.review.result import Review
+from gen.review.sources import links_to, page_sources
 from gen.review.unrendered import Expected, unrendered_objects
 from gen.review.usage import read_overlays
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
-    from gen.commands.compared import Compared
-    from gen.render.results import RenderedJob, RunResult
 
 FORMATS = PLAN_REPORTERS
 
@@ -59,6 +53,9 @@ class Request:
     ] = None
     allow_data_removal: Annotated[
         bool, typer.Option("--allow-data-removal", help="Do not fail if volumes or claims would be removed.")
+    ] = False
+    allow_move: Annotated[
+        bool, typer.Option("--allow-move", help="Do not fail if objects get another owner, as `gen move` prepares it.")
     ] = False
     web: Annotated[
         str | None,
@@ -89,7 +86,7 @@ def review(request: Request) -> Review:
     found = Findings()
     trees = read_trees(root, base, found).select(request.overlay)
     check_index(root, found)
-    today = _today(root)
+    today = _today(root, request.base)
     kept = _kept_jobs(root, today, request.overlay)
     if kept:
         compare_kept_runs(kept, root, base, found)
@@ -100,15 +97,42 @@ def review(request: Request) -> Review:
         read_overlays(root, run_scopes(trees), found),
         found,
         inputs_differ=lambda: not _up_to_date(today) and base.inputs_differ(),
-        allow_data_removal=request.allow_data_removal,
+        allowed=[code for code, given in _allowed(request) if given],
         removal_limit=limit,
         unrendered=unrendered,
         behind=behind_runs(kept),
     )
+    errors = _render_errors(today) if today is not None or not result.refused else ()
+    known = {(one.code, one.place) for one in result.findings}
+    new = (one for one in errors if (one.code, one.place) not in known)
+    result = replace(
+        result,
+        incomplete=bool(errors) or today is None,
+        findings=(*new, *result.findings),
+        others=other_changes(base),
+        tree=judged_tree(root),
+    )
     site = documentation()
     links = links_to(request.web, request.commit or head_commit(root), base.prefix, os.environ)
-    pages = {one.code: site.finding(one.code, one.place.file) for one in result.findings} if site.site else {}
-    return replace(result, links=links, explanations=pages, sources=page_sources(root, result))
+    pages = {one.code: site.finding(one.code) for one in result.findings} if site.site else {}
+    sources = page_sources(root, result.runs, result.findings)
+    return replace(result, links=links, explanations=pages, sources=sources)
+
+
+def _render_errors(today: Compared | None) -> tuple[Diagnostic, ...]:
+    """The errors that keep jobs from being rendered, so that the plan does not have their changes."""
+    if today is None:
+        found = Findings()
+        message = "no overlay can be read, so the plan has only the files of earlier renders"
+        found.error(PLAN_INCOMPLETE, Location(overlays_path("")), message, "run `gen check` to see the errors")
+        return tuple(found)
+    if today.comparison is not None:
+        return ()
+    return tuple(finding for finding in today.rendering.findings if finding.is_error)
+
+
+def _allowed(request: Request) -> tuple[tuple[Code, bool], ...]:
+    return (DATA_REMOVED, request.allow_data_removal), (MOVES_OWNER, request.allow_move)
 
 
 def _expected(root: Path, today: Compared | None) -> Expected:
@@ -120,10 +144,10 @@ def _expected(root: Path, today: Compared | None) -> Expected:
     return Expected(files=rendering.files, keep=rendering.keep, failed=failed)
 
 
-def _today(root: Path) -> Compared | None:
+def _today(root: Path, base: str | None) -> Compared | None:
     """A render of all jobs; None if no overlay can be read, which `gen check` reports."""
     try:
-        return render_and_compare(RenderRequest(root=root), cache_folder())
+        return render_and_compare(RenderRequest(root=root), cache_folder(), base=base)
     except UsageError:
         return None
 
@@ -149,7 +173,7 @@ def _has_texts(job: RenderedJob) -> bool:
 
 def _render(root: Path, sources: Sequence[str]) -> RunResult | None:
     """The result of a render of some jobs, or of all; None if no overlay can be read."""
-    from gen.render.run import render  # noqa: PLC0415 - a plan without changes does not need it
+    from gen.render.run import render
 
     try:
         with progress_bar("rendering jobs") as progress:

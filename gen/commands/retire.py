@@ -3,86 +3,79 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.commands.compared import RenderRequest, render_and_compare
-from gen.commands.live import LiveRequest, ask, chosen_files
-from gen.commands.message import commit_message
-from gen.commands.options import Jobs, Message
-from gen.commands.result import CLEAN, VIOLATIONS, Result
+from gen.base.codes.clusters import NOT_RETIRED
+from gen.base.codes.jobs import CANNOT_EDIT
+from gen.base.findings import Diagnostic, Findings, Location, counted
+from gen.base.repository.files import replace_files
+from gen.base.repository.layout import JobFile, RenderedPath, source_job
+from gen.base.yaml.source import read, source_of
+from gen.commands import common
+from gen.commands.rendering import RenderRequest, render_and_compare
 from gen.commands.set import caused_errors, change_files
-from gen.diagnostics import Findings, Location, counted
-from gen.findings.clusters import NOT_RETIRED
-from gen.findings.jobs import CANNOT_EDIT
-from gen.load import read, source_of
-from gen.report.formats import REPORTERS
-from gen.report.report import Report
-from gen.repository.layout import RenderedPath, source_job
-from gen.repository.place_files import replace_files
+from gen.report.formats import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from gen.live.ended import EndedJob
 
-    from gen.cluster.ended import Ended
-    from gen.diagnostics import Diagnostic
-    from gen.repository.layout import JobFile
-
-FORMATS = REPORTERS
 FINISHED = ("state", "finished")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request(LiveRequest):
+class Request(common.LiveRequest):
     """Arguments of `gen retire`."""
 
-    jobs: Jobs = ()
+    jobs: common.Jobs = ()
     keep_failed: Annotated[bool, typer.Option("--keep-failed", help="Leave jobs with a failed run as they are.")] = (
         False
     )
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the jobs, and change no file.")] = False
-    message: Message = None
+    message: common.Message = None
 
 
-def run(request: Request) -> Result[Report]:
+def run(request: Request) -> common.Result[Report]:
     """Exit code 1 if a cluster did not answer, or a file cannot be changed. All other jobs are retired even then."""
     found = Findings()
-    root, asked = ask(request, request.jobs, found)
-    from gen.cluster.ended import ended_jobs  # noqa: PLC0415 - needs the client
-    from gen.cluster.read import read_status  # noqa: PLC0415 - as above
-    from gen.cluster.wanted import wanted_runs  # noqa: PLC0415 - as above
-    from gen.overlay.read import OverlayReader  # noqa: PLC0415 - as above
+    root = common.repository(request.root)
+    questions = common.cluster_questions(request, request.jobs, found)
+    from gen.live.clusters import read_status
+    from gen.live.desired import desired_runs
+    from gen.live.ended import ended_jobs
+    from gen.overlay.read import OverlayReader
 
-    status = read_status(asked, found)
+    status = read_status(questions, found)
     every = [overlay.name for overlay in OverlayReader(root, Findings()).read()]
-    wanted = wanted_runs(root, every, _set(chosen_files(root, request.jobs)))
-    ended = ended_jobs(status.runs, wanted, keep_failed=request.keep_failed)
+    desired = desired_runs(root, every, _set(common.named_jobs(root, request.jobs)))
+    ended = ended_jobs(status.runs, desired, keep_failed=request.keep_failed)
     reported = Findings([one for one in status.findings if one.is_error])
-    ready = _up_to_date(root, [one for one in ended if one.why is None], reported)
+    ready = _up_to_date(root, [one for one in ended if one.obstacle is None], reported)
     for one in ended:
-        if one.why is not None:
-            _note(one.job, str(one.why), reported)
+        if one.obstacle is not None:
+            _note(one.job, str(one.obstacle), reported)
     done = ready if request.dry_run else [*_finish(root, ready, reported), *_finish_parts(root, ready, reported)]
     text = message(done)
     if request.message is not None and not request.dry_run:
         request.message.write_text(text, "utf-8")
-    code = VIOLATIONS if reported.failed() else CLEAN
+    code = common.VIOLATIONS if reported.failed() else common.CLEAN
     summary = text.rstrip("\n") if done else "no jobs to retire"
-    return Result(output=Report(tuple(reported), (), summary, root=root), exit_code=code)
+    return common.Result(output=Report(tuple(reported), (), summary, root=root), exit_code=code)
 
 
-def message(done: Sequence[Ended]) -> str:
+def message(done: Sequence[EndedJob]) -> str:
     """A commit message: the retired jobs, and how their runs ended. Empty without any job."""
     if not done:
         return ""
     subject = f"Retire {done[0].job.key}" if len(done) == 1 else f"Retire {counted(len(done), 'job')}"
-    return commit_message(subject, [f"{one.job.key}: {_ends(one)}" for one in done])
+    return common.commit_message(subject, [f"{one.job.key}: {_ends(one)}" for one in done])
 
 
-def _ends(one: Ended) -> str:
+def _ends(one: EndedJob) -> str:
     """`resnet-1a2b3c4d succeeded in ack`, or the numbers of several runs."""
     if len(one.runs) == 1 and not one.parts:
         (run,) = one.runs
@@ -98,7 +91,7 @@ def _set(jobs: Sequence[JobFile] | None) -> frozenset[JobFile] | None:
     return None if jobs is None else frozenset(jobs)
 
 
-def _up_to_date(root: Path, ended: Sequence[Ended], found: Findings) -> list[Ended]:
+def _up_to_date(root: Path, ended: Sequence[EndedJob], found: Findings) -> list[EndedJob]:
     """The jobs with current rendered files. Otherwise the ended run may not be that of the job file."""
     stale, failed = _stale(root, ended)
     if failed:  # errors of one file keep all from being compared
@@ -112,7 +105,7 @@ def _up_to_date(root: Path, ended: Sequence[Ended], found: Findings) -> list[End
     return [one for one in ended if one.job not in stale]
 
 
-def _stale(root: Path, ended: Sequence[Ended]) -> tuple[set[JobFile | None], list[Diagnostic]]:
+def _stale(root: Path, ended: Sequence[EndedJob]) -> tuple[set[JobFile | None], list[Diagnostic]]:
     """The jobs with rendered files that would change, and errors that prevent a comparison."""
     if not ended:
         return set(), []
@@ -128,31 +121,30 @@ def _folder(path: str) -> tuple[str, str, str]:
     return parts.overlay, parts.namespace, parts.job
 
 
-def _finish(root: Path, every: Sequence[Ended], found: Findings) -> list[Ended]:
+def _finish(root: Path, every: Sequence[EndedJob], found: Findings) -> list[EndedJob]:
     """Change all files at once; if one cannot be changed, each alone."""
     ended = [one for one in every if not one.parts]
     if not ended:
         return []
     together = change_files(root, [one.job for one in ended], [FINISHED], Findings())
-    if together.exit_code == CLEAN:
+    if together.exit_code == common.CLEAN:
         return list(ended)
     done = []
     for one in ended:
         result = change_files(root, [one.job], [FINISHED], Findings())
-        if result.exit_code == CLEAN:
+        if result.exit_code == common.CLEAN:
             done.append(one)
         else:
             found.extend(result.output.findings)
     return done
 
 
-def _finish_parts(root: Path, every: Sequence[Ended], found: Findings) -> list[Ended]:
+def _finish_parts(root: Path, every: Sequence[EndedJob], found: Findings) -> list[EndedJob]:
     """Finish the ended combinations of sweeps, and those that `overrides` keep active, each file alone."""
     if not any(one.swept for one in every):
         return []
-    from gen.edit.change import EditError  # noqa: PLC0415 - most jobs have no sweep
-    from gen.edit.overrides import unfinished, with_finished  # noqa: PLC0415 - as above
-    from gen.overlay.read import OverlayReader  # noqa: PLC0415 - as above
+    from gen.edit.change import EditError, unfinished, with_finished
+    from gen.overlay.read import OverlayReader
 
     overlays = OverlayReader(root, Findings()).read()
     done = []

@@ -7,6 +7,7 @@ that the file matches none of the kinds.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,28 +17,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
-from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+from pydantic.json_schema import models_json_schema
 
-from gen.commands.result import Result
-from gen.diagnostics import UsageError
-from gen.kinds import KINDS
-from gen.model.annotations import reachable
-from gen.model.docs import field_docs
-from gen.model.job import NOT_DEFAULTS, JobFields
-from gen.model.profile import Profile
-from gen.model.step import STEPS_HAVE, Order
-from gen.model.validators import MODEL
+from gen.base.findings import UsageError
+from gen.base.regex import regex
+from gen.base.repository.layout import find_root
+from gen.commands.common import Result
+from gen.job.annotations import reachable
+from gen.job.fields import NOT_DEFAULTS, JobFields
+from gen.job.kinds import ALL_KINDS
+from gen.job.model import field_docs
+from gen.job.profile import Profile
+from gen.job.step import STEPS_HAVE, Order
 from gen.overlay.extensions import load_extensions
 from gen.overlay.fields import overlay_fields
 from gen.overlay.grant import permissions
-from gen.regex import regex
-from gen.repository.root import find_root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pydantic import BaseModel
-    from pydantic_core.core_schema import PlainValidatorFunctionSchema
 
 Schema = dict[str, Any]
 
@@ -49,20 +46,20 @@ _NUMBER = regex(r"[0-9]+(\.[0-9]+)?")
 
 def job_schema() -> Schema:
     """The schema of a job file."""
-    definitions = _definitions(KINDS.values())
+    definitions = _definitions(ALL_KINDS.values())
     branches = [
         {
             "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
             "then": {"$ref": _TEMPLATE.format(model=model.__name__)},
         }
-        for name, model in KINDS.items()
+        for name, model in ALL_KINDS.items()
     ]
-    for model in (model for model in KINDS.values() if model.own_fields):
+    for model in (model for model in ALL_KINDS.values() if model.own_fields):
         definitions[model.__name__]["properties"]["steps"]["additionalProperties"] = {
             "$ref": _TEMPLATE.format(model=_STEP)
         }
         definitions[_STEP] = _step(definitions)
-    kind = {"description": "Kind of job.", "enum": list(KINDS)}
+    kind = {"description": "Kind of job.", "enum": list(ALL_KINDS)}
     return {
         "$schema": DRAFT,
         "title": "gen job",
@@ -77,11 +74,11 @@ def job_schema() -> Schema:
 def _step(definitions: Schema) -> Schema:
     """A step of a pipeline: the fields of its kind, without those of pipelines, and its order."""
     order = _definitions([Order])[Order.__name__]["properties"]
-    kinds = {name: model for name, model in KINDS.items() if not model.own_fields}
-    beside = {field for model in KINDS.values() for field in model.own_fields} - STEPS_HAVE
+    kinds = {name: model for name, model in ALL_KINDS.items() if not model.own_fields}
+    extra = {field for model in ALL_KINDS.values() for field in model.own_fields} - STEPS_HAVE
     branches: list[Schema] = []
     for name, model in kinds.items():
-        known = [field for field in definitions[model.__name__]["properties"] if field not in beside]
+        known = [field for field in definitions[model.__name__]["properties"] if field not in extra]
         own: Schema = {
             field: {"$ref": f"{_TEMPLATE.format(model=model.__name__)}/properties/{field}"} for field in known
         }
@@ -96,10 +93,10 @@ def _step(definitions: Schema) -> Schema:
 def overlay_schema() -> Schema:
     """The schema of `overlay.yaml`, with the fields of jobs under `defaults`."""
     model = overlay_fields()
-    definitions = _definitions([model, JobFields, *KINDS.values()])
+    definitions = _definitions([model, JobFields, *ALL_KINDS.values()])
     overlay = definitions.pop(model.__name__)
     defaults = _as_defaults(definitions.pop(JobFields.__name__))
-    kinds = {name: _as_defaults(definitions.pop(model.__name__)) for name, model in KINDS.items()}
+    kinds = {name: _as_defaults(definitions.pop(model.__name__)) for name, model in ALL_KINDS.items()}
     description = "Default fields for jobs of one kind."
     defaults["properties"]["kinds"] = {
         "type": "object",
@@ -114,6 +111,10 @@ def overlay_schema() -> Schema:
 SCHEMAS = {"job": job_schema, "overlay": overlay_schema}
 
 Document = StrEnum("Document", [(name.upper(), name) for name in SCHEMAS])  # type: ignore[misc] # computed choices
+
+
+FORMATS = None
+"""The output is text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,17 +152,6 @@ def _used(definitions: Schema, *holders: Schema) -> Schema:
     return dict(sorted(used.items()))
 
 
-class _Generator(GenerateJsonSchema):
-    """Also describes the models that are built when a file has them."""
-
-    def function_plain_schema(self, schema: PlainValidatorFunctionSchema) -> Schema:
-        model: type[BaseModel] | None = schema.get("metadata", {}).get(MODEL)
-        if model is None:
-            return super().function_plain_schema(schema)
-        model.model_rebuild()
-        return self.generate_inner(model.__pydantic_core_schema__)
-
-
 def _definitions(models: Iterable[type[BaseModel]]) -> Schema:
     """Definitions of models and of all that they refer to, which the caller may change."""
     definitions: Schema = orjson.loads(_definitions_text(tuple(models), tuple(permissions())))
@@ -169,17 +159,15 @@ def _definitions(models: Iterable[type[BaseModel]]) -> Schema:
 
 
 @lru_cache(maxsize=4)
-def _definitions_text(wanted: tuple[type[BaseModel], ...], _permissions: tuple[str, ...]) -> bytes:
+def _definitions_text(models: tuple[type[BaseModel], ...], _permissions: tuple[str, ...]) -> bytes:
     """The definitions as JSON. Making them takes as long as rendering hundreds of jobs.
 
     The definition of a grant lists all permissions, and plugins add some.
     """
-    for model in wanted:
+    for model in models:
         model.model_rebuild()
-    _, document = models_json_schema(
-        [(model, "validation") for model in wanted], ref_template=_TEMPLATE, schema_generator=_Generator
-    )
-    by_name = {model.__name__: model for model in reachable(wanted)}
+    _, document = models_json_schema([(model, "validation") for model in models], ref_template=_TEMPLATE)
+    by_name = {model.__name__: model for model in reachable(models)}
     definitions = document["$defs"]
     for name, definition in definitions.items():
         _describe(definition, by_name[name])

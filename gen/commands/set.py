@@ -3,51 +3,52 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from gen.commands import words
-from gen.commands.compared import refused, repository
-from gen.commands.options import Root
-from gen.commands.result import Result
-from gen.diagnostics import Findings, UsageError, counted
-from gen.edit.change import Change, EditError, value_at
-from gen.edit.judged import job_findings
-from gen.edit.old_places import in_old_file
-from gen.edit.quota import check_quota
-from gen.edit.scalar import scalar
-from gen.edit.splice import edited, flow
-from gen.edit.step_route import named
-from gen.findings.jobs import CANNOT_EDIT, UNKNOWN_FIELD
-from gen.load import read, source_of
-from gen.load.strict import parse
-from gen.model.annotations import Form, accepts, fields_at, form_at, models_at
-from gen.model.explain import dotted
-from gen.model.scalars import clipped
-from gen.model.suggest import suggest
+from gen.base.codes.jobs import CANNOT_EDIT, UNKNOWN_FIELD
+from gen.base.findings import Diagnostic, Findings, UsageError, counted
+from gen.base.repository.files import replace_files
+from gen.base.repository.job_files import chosen_jobs
+from gen.base.repository.layout import JobFile
+from gen.base.routes import dotted, follow
+from gen.base.yaml.source import Source, read, source_of
+from gen.base.yaml.strict import Data, parse
+from gen.commands.common import Result, Root, complete_jobs, completions, repository
+from gen.commands.rendering import refused
+from gen.edit.change import Change, EditError, NamedField, field_named
+from gen.edit.checks import check_quota, in_old_file, job_findings
+from gen.edit.splice import edited, flow, scalar
+from gen.job.annotations import Form, accepts, fields_at, form_at, models_at
+from gen.job.scalars import clipped
+from gen.job.suggest import suggest
+from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
-from gen.report.formats import REPORTERS
-from gen.report.report import Report
-from gen.repository.job_files import chosen_jobs
-from gen.repository.place_files import replace_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from gen.diagnostics import Diagnostic
-    from gen.edit.step_route import Named
-    from gen.load import Data, Source
-    from gen.overlay.overlay import Overlay
-    from gen.repository.layout import JobFile
+from gen.report.formats import Report
 
 _BOM = "\ufeff".encode()
 MAX_LISTED_FILES = 40
 """Changes of more files are only counted."""
 
-FORMATS = REPORTERS
+
+def complete_fields(incomplete: str) -> list[str]:
+    """`FIELD=` of jobs, or the values of a field that has few."""
+    from gen.commands.schema import job_schema
+    from gen.report.fields import document_fields
+
+    name, given, _ = incomplete.partition("=")
+    found: dict[str, list[str]] = {}
+    for field in document_fields("job", job_schema()):
+        _, path = field.name.split(".", 1)
+        found.setdefault(path, []).extend(map(str, field.schema.get("enum", ())))
+    if given:
+        return [f"{name}={value}" for value in dict.fromkeys(found.get(name, ()))]
+    deeper = name.count(".")
+    return [f"{field}=" for field in completions(name, (one for one in found if one.count(".") == deeper))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +56,14 @@ class Request:
     """Arguments of `gen set`."""
 
     jobs: Annotated[
-        str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB", autocompletion=words.jobs)
+        str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB", autocompletion=complete_jobs)
     ]
     assignments: Annotated[
         tuple[str, ...],
         typer.Argument(
             help="Such as `state=finished`, `env.DEBUG=on` or `metrics=[loss]`.",
             metavar="FIELD=VALUE",
-            show_default=False,
-            autocompletion=words.fields,
+            autocompletion=complete_fields,
         ),
     ] = ()
     unset: Annotated[
@@ -81,7 +81,7 @@ class _Edited:
 
 
 def run(request: Request) -> Result[Report]:
-    """Change all files, or none if one of them would become invalid."""
+    """Change all files, or none if one would become invalid."""
     assignments = [_assignment(text) for text in request.assignments]
     if not assignments and not request.unset:
         raise UsageError("no fields to change: pass `FIELD=VALUE` or `--unset FIELD`")
@@ -95,7 +95,7 @@ def run(request: Request) -> Result[Report]:
 def change_files(
     root: Path, jobs: Sequence[JobFile], names: Sequence[tuple[str, str | None]], listed: Findings
 ) -> Result[Report]:
-    """Set fields of all files, or of none if one of them would become invalid. None as a value removes a field."""
+    """Set fields of all files, or of none if one would become invalid. None as a value removes a field."""
     overlays = OverlayReader(root, Findings()).read()  # `gen render` reports errors in overlays
     found = Findings() if jobs else listed  # errors in other files do not matter here
     results = [_edit(root, job, names, overlays, found) for job in jobs]
@@ -130,7 +130,7 @@ def _edit(
         return None
     text = source.text
     changes: list[str] = []
-    fields = [named(source.data, dict(names), name) for name, _ in names]
+    fields = [field_named(source.data, dict(names), name) for name, _ in names]
     for field, (_, value) in zip(fields, names, strict=True):
         change = Change(field.route, _data(field, value))
         try:
@@ -153,7 +153,7 @@ def _edit(
     return _Edited(job.file, raw, tuple(changes))
 
 
-def _data(field: Named, value: str | None) -> Data | None:
+def _data(field: NamedField, value: str | None) -> Data | None:
     """The value as a text, or the list or mapping in brackets that it is for a field without texts."""
     if value is None or value[:1] not in ("[", "{") or accepts(field.model, field.inner, value):
         return value
@@ -163,13 +163,13 @@ def _data(field: Named, value: str | None) -> Data | None:
     return read["value"] if isinstance(read, dict) and len(read) == 1 else value
 
 
-def _refuse_unknown(field: Named, source: Source, found: Findings) -> None:
+def _refuse_unknown(field: NamedField, source: Source, found: Findings) -> None:
     """Unsetting an absent field is fine; unsetting an unknown field is an error. The model checks assigned values."""
     *above, last = field.inner
     known = fields_at(field.model, tuple(above))
     if known and last not in known:
         hint = suggest(field.model, field.inner).hint
-        found.error(UNKNOWN_FIELD, source.place(field.route), f"unknown field `{dotted(field.route)}`", hint)
+        found.error(UNKNOWN_FIELD, source.place(field.route), f"unknown field `{dotted(field.route, clipped)}`", hint)
 
 
 def caused_errors(old: Source, new: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
@@ -184,10 +184,10 @@ def _errors(source: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[D
 
 
 def _description(source: Source, change: Change) -> str:
-    name = _printable(dotted(change.route))
+    name = _printable(dotted(change.route, clipped))
     if change.value is None:
         return f"{name} removed"
-    old, new = value_at(source.data, change.route), _printable(flow(change.value))
+    old, new = follow(source.data, change.route), _printable(flow(change.value))
     return f"{name} {_printable(flow(old))} → {new}" if old else f"{name} set to {new}"
 
 

@@ -5,33 +5,23 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gen.commands.compared import repository
-from gen.commands.documentation import documentation
-from gen.commands.options import Root
-from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.diagnostics import Findings, UsageError, counted
-from gen.inventory.listing import Filters
-from gen.inventory.read import list_jobs
+from gen.base.findings import Findings, UsageError, counted
+from gen.base.repository.files import create_files
+from gen.base.repository.git import git_prefix, head_commit
+from gen.commands.common import CLEAN, VIOLATIONS, Result, Root, repository
+from gen.commands.environment import documentation
 from gen.overlay.extensions import load_extensions
+from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
-from gen.report.formats import REPORTERS
-from gen.report.report import Report
-from gen.report.site.pages import site_pages
-from gen.report.site.site import Site
-from gen.repository.git import git_prefix, head_commit
-from gen.repository.place_files import create_files
+from gen.report.formats import Report
+from gen.report.site import Site, site_pages
 from gen.review.history import run_history
-from gen.review.links import links_to
-from gen.review.sources import texts_of
-
-if TYPE_CHECKING:
-    from gen.overlay.overlay import Overlay
-
-FORMATS = REPORTERS
+from gen.review.job_list import Filters, list_jobs
+from gen.review.sources import links_to, texts_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

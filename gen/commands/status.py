@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen import quantity
-from gen.cluster.model import Phase
-from gen.commands.live import LiveRequest, ask
-from gen.commands.options import Jobs
-from gen.commands.result import CLEAN, VIOLATIONS, Result, Stream
-from gen.commands.terminal import terminal
-from gen.diagnostics import Findings, UsageError, did_you_mean
+from gen.base.findings import Findings, UsageError, did_you_mean
+from gen.commands.common import CLEAN, VIOLATIONS, Jobs, LiveRequest, Result, Stream, cluster_questions
+from gen.commands.environment import terminal
+from gen.kubernetes import quantity
+from gen.live.model import ClusterStatus, Phase, RunStatus
 from gen.report.formats import STATUS_REPORTERS
-from gen.report.live.view import View
+from gen.report.terminal import Terminal, View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.cluster.model import ClusterStatus, RunStatus
-    from gen.cluster.read import Question
-    from gen.report.terminal import Terminal
+    from gen.live.clusters import Question
 
 FORMATS = STATUS_REPORTERS
 ENDED = "ended"
@@ -40,10 +35,17 @@ class Request(LiveRequest):
     """Arguments of `gen status`."""
 
     jobs: Jobs = ()
-    phase: Annotated[tuple[str, ...], typer.Option("--phase", help="Only runs in this phase; may be repeated.")] = ()
+    phase: Annotated[
+        tuple[str, ...], typer.Option("--phase", metavar="PHASE", help="Only runs in this phase; may be repeated.")
+    ] = ()
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on, and show each run that changes.")] = False
     wait: Annotated[
-        str | None, typer.Option("--wait", metavar="|".join(WAITS), help="Wait until all runs are in this phase.")
+        str | None,
+        typer.Option(
+            "--wait",
+            metavar="|".join(WAITS),
+            help="Wait until all runs are in this phase: with `running`, all their pods.",
+        ),
     ] = None
     timeout: Annotated[
         str | None,
@@ -56,13 +58,13 @@ def run(request: Request) -> Result[View[ClusterStatus]] | Stream[View[ClusterSt
     _check(request)
     deadline = None if request.timeout is None else time.monotonic() + quantity.seconds(request.timeout)
     found = Findings()
-    _, asked = ask(request, request.jobs, found)
+    questions = cluster_questions(request, request.jobs, found)
     if request.watch or request.wait:
-        follower = _Follower(asked, request, found, deadline)
+        follower = _Follower(questions, request, found, deadline)
         return Stream(pieces=follower.pieces(), code=lambda: follower.exit_code)
-    from gen.cluster.read import read_status  # noqa: PLC0415 - needs the client
+    from gen.live.clusters import read_status
 
-    status = _filtered(read_status(asked, found), request)
+    status = _filtered(read_status(questions, found), request)
     return Result(output=View(data=status, terminal=terminal()), exit_code=exit_code(status))
 
 
@@ -87,7 +89,7 @@ def _check(request: Request) -> None:
 
 
 def _filtered(status: ClusterStatus, request: Request) -> ClusterStatus:
-    from msgspec.structs import replace  # noqa: PLC0415 - `gen status --help` does not need it
+    from msgspec.structs import replace
 
     if not request.phase:
         return status
@@ -95,20 +97,20 @@ def _filtered(status: ClusterStatus, request: Request) -> ClusterStatus:
 
 
 class _Follower:
-    """Shows changes until the runs are where they are waited for, or until the deadline."""
+    """Shows changes until the runs are in the expected phase, or until the deadline."""
 
-    def __init__(self, asked: list[Question], request: Request, found: Findings, deadline: float | None) -> None:
-        self.asked, self.request, self.found, self.deadline = asked, request, found, deadline
+    def __init__(self, questions: list[Question], request: Request, found: Findings, deadline: float | None) -> None:
+        self.questions, self.request, self.found, self.deadline = questions, request, found, deadline
         self.exit_code = CLEAN
 
     def pieces(self) -> Iterator[View[ClusterStatus]]:
-        from gen.cluster.live import follow  # noqa: PLC0415 - needs the client
+        from gen.live.clusters import follow
 
         shown: dict[tuple[str, ...], RunStatus] = {}
         where: Terminal = terminal()
         status: ClusterStatus | None = None
-        for status in follow(self.asked, self.found, self.deadline):
-            done = self._reached(status)
+        for status in follow(self.questions, self.found, self.deadline):
+            done = self._end(status)
             view = _filtered(_changes(status, shown) if shown else status, self.request)
             shown = {run.key: run for run in status.runs}
             if self.request.watch and (view.runs or not view.changed):
@@ -122,20 +124,21 @@ class _Follower:
         if not self.request.watch:
             yield View(data=_filtered(status, self.request), terminal=where)
 
-    def _reached(self, status: ClusterStatus) -> int | None:
-        """The exit code if the runs are where they are waited for, or cannot get there; otherwise None."""
+    def _end(self, status: ClusterStatus) -> int | None:
+        """The exit code if the runs are in the expected phase or can no longer reach it; otherwise None."""
         if self.request.wait is None:
             return None
-        own = [run for run in status.runs if run.wanted == "schedule" or (run.wanted is not None and not run.parent)]
-        phases = [run.phase for run in own if run.phase is not Phase.SCHEDULED]
-        wanted = WAITS[self.request.wait]
-        if phases and all(phase in wanted for phase in phases):
+        own = [run for run in status.runs if run.scheduled or (run.desired is not None and not run.parent)]
+        waited = [run for run in own if run.phase is not Phase.SCHEDULED]
+        phases = [run.phase for run in waited]
+        expected = WAITS[self.request.wait]
+        if waited and all(run.phase in expected and (run.phase is not Phase.RUNNING or run.settled) for run in waited):
             return VIOLATIONS if any(finding.is_error for finding in status.findings) else CLEAN
-        return VIOLATIONS if Phase.FAILED in phases and Phase.FAILED not in wanted else None
+        return VIOLATIONS if Phase.FAILED in phases and Phase.FAILED not in expected else None
 
 
 def _changes(status: ClusterStatus, shown: dict[tuple[str, ...], RunStatus]) -> ClusterStatus:
-    from msgspec.structs import replace  # noqa: PLC0415 - `gen status --help` does not need it
+    from msgspec.structs import replace
 
     runs = tuple(run for run in status.runs if shown.get(run.key) != run)
     return replace(status, runs=runs, findings=(), changed=True)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.commands.live import LiveRequest, ask
-from gen.commands.result import CLEAN, VIOLATIONS, Stream
-from gen.diagnostics import Findings, UsageError
-from gen.report.report import Report
-from gen.report.text import text
+from gen.base.findings import Findings, UsageError
+from gen.commands.common import CLEAN, VIOLATIONS, LiveRequest, Stream, cluster_questions
+from gen.report.findings.text import text
+from gen.report.formats import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.cluster.board import Board
-    from gen.cluster.client import Api
+    from gen.live.board import Board
+    from gen.live.client import Api
 
 _DEFAULT_PORT = 6006
+
+
+FORMATS = None
+"""The output is text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +30,26 @@ class Request(LiveRequest):
 
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern for one job.", metavar="JOB")]
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port of this machine; 0 is any that is free.")
+        int,
+        typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of this machine; 0 is any free one."),
     ] = _DEFAULT_PORT
 
 
 def run(request: Request) -> Stream[str]:
     """Goes on until it is interrupted. Exit code 1 if no TensorBoard is ready."""
     found = Findings()
-    _, asked = ask(request, (request.job,), found)
-    from gen.cluster.board import find_board  # noqa: PLC0415 - needs the client
-    from gen.cluster.errors import ClusterError  # noqa: PLC0415 - as above
-    from gen.findings.clusters import NO_TENSORBOARD  # noqa: PLC0415 - as above
+    questions = cluster_questions(request, (request.job,), found)
+    from gen.base.codes.clusters import NO_TENSORBOARD
+    from gen.live.board import find_board
+    from gen.live.client import ClusterError
 
-    jobs = {(one.namespace, one.job) for question in asked for one in question.wanted}
+    jobs = {(one.namespace, one.job) for question in questions for one in question.desired}
     if len(jobs) > 1:
         raise UsageError(f"`{request.job}` matches {len(jobs)} jobs: name one of them")
     boards: list[tuple[Api, Board, str]] = []
-    for question in asked:
+    for question in questions:
         place = question.target.overlays[0].place("cluster")
-        for namespace, job in {(one.namespace, one.job) for one in question.wanted}:
+        for namespace, job in {(one.namespace, one.job) for one in question.desired}:
             try:
                 board = find_board(question.target.api, namespace, job)
             except ClusterError as error:
@@ -62,7 +65,7 @@ def run(request: Request) -> Stream[str]:
 
 def _pieces(request: Request, boards: list[tuple[Api, Board, str]], found: Findings) -> Iterator[str]:
     """The findings and the URL; afterwards, connections that fail."""
-    from gen.cluster.board import Forwarder  # noqa: PLC0415 - needs the client
+    from gen.live.board import Forwarder
 
     if len(boards) > 1:
         names = ", ".join(f"`{api.context}`" for api, _, _ in boards)

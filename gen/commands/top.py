@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gen.commands.live import LiveRequest, reached
-from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.commands.terminal import terminal
-from gen.diagnostics import Findings
+from gen.base.findings import Findings
+from gen.commands.common import CLEAN, VIOLATIONS, LiveRequest, Result, cluster_targets
+from gen.commands.environment import terminal
 from gen.report.formats import TOP_REPORTERS
-from gen.report.live.view import View
+from gen.report.terminal import View
 
 if TYPE_CHECKING:
-    from gen.cluster.top import Top
+    from gen.live.top import Top
 
 FORMATS = TOP_REPORTERS
 
@@ -26,8 +25,8 @@ class Request(LiveRequest):
 def run(request: Request) -> Result[View[Top]]:
     """Exit code 1 if a cluster did not answer."""
     found = Findings()
-    _, targets = reached(request, found)
-    from gen.cluster.top import read_top  # noqa: PLC0415 - needs the client
+    targets = cluster_targets(request, found)
+    from gen.live.top import read_top
 
     top = read_top(targets, found)
     failed = any(finding.is_error for finding in top.findings)

@@ -1,27 +1,28 @@
-"""`gen validate`: check manifests from files, folders or standard input against schemas and rules."""
+"""`gen validate`: check manifests in files, folders or standard input against schemas and rules.
+
+A render checks the objects that it is about to write in the same way.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
-from gen.check.files import ManifestChecker
-from gen.commands.options import Parallel
-from gen.commands.progress import progress_bar
-from gen.commands.result import Result
-from gen.diagnostics import Severity, UsageError, counted
+from gen.base.findings import Findings, Severity, UsageError, counted
+from gen.base.repository.layout import find_root, is_input, overlay_folder
+from gen.commands.common import Parallel, Result
+from gen.commands.environment import progress_bar
+from gen.kubernetes.check.files import ManifestChecker
 from gen.overlay.extensions import load_extensions
-from gen.report.formats import REPORTERS
-from gen.report.report import Report
-from gen.repository.layout import is_input
-from gen.repository.root import find_root
-
-FORMATS = REPORTERS
+from gen.overlay.files import ClusterFiles, OverlayFiles
+from gen.report.formats import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Request:
 
     paths: Annotated[
         tuple[str, ...],
-        typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH", show_default=False),
+        typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH"),
     ]
     schemas: Annotated[
         tuple[Path, ...],
@@ -43,7 +44,11 @@ class Request:
     )
     kubernetes: Annotated[
         str | None,
-        typer.Option("--kubernetes-version", help="Version for all files. [default: the overlay's, or the newest]"),
+        typer.Option(
+            "--kubernetes-version",
+            metavar="VERSION",
+            help="Version for all files. [default: the overlay's, or the newest]",
+        ),
     ] = None
     policies: Annotated[
         tuple[Path, ...],
@@ -54,13 +59,44 @@ class Request:
     parallel: Parallel = 0
 
 
+class _OverlayClusters:
+    """The clusters of the overlays of the repository around the current folder.
+
+    Errors in the files of overlays are for `gen render` to report.
+    """
+
+    @cached_property
+    def _overlays(self) -> OverlayFiles | None:
+        try:
+            return OverlayFiles(find_root(Path.cwd()), Findings())
+        except UsageError:
+            return None
+
+    def cluster_of(self, file: str) -> ClusterFiles | None:
+        """The policies of an overlay only apply to what is rendered for it."""
+        cluster = self._overlays.cluster_of(file) if self._overlays is not None else None
+        return cluster if cluster is None or overlay_folder(file) else replace(cluster, policies=())
+
+    def scope_of(self, file: str) -> str | None:
+        return overlay_folder(file)
+
+    def shown(self, definition: Path) -> str | None:
+        return definition.relative_to(self._overlays.root).as_posix() if self._overlays is not None else None
+
+
 def run(request: Request) -> Result[Report]:
     """UsageError when there is nothing to check."""
     with suppress(UsageError):  # manifests outside of a repository have no plugins
         load_extensions(find_root(Path.cwd()))
     processes = request.parallel or os.cpu_count() or 1
     checker = ManifestChecker(
-        request.paths, request.kubernetes, request.schemas, request.ignore_missing, processes, request.policies
+        request.paths,
+        request.kubernetes,
+        request.schemas,
+        missing=request.ignore_missing,
+        parallel=processes,
+        policies=request.policies,
+        clusters=_OverlayClusters(),
     )
     with progress_bar("checking files") as progress:
         done = checker.run(progress)

@@ -1,1 +1,5 @@
-"""Edits of job files: one field at a time, without a change to comments, order or layout."""
+"""Changes of job files and overlays as text, without a change to comments, order or layout.
+
+`change` applies a change to data, `splice` to text; `fix` applies the fixes of findings, `checks` finds errors before
+a text is written, `pinning` changes locks.
+"""

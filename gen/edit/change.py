@@ -1,17 +1,28 @@
-"""One change of a field, applied to the data of a file."""
+"""Changes of fields: their names on the command line, and their effect on the data of a file.
+
+A name is a route with dots, such as `env.A`, `args.0`, `data.ckpt.readOnly` or `steps.train.env.DEBUG`. A dot can also
+be part of a key, as in `labels.example.com/team`; the models decide which.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from gen.model.explain import dotted
-from gen.model.scalars import empty, shown
+from gen.base.findings import Findings, Route, UsageError
+from gen.base.routes import at, dotted
+from gen.base.yaml.strict import Data, parse
+from gen.base.yaml.user_text import with_additions
+from gen.job.annotations import Form, fields_at, form_at
+from gen.job.fields import JobFields
+from gen.job.kinds import ALL_KINDS
+from gen.job.scalars import clipped, empty, shown
+from gen.job.step import Order
 
 if TYPE_CHECKING:
-    from gen.diagnostics import Route
-    from gen.load import Data
+    from pydantic import BaseModel
 
 
 class Change(Struct, frozen=True):
@@ -29,16 +40,6 @@ class EditError(Exception):
         self.message, self.hint, self.route = message, hint, route
 
 
-def value_at(data: Any, route: Route) -> Any:
-    """The value in the data of a file at a route; None if there is none."""
-    for step in route:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
-
-
 def changed(data: Data | None, change: Change, depth: int = 0) -> Data:
     """The changed data, or the same object if it has the value already. EditError if the change is impossible."""
     if depth == len(change.route):
@@ -49,7 +50,7 @@ def changed(data: Data | None, change: Change, depth: int = 0) -> Data:
         return _in_list(data, change, depth)
     if isinstance(step, str) and (data is None or isinstance(data, dict) or empty(data)):
         return _in_mapping(data, change, depth)
-    at, name = change.route[:depth], dotted(change.route[:depth])
+    at, name = change.route[:depth], dotted(change.route[:depth], clipped)
     if data is None:
         raise EditError(f"`{name}` does not exist", "edit the file to add a list", at)
     if isinstance(data, list):
@@ -71,10 +72,105 @@ def _in_mapping(data: Data | None, change: Change, depth: int) -> Data:
 
 def _in_list(data: list[Data], change: Change, depth: int) -> Data:
     step = change.route[depth]
-    at, name = change.route[:depth], dotted(change.route[:depth])
+    at, name = change.route[:depth], dotted(change.route[:depth], clipped)
     if not isinstance(step, int) or step >= len(data):
         raise EditError(f"`{name}` has only {len(data)} entries", "edit the file to add one", at)
     if change.value is None and depth + 1 == len(change.route):
         raise EditError("entries of a list cannot be removed", "edit the file", at)
     inner = changed(data[step], change, depth + 1)
     return data if inner is data[step] else [*data[:step], inner, *data[step + 1 :]]
+
+
+_ROUTE: Route = ("sweep", "overrides")
+
+
+def unfinished(data: object) -> list[Mapping[str, str]]:
+    """`when` of the entries that keep runs from being finished with their job."""
+    sweep = data.get("sweep") if isinstance(data, dict) else None
+    entries = sweep.get("overrides") if isinstance(sweep, dict) else None
+    known = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    others = (entry.get("when") for entry in known if entry.get("state", "finished") != "finished")
+    return [when for when in others if isinstance(when, dict)]
+
+
+def with_finished(text: str, runs: Sequence[Mapping[str, str]]) -> str:
+    """The text with `state: finished` for the runs of its sweep with these values. EditError if that is impossible."""
+    before: Any = parse(text, "", Findings())
+    sweep = before.get("sweep") if isinstance(before, dict) else None
+    known = sweep.get("overrides", []) if isinstance(sweep, dict) else None
+    if not isinstance(sweep, dict) or not isinstance(known, list):
+        raise EditError("the file has no sweep to which entries can be added", "edit the file", _ROUTE[:1])
+    entries: list[dict[str, Any]] = [{"when": dict(values), "state": "finished"} for values in runs]
+    try:
+        new = with_additions(text, {"sweep": {"overrides": entries}})
+    except Exception as error:  # ruamel.yaml may raise anything for text that gen can read
+        raise EditError("this file cannot be edited safely", "edit the file", _ROUTE[:1]) from error
+    wanted = {**before, "sweep": {**sweep, "overrides": [*known, *entries]}}
+    if parse(new, "", Findings()) != wanted:
+        raise EditError("this sweep is written in a form that cannot be edited safely", "edit the file", _ROUTE[:1])
+    return new
+
+
+def route_of(model: type[BaseModel], name: str) -> Route:
+    """The route to a field. UsageError for a name with an empty part. The model rejects unknown fields."""
+    route: Route = ()
+    rest = name
+    while True:
+        step, rest = _next(model, route, rest)
+        if step == "":
+            raise UsageError(f"`{name}` is not a valid field name; use a form like `attempt`, `env.DEBUG` or `args.0`")
+        route += (step,)
+        if not rest:
+            return route
+
+
+def _next(model: type[BaseModel], route: Route, name: str) -> tuple[str | int, str]:
+    """The first step of a name relative to `route`, and the rest of the name."""
+    head, dot, rest = name.partition(".")
+    form = form_at(model, route)
+    if form is Form.LIST and head.isascii() and head.isdigit():
+        return int(head), rest
+    if form is Form.KEYS:
+        inner = fields_at(model, (*route, head))
+        if not inner or rest.split(".")[0] not in inner:
+            return name, ""
+    if dot and not rest:
+        return "", ""
+    return head, rest
+
+
+_STEPS = "steps"
+
+
+class NamedField(Struct, frozen=True, kw_only=True):
+    """The field with a name."""
+
+    model: type[BaseModel]
+    """The model that has the field."""
+    outer: Route
+    """Route of that model in the file; empty for the job."""
+    inner: Route
+    """Route of the field in that model."""
+
+    @property
+    def route(self) -> Route:
+        return (*self.outer, *self.inner)
+
+
+def field_named(data: object, new: Mapping[str, str | None], name: str) -> NamedField:
+    """The field of a job file that a name is about; `new` has the values that are set at the same time."""
+    model = _of_kind(at(data, "kind"), new.get("kind"))
+    start, _, rest = name.partition(".")
+    step, _, field = rest.partition(".")
+    if start != _STEPS or _STEPS not in fields_at(model, ()) or not field:
+        return NamedField(model=model, outer=(), inner=route_of(model, name))
+    if field.partition(".")[0] in fields_at(Order, ()):
+        return NamedField(model=Order, outer=(_STEPS, step), inner=route_of(Order, field))
+    kind = at(data, _STEPS, step, "kind")
+    own = _of_kind(kind, new.get(f"{_STEPS}.{step}.kind"))
+    return NamedField(model=own, outer=(_STEPS, step), inner=route_of(own, field))
+
+
+def _of_kind(written: object, new: str | None) -> type[JobFields]:
+    kind = new or written
+    return ALL_KINDS.get(kind, JobFields) if isinstance(kind, str) else JobFields

@@ -1,29 +1,110 @@
-"""Fixes of findings: each edits the text of a file as `gen set` does, and is kept if its finding is gone."""
+"""Fixes of findings: each edits the text of a file as `gen set` does.
+
+A fix is kept if its finding is gone and there is no new error.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.diagnostics import Put, Rename
-from gen.edit.fix_proof import are_better, is_better
-from gen.edit.fix_text import applied, applied_or_none
-from gen.load.yaml_errors import lines_with_ends
+from gen.base.codes.files import TOO_MANY
+from gen.base.findings import Diagnostic, Findings, Fix, Move, Put, Rename, Respell, Route
+from gen.base.routes import follow
+from gen.base.yaml.strict import parse
+from gen.base.yaml.yaml_errors import lines_with_ends
+from gen.edit.change import Change, EditError
+from gen.edit.splice import comment_at, edited, renamed, with_comment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
 
-    from gen.diagnostics import Diagnostic, Fix
+def is_better(item: Diagnostic, fix: Fix, before: Collection[Diagnostic], after: Collection[Diagnostic]) -> bool:
+    if isinstance(fix, Move):
+        return _errors(after) < _errors(before)
+    if any((one.code, one.message, one.place) == (item.code, item.message, item.place) for one in after):
+        return False
+    known = {(one.code, one.message) for one in before}
+    here = (one for one in after if one.is_error and one.place.line == item.place.line)
+    return isinstance(fix, Respell) or all((one.code, one.message) in known for one in here)
 
-    Judge = Callable[[str], Collection[Diagnostic]]
+
+def are_better(
+    edits: list[tuple[Diagnostic, Fix]], before: Collection[Diagnostic], after: Collection[Diagnostic]
+) -> bool:
+    """Several fixes together must leave no error that was not there before.
+
+    Only a file with too many errors to report can show others, outside of the edited lines.
+    """
+    if len(edits) == 1:
+        return is_better(*edits[0], before, after)
+    there = {(one.code, one.message, one.place) for one in after}
+    items = [item for item, _ in edits]
+    if any((item.code, item.message, item.place) in there for item in items):
+        return False
+    mended = Counter((item.code, item.message) for item in items if item.is_error)
+    errors = Counter((one.code, one.message) for one in before if one.is_error) - mended
+    other = Counter((one.code, one.message) for one in after if one.is_error) - errors
+    if not other or all(one.code != TOO_MANY.name for one in before):
+        return not other
+    lines = {item.place.line for item in items}
+    return not any((one.code, one.message) in other and one.place.line in lines for one in after)
+
+
+def _errors(found: Collection[Diagnostic]) -> int:
+    return sum(item.is_error for item in found)
+
+
+def applied_or_none(text: str, fix: Fix) -> str | None:
+    """The text with a fix; None if the fix does not match it."""
+    try:
+        return applied(text, fix)
+    except EditError:
+        return None
+
+
+def applied(text: str, fix: Fix) -> str:
+    """The text with a fix. EditError if the fix does not match it."""
+    if isinstance(fix, Rename):
+        return renamed(text, fix.route, fix.name)
+    if isinstance(fix, Put):
+        if _value(text, fix.route) != fix.old:  # such as an expression with this result
+            raise EditError("the file has another value", "edit the file", fix.route)
+        return edited(text, Change(fix.route, fix.new))
+    if isinstance(fix, Move):
+        value = _value(text, fix.route)
+        if not isinstance(value, str) or _value(text, fix.to) is not None:
+            raise EditError("the value cannot be moved", "edit the file", fix.route)
+        after = edited(edited(text, Change(fix.to, value)), Change(fix.route, None))
+        if after.count("#") == text.count("#"):
+            return after
+        return with_comment(after, fix.to, comment_at(text, fix.route))
+    return _respelled(text, fix)
+
+
+def _value(text: str, route: Route) -> object:
+    return follow(parse(text, "", Findings()), route)
+
+
+def _respelled(text: str, fix: Respell) -> str:
+    lines = lines_with_ends(text)
+    line = lines[fix.line - 1] if fix.line <= len(lines) else ""
+    start = fix.column - 1
+    if line[start : start + len(fix.old)] != fix.old:
+        raise EditError("the file has another text there", "edit the file", ())
+    lines[fix.line - 1] = line[:start] + fix.new + line[start + len(fix.old) :]
+    return "".join(lines)
+
+
+Judge = Callable[[str], Collection[Diagnostic]]
 
 MAX_FIXES: Final = 200
 """Fixes of one file that are tried: each takes at most two renders of its job."""
 
 
-class Fixed(Struct, frozen=True, kw_only=True):
+class FixResult(Struct, frozen=True, kw_only=True):
     """The text of a file, with the findings that were fixed in it."""
 
     text: str
@@ -34,7 +115,7 @@ class Fixed(Struct, frozen=True, kw_only=True):
     """Whether all fixes were tried."""
 
 
-def fixed(text: str, judge: Judge, most: int = 2 * MAX_FIXES) -> Fixed:
+def fixed(text: str, judge: Judge, most: int = 2 * MAX_FIXES) -> FixResult:
     """The text with its certain fixes. `judge` returns the findings about a text of the file, at most `most` times.
 
     A fix can show errors that nothing could find before, but none in its own line. Fixes of different lines are judged
@@ -43,7 +124,7 @@ def fixed(text: str, judge: Judge, most: int = 2 * MAX_FIXES) -> Fixed:
     run = _Run(text, judge, most)
     while run.waiting() and run.left and run.tried < MAX_FIXES:
         run.keep_best(run.group())
-    return Fixed(text=run.text, findings=tuple(run.done), renders=most - run.left, complete=not run.waiting())
+    return FixResult(text=run.text, findings=tuple(run.done), renders=most - run.left, complete=not run.waiting())
 
 
 class _Edit(Struct, frozen=True):
@@ -71,7 +152,7 @@ class _Run:
     def group(self) -> list[_Edit]:
         """The next fix that can be applied, with those of other lines that follow it.
 
-        There are so few that the renders that are left suffice for one of them.
+        Few enough that the remaining renders suffice to find one that is kept.
         """
         room = 2 ** min(self.left - 1, 8)
         lines = lines_with_ends(self.text)

@@ -1,29 +1,51 @@
-"""Changes of a file's text that leave the rest of the file unchanged, byte by byte.
+"""Changes of a text that leave the rest of it unchanged, byte by byte.
 
 Reading and writing the whole file would change its layout. The marks of the YAML reader are the position of a value.
 Each possible change of the text there is tried on the whole file, and accepted only if the reader then returns exactly
-the expected data.
+the expected data. Strings are written without quotes if the reader returns the same string.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from gen.diagnostics import Findings
+from gen.base.findings import Findings, Route
+from gen.base.regex import regex
+from gen.base.yaml.source import node_of
+from gen.base.yaml.strict import Data, Plain, parse
 from gen.edit.change import Change, EditError, changed
-from gen.edit.scalar import scalar
-from gen.load.nodes import node_of
-from gen.load.strict import parse
-from gen.regex import regex
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+# characters that JSON does not escape, but YAML readers reject or take for line breaks, or terminals reorder
+_ESCAPED = regex("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 
-    from gen.diagnostics import Route
-    from gen.load import Data
+_SPECIAL = ("=", "<<")
+"""Strings with a meaning in YAML 1.1 that some readers reject and others apply."""
+
+
+def scalar(text: str, *, flow: bool, style: str | None = None) -> str:
+    """The text as a value after `key: `, on one line. `style` is the quote of the previous value, if any."""
+    if style != '"' and text.isprintable():
+        if style is None and _plain(text, flow=flow):
+            return text
+        return "'" + text.replace("'", "''") + "'"
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _plain(text: str, *, flow: bool) -> bool:
+    """Whether the text needs no quotes, as a value and as a key."""
+    documents = [f"{text}: {text}\n", f"{{{text}: {text}}}"] if flow else [f"{text}: {text}\n"]
+    return text not in _SPECIAL and all(_reads_as(document, text) for document in documents)
+
+
+def _reads_as(document: str, text: str) -> bool:
+    read = parse(document, "", Findings())
+    return isinstance(read, dict) and list(read.items()) == [(text, text)] and isinstance(read[text], Plain)
+
 
 _BREAK = regex(r"\r\n|\n|\r")
 _REST = regex(r"[^\r\n]*")

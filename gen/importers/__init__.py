@@ -1,19 +1,20 @@
-"""Registry of importers: one file or package each, and one line here. See `docs/extending.md`."""
+"""Files of other tools as jobs, and the proof that these render the same objects.
+
+`IMPORTERS` is the registry: one file or package for each tool, with an `Importer`. See `docs/extending.md`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import MutableMapping
+from typing import Final
 
+from gen.base.registry import LazyRegistry
 from gen.importers.base import Importer
-from gen.model.registry import LazyRegistry
-
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping
 
 IMPORTERS: Final[MutableMapping[str, type[Importer]]] = LazyRegistry(
     {
         "arena": "gen.importers.arena.importer:ArenaImporter",
-        "batchcompute": "gen.importers.batchcompute.importer:BatchComputeImporter",
+        "batchcompute": "gen.importers.batchcompute:BatchComputeImporter",
         "kfp": "gen.importers.kfp.importer:KfpImporter",
         "manifests": "gen.importers.manifests.importer:ManifestsImporter",
         "slurm": "gen.importers.slurm.importer:SlurmImporter",

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
-from gen.diagnostics import Location
-from gen.kubernetes import Body
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gen.diagnostics import Findings
+from gen.base.findings import Findings, Location
+from gen.kubernetes.objects import Body
 
 Fields = dict[str, Any]
 """Fields of a job or an overlay as they are written to YAML."""
 
 
-class Given(Struct, frozen=True, kw_only=True):
+class ImportInput(Struct, frozen=True, kw_only=True):
     """Input of an importer: a text, or the words of a command line."""
 
     file: str
@@ -42,13 +38,13 @@ class Given(Struct, frozen=True, kw_only=True):
 
 
 class Original(Struct, frozen=True, kw_only=True):
-    """An object that a job stands for."""
+    """The object that was imported as a job."""
 
     body: Body
     """Without values that the cluster added."""
     place: Location
     step: str = ""
-    """The step of a pipeline that it stands for; empty for the run of a job."""
+    """Its step of a pipeline; empty for the run of a job."""
 
 
 class ImportedJob(Struct, frozen=True, kw_only=True):
@@ -80,5 +76,5 @@ class Importer(ABC):
     """Whether it reads several files and folders, which belong together, and no command line."""
 
     @abstractmethod
-    def read(self, given: Given, found: Findings) -> Sequence[ImportedJob]:
+    def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         """The jobs in a text or a command line. All values that a job does not have are findings."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from gen.findings.imports import NEEDS_SECRET, NOT_CARRIED
-from gen.findings.jobs import SECRET_VALUE
-from gen.importers.base import ImportedJob
-from gen.kubernetes import set_value
-from gen.model.names import name_meant
-from gen.regex import regex
-from gen.secrets import known_secrets
-from gen.secrets.names import is_harmless, names_secret
-from gen.storage.base import RESERVED_VOLUMES
-
-if TYPE_CHECKING:
-    from gen.diagnostics import Findings, Location
-    from gen.importers.base import Fields, Original
+from gen.base.codes.imports import NEEDS_SECRET, NOT_CARRIED
+from gen.base.codes.jobs import SECRET_VALUE
+from gen.base.findings import Findings, Location
+from gen.base.regex import regex
+from gen.base.routes import set_value
+from gen.importers.base import Fields, ImportedJob, Original
+from gen.job.names import name_meant
+from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret
+from gen.overlay.profiles.storage.base import RESERVED_VOLUMES
 
 _EXPRESSION: Final = regex(r"\$+(?=\{[{%#])|\{[{%#]")
 _MAX_LABEL: Final = 63
@@ -34,13 +30,13 @@ class JobDraft:
         self.grants: Fields = {}
         self.places: dict[str, Location] = {}
 
-    def set(self, value: Any, *route: str, place: Location | None = None) -> None:
+    def set(self, value: object, *route: str, place: Location | None = None) -> None:
         """Set a field of the job."""
         set_value(self.fields, route, value)
         if place is not None:
             self.places.setdefault(route[0], place)
 
-    def need(self, value: Any, *route: str) -> None:
+    def need(self, value: object, *route: str) -> None:
         """Set a field of the overlay."""
         set_value(self.overlay, route, value)
 
@@ -68,10 +64,10 @@ class JobDraft:
         return {"secret": secret, "key": name}
 
     def metadata(self, key: str, text: str, *fields: str, place: Location | None = None) -> None:
-        """Set a label or an annotation in these fields, with the grant that a key with a prefix needs."""
+        """Set a label or an annotation in these fields, with the grant that a key with a prefix, or of pods, needs."""
         for field in fields:
             self.set(literal(text), *field.split("."), key, place=place)
-        if "/" in key:
+        if "/" in key or any(field.endswith("podLabels") for field in fields):
             self.grant("metadata", key)
 
     def volume(self, wanted: str, profile: Fields) -> str:
@@ -122,7 +118,7 @@ def is_secret(name: str, text: str) -> bool:
     return by_name or next(known_secrets({"value": text}), None) is not None
 
 
-def literals(value: Any) -> Any:
+def literals(value: object) -> object:
     """A value of any type with all its texts as `literal` writes them."""
     if isinstance(value, dict):
         return {str(key): literals(inner) for key, inner in value.items()}
@@ -149,7 +145,7 @@ def label(text: str, otherwise: str) -> str:
     return (name_meant(re.sub(r"[^A-Za-z0-9]+", "-", text[:256])) or otherwise)[:_MAX_LABEL].strip("-") or otherwise
 
 
-def as_read(value: Any) -> Any:
+def as_read(value: object) -> object:
     """Values as the reader of job files returns them."""
     if isinstance(value, dict):
         return {name: as_read(inner) for name, inner in value.items()}

@@ -1,42 +1,73 @@
-"""Checks across the fields of an overlay: names that must exist, and defaults that jobs accept."""
+"""Checks across the fields of an overlay: names that must exist, defaults that jobs accept, prices and budgets."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import did_you_mean
-from gen.findings.grants import (
-    UNKNOWN_ACCELERATOR,
-    UNKNOWN_NETWORK,
-    UNKNOWN_PRIORITY,
-    UNKNOWN_QUEUE,
-    UNKNOWN_STORE,
-    UNKNOWN_VOLUME,
-)
-from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
-from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
-from gen.kinds import KINDS
-from gen.kinds.meant import kind_meant
-from gen.model.annotations import fields_at
-from gen.model.base import alias_of, default_of
-from gen.model.job import NOT_DEFAULTS, JobFields
-from gen.model.scalars import shown
-from gen.networks import POD_NETWORK
-from gen.overlay.fields import PROFILES, VolumeFields
-from gen.overlay.grant import known_permissions
-from gen.overlay.prices import check_prices
-from gen.resources.engines import ENGINES
-from gen.schemas.registry import minor_version, versions
-from gen.storage.base import RESERVED_VOLUMES, SETTINGS
+from gen.base.codes import grants as codes
+from gen.base.codes.code import Code
+from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
+from gen.base.codes.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
+from gen.base.engines import ENGINES
+from gen.base.findings import Findings, Route, did_you_mean
+from gen.job.annotations import fields_at
+from gen.job.fields import NOT_DEFAULTS, POD_NETWORK, JobFields
+from gen.job.kinds import ALL_KINDS
+from gen.job.model import Model, alias_of, default_of
+from gen.job.scalars import shown
+from gen.job.suggest import intended_kind
+from gen.kubernetes.facts.runtimes import MPI
+from gen.kubernetes.schemas.registry import minor_version, versions
+from gen.overlay.entries import AcceleratorFields, VolumeFields
+from gen.overlay.fields import PROFILES, OverlayFields
+from gen.overlay.grant import Grant, known_permissions
+from gen.overlay.profiles.storage.base import RESERVED_VOLUMES, SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from decimal import Decimal
 
-    from gen.diagnostics import Findings, Route
-    from gen.findings.code import Code
-    from gen.load import Data, Layers
-    from gen.model.base import Model
-    from gen.overlay.fields import OverlayFields
+    from gen.base.yaml.layers import Layers
+    from gen.base.yaml.strict import Data
+    from gen.overlay.overlay import Overlay
+    from gen.overlay.runtimes import RuntimeFields
+
+
+def check_prices(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Report prices without a currency, and budgets that some devices would not count in."""
+    prices = _prices(fields)
+    given = [route for route, price in prices.items() if price is not None]
+    if given and fields.currency is None and not fields.abstract:
+        message = "`currency` is missing: the overlay has a price"
+        found.error(MISSING_FIELD, layers.place(given[0], key=True), message, "add `currency`, such as `currency: EUR`")
+    if fields.currency is not None and not given and not fields.abstract and not _inherits_currency(layers):
+        message = "`currency` has no effect without a `price`"
+        hint = f"add `{'.'.join(next(iter(prices)))}`, or remove `currency`"
+        found.error(NO_EFFECT, layers.place(("currency",), key=True), message, hint)
+    for namespace, grant in fields.namespaces.items():
+        missing = [route for route, price in prices.items() if price is None and _may_use(grant, route)]
+        if grant.budget is not None and missing and not fields.abstract:
+            field = ".".join(missing[0])
+            message = f"`budget` of `{namespace}` cannot be checked: `{field}` is missing"
+            hint = f"add `{field}`, such as `price: 2.50`, or `price: 0` for devices without costs"
+            found.error(MISSING_FIELD, layers.place(("namespaces", namespace, "budget"), key=True), message, hint)
+
+
+def _inherits_currency(layers: Layers) -> bool:
+    """Whether it is that of an overlay which others with prices may extend, too."""
+    return layers.place(("currency",)).file != layers.layers[0].source.file
+
+
+def _prices(fields: OverlayFields) -> Mapping[tuple[str, ...], Decimal | None]:
+    """The prices by their routes."""
+    if not fields.accelerators:
+        return {("gpu", "price"): fields.gpu.price}
+    return {("accelerators", name, "price"): one.price for name, one in fields.accelerators.items()}
+
+
+def _may_use(grant: Grant, route: tuple[str, ...]) -> bool:
+    return grant.accelerators is None or route[1] in grant.accelerators
+
 
 _OWN = ("gen-in-", "gen-out-")
 """Volumes of copies, which have a number, too."""
@@ -61,7 +92,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
 
 
 def _grants(fields: OverlayFields, layers: Layers, found: Findings) -> None:
-    """Report grants of what the overlay does not have, and settings without effect."""
+    """Report grants of unknown resources, and settings without effect."""
     if (others := fields.namespaces.get("*")) is not None and others.resource_quota:
         place = layers.place(("namespaces", "*", "resourceQuota"), key=True)
         message = "`resourceQuota` has no effect on `*`: it requires the name of a namespace"
@@ -149,7 +180,7 @@ def _definitions(fields: OverlayFields, layers: Layers, found: Findings) -> None
     """Report engines that cannot apply definitions of pipelines."""
     if fields.pipelines is None or fields.pipelines.kfp is None or fields.gitops is None:
         return
-    from gen.gitops import ENGINES as CLASSES  # noqa: PLC0415 - few overlays have an engine and such pipelines
+    from gen.overlay.profiles.engines import ENGINES as CLASSES
 
     able = " or ".join(ENGINES[name].title for name, engine in CLASSES.items() if not engine.refuses_definitions)
     for name, engine in fields.gitops.engines.items():
@@ -170,14 +201,14 @@ def _gpu_settings(fields: OverlayFields, layers: Layers, found: Findings) -> Non
 
 def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collection[str], str]]:
     """A field of `namespaces`, the finding about its entries, those that exist, and what to do when there are none."""
-    yield "volumes", UNKNOWN_VOLUME, fields.volumes, "declare it under `volumes`"
+    yield "volumes", codes.UNKNOWN_VOLUME, fields.volumes, "declare it under `volumes`"
     if fields.queues:  # without any, these are queues of the cluster
-        yield "queues", UNKNOWN_QUEUE, fields.queues, "declare it under `queues`"
+        yield "queues", codes.UNKNOWN_QUEUE, fields.queues, "declare it under `queues`"
     if fields.priorities:  # without any, these are classes of the cluster
-        yield "priorities", UNKNOWN_PRIORITY, fields.priorities, "declare it under `priorities`"
-    yield "stores", UNKNOWN_STORE, fields.stores, "declare it under `stores`"
-    yield "networks", UNKNOWN_NETWORK, {*fields.networks, POD_NETWORK}, "declare it under `networks`"
-    yield "accelerators", UNKNOWN_ACCELERATOR, fields.accelerators, "declare it under `accelerators`"
+        yield "priorities", codes.UNKNOWN_PRIORITY, fields.priorities, "declare it under `priorities`"
+    yield "stores", codes.UNKNOWN_STORE, fields.stores, "declare it under `stores`"
+    yield "networks", codes.UNKNOWN_NETWORK, {*fields.networks, POD_NETWORK}, "declare it under `networks`"
+    yield "accelerators", codes.UNKNOWN_ACCELERATOR, fields.accelerators, "declare it under `accelerators`"
     granted = {name for grant in fields.namespaces.values() for name in grant.allow}
     yield "allow", UNKNOWN_PERMISSION, known_permissions(granted), ""
 
@@ -199,11 +230,11 @@ def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:
 
 def _operators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
     for kind, version in fields.operators.items():
-        if kind not in KINDS:
+        if kind not in ALL_KINDS:
             place = layers.place(("operators", kind), key=True)
-            found.error(UNKNOWN_KIND, place, f"unknown kind `{kind}`", did_you_mean(kind, KINDS))
-        elif version not in KINDS[kind].facts.served:
-            hint = did_you_mean(version, KINDS[kind].facts.served)
+            found.error(UNKNOWN_KIND, place, f"unknown kind `{kind}`", did_you_mean(kind, ALL_KINDS))
+        elif version not in ALL_KINDS[kind].facts.served:
+            hint = did_you_mean(version, ALL_KINDS[kind].facts.served)
             place = layers.place(("operators", kind))
             found.error(UNKNOWN_API_VERSION, place, f"`{kind}` has no API version or release `{version}`", hint)
 
@@ -222,10 +253,10 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
         found.error(INVALID_VALUE, place, "`defaults.kinds` must be a mapping", "write `kinds: {<kind>: {<field>: …}}`")
         return
     for kind, fields in kinds.items():
-        if kind not in KINDS:
+        if kind not in ALL_KINDS:
             place = layers.place(("defaults", "kinds", kind), key=True)
-            meant = kind_meant(kind)
-            hint = f"did you mean `{meant}`?" if meant else did_you_mean(kind, KINDS)
+            meant = intended_kind(kind)
+            hint = f"did you mean `{meant}`?" if meant else did_you_mean(kind, ALL_KINDS)
             found.error(UNKNOWN_KIND, place, f"unknown kind {shown(kind)}", hint)
         elif not isinstance(fields, dict):
             message = f"`defaults.kinds.{kind}` must be a mapping of fields, not {shown(fields)}"
@@ -233,7 +264,7 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
             found.error(INVALID_VALUE, layers.place(("defaults", "kinds", kind)), message, hint)
         else:
             for name in fields:
-                if hint := _unknown_default(KINDS[kind], name):
+                if hint := _unknown_default(ALL_KINDS[kind], name):
                     _report_default(("defaults", "kinds", kind, name), hint, layers, found)
 
 
@@ -249,10 +280,41 @@ def _unknown_default(model: type[Model], name: str) -> str:
         return "remove it; each job sets its own"
     if name in known:
         return ""
-    if (kind := kind_meant(name)) and kind not in known and model is JobFields:
+    if (kind := intended_kind(name)) and kind not in known and model is JobFields:
         return f"write `kinds: {{{kind}: …}}` instead"
-    if model is JobFields and any(name in fields_at(job, ()) for job in KINDS.values()):
+    if model is JobFields and any(name in fields_at(job, ()) for job in ALL_KINDS.values()):
         return f"only some kinds have it; write `kinds: {{<kind>: {{{name}: …}}}}` instead"
-    from gen.model.suggest import suggest  # noqa: PLC0415 - most defaults are known
+    from gen.job.suggest import suggest
 
     return suggest(model, (name,)).hint
+
+
+def check_runtimes(overlay: Overlay, files: Mapping[tuple[str, str], str], found: Findings) -> None:
+    """Report runtimes that are described twice, settings without effect or without an accelerator, and grants."""
+    known = {name for _, name in overlay.runtimes.known}
+    for namespace, grant in overlay.fields.namespaces.items():
+        for index, name in enumerate(grant.runtimes or ()):
+            if name not in known:
+                place = overlay.place("namespaces", namespace, "runtimes", index)
+                hint = did_you_mean(name, known, otherwise="declare it under `runtimes`")
+                found.error(codes.UNKNOWN_RUNTIME, place, f"there is no runtime {shown(name)} to grant", hint)
+    for name, one in overlay.fields.runtimes.items():
+        for field, code, message, hint in _faults(name, one, overlay.accelerators, files):
+            found.error(code, overlay.place("runtimes", name, *field, key=True), message, hint)
+
+
+def _faults(
+    name: str, one: RuntimeFields, accelerators: Mapping[str, AcceleratorFields], files: Mapping[tuple[str, str], str]
+) -> Iterator[tuple[tuple[str, ...], Code, str, str]]:
+    if (file := files.get((one.kind, name))) is not None:
+        yield (), NO_EFFECT, f"`{file}` defines the runtime `{name}`, too", "remove one of the two"
+    if not one.launcher_trains and one.runtime(name, accelerators).policy != MPI:
+        yield ("launcherTrains",), NO_EFFECT, "only MPI runtimes have a launcher", "remove it, or set `policy: mpi`"
+    if one.accelerator is not None and one.accelerator not in accelerators:
+        hint = did_you_mean(one.accelerator, accelerators, otherwise="remove it, or declare it under `accelerators`")
+        yield ("accelerator",), codes.UNKNOWN_ACCELERATOR, f"the overlay has no accelerator `{one.accelerator}`", hint
+    elif one.accelerator is not None and not one.devices(name):
+        yield ("accelerator",), NO_EFFECT, "the runtime requests no GPUs", "remove it, or set `gpus`"
+    elif one.accelerator is None and one.gpus and len(accelerators) > 1:
+        names = ", ".join(f"`{name}`" for name in accelerators)
+        yield ("gpus",), MISSING_FIELD, f"`accelerator` is missing: the overlay has {names}", "add `accelerator`"

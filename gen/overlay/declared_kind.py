@@ -5,26 +5,23 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, Self
 
 from msgspec.structs import replace
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.kinds.declared import Declaration
-from gen.kinds.declared_items import DeclaredPods, in_item, list_of
-from gen.kubernetes import overlap
-from gen.model.base import Model
-from gen.model.names import JobName, Label
-from gen.model.scalars import Text, Truth, conflict, matching
-from gen.model.untyped import Fields
-from gen.model.validators import JsonForm
-from gen.regex import regex
-from gen.resources.argo import CRON_WORKFLOW
-from gen.resources.base import ANY_ITEM, Conditions, Count, Pattern, Phase, Phases, PodSet, Queueing, Resource
-from gen.resources.waiting import waiting
+from gen.base.regex import regex
+from gen.base.routes import overlap
+from gen.job.kinds.declared import Declaration, DeclaredPods, Fields, in_item, list_of
+from gen.job.model import Model
+from gen.job.names import JobName, Label
+from gen.job.scalars import Text, Truth, conflict, matching
+from gen.kubernetes.facts.argo import CRON_WORKFLOW
+from gen.kubernetes.facts.base import ANY_ITEM, Conditions, Count, Pattern, Phase, Phases, PodSet, Queueing, Resource
+from gen.kubernetes.facts.waiting import waiting
 
 _STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
 SpecRoute = Annotated[
     str,
     matching(regex(rf"spec{_STEPS}+"), 200, "a route of a field", "use a form like `spec.worker.template`"),
-    JsonForm({"title": "route", "type": "string"}),
+    WithJsonSchema({"title": "route", "type": "string"}),
 ]
 PodRoute = Annotated[
     str,
@@ -34,22 +31,22 @@ PodRoute = Annotated[
         "a route of a field",
         "use a form like `spec.worker.template`, or `spec.tasks[].template` for a list with an item for each role",
     ),
-    JsonForm({"title": "route", "type": "string"}),
+    WithJsonSchema({"title": "route", "type": "string"}),
 ]
 FieldName = Annotated[
     str,
     matching(regex(r"[A-Za-z][A-Za-z0-9]*"), 63, "a field", "use a form like `name`"),
-    JsonForm({"title": "field", "type": "string"}),
+    WithJsonSchema({"title": "field", "type": "string"}),
 ]
 StatusRoute = Annotated[
     str,
     matching(regex(rf"status{_STEPS}+"), 200, "a route of a field", "use a form like `status.phase`"),
-    JsonForm({"title": "route", "type": "string"}),
+    WithJsonSchema({"title": "route", "type": "string"}),
 ]
 SpecField = Annotated[
     str,
     matching(regex(rf"[A-Za-z][A-Za-z0-9]*{_STEPS}*"), 200, "a field of `spec`", "use a form like `driver.cores`"),
-    JsonForm({"title": "field of spec", "type": "string"}),
+    WithJsonSchema({"title": "field of spec", "type": "string"}),
 ]
 ApiVersion = Annotated[
     str,
@@ -59,12 +56,12 @@ ApiVersion = Annotated[
         "an API version of a custom resource",
         "use a form like `sparkoperator.k8s.io/v1beta2`",
     ),
-    JsonForm({"title": "API version", "type": "string"}),
+    WithJsonSchema({"title": "API version", "type": "string"}),
 ]
 KubernetesKind = Annotated[
     str,
     matching(regex(r"[A-Z][A-Za-z0-9]*"), 63, "a kind of Kubernetes", "use a form like `SparkApplication`"),
-    JsonForm({"title": "kind", "type": "string"}),
+    WithJsonSchema({"title": "kind", "type": "string"}),
 ]
 RestartPolicy = Literal["Never", "OnFailure", "Always"]
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from gen.diagnostics import Findings, UsageError
-from gen.load import Layer, Layers
+from gen.base.findings import Findings, UsageError
+from gen.base.repository.job_files import overlay_names
+from gen.base.yaml.layers import Layer, Layers
 from gen.overlay.files import OverlayFiles, fields_of
-from gen.overlay.plugins import load_named
-from gen.repository.overlay_files import overlay_names
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def load_extensions(root: Path) -> None:
@@ -24,9 +20,12 @@ def load_extensions(root: Path) -> None:
     files = OverlayFiles(root, ignored)
     sources = [source for name in overlay_names(root, ignored) for source in files.chain(name).sources]
     for source in sources:
-        load_named(fields_of(source), Layers((Layer(source),)), ignored)
+        if "plugins" in fields_of(source):
+            from gen.overlay.plugins import load_named
+
+            load_named(fields_of(source), Layers((Layer(source),)), ignored)
     if any("kinds" in fields_of(source) for source in sources):
-        from gen.overlay.read import OverlayReader  # noqa: PLC0415 - slow, and few overlays declare kinds
+        from gen.overlay.read import OverlayReader
 
         with suppress(UsageError):
             OverlayReader(root, ignored).read()

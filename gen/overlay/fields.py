@@ -3,42 +3,34 @@
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
 import re
 from collections.abc import Mapping
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, WithJsonSchema, create_model
 
-from gen.accelerators import ACCELERATORS
-from gen.kubernetes import ZONE
-from gen.model.base import Model, OrMapping, default
-from gen.model.kept_files import Rendered
-from gen.model.money import Currency
-from gen.model.names import ImageStart, JobName, Label, LabelKey, LabelValue
-from gen.model.patches import PatchFields
-from gen.model.profile import chosen, require_one, with_profiles
-from gen.model.registry import LazyRegistry
-from gen.model.scalars import Size, Text, Truth, conflict, matching
-from gen.model.synonyms import OVERLAY, SELECT, VOLUME
-from gen.model.validators import JsonForm
-from gen.networks import NETWORKS
-from gen.overlay.accelerator import AcceleratorFields
-from gen.overlay.cluster import Cluster
+from gen.base.regex import regex
+from gen.base.registry import LazyRegistry
+from gen.job.model import Model, OrMapping, default
+from gen.job.names import ImageStart, JobName, Label, LabelKey, LabelValue, ObjectName
+from gen.job.profile import with_profiles
+from gen.job.scalars import Currency, Text, Truth, matching
+from gen.job.synonyms import OVERLAY, SELECT
+from gen.overlay import settings
+from gen.overlay.entries import AcceleratorFields, GitopsFields, NetworkFields, QueueFields, StoreFields, VolumeFields
 from gen.overlay.grant import Grant, NamespaceKey
-from gen.overlay.network import NetworkFields
-from gen.overlay.queue import QueueFields
-from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Katib, Pipelines, Priority, Spot, TensorBoardDefaults
-from gen.overlay.store import StoreFields
-from gen.queues import QUEUES
-from gen.regex import regex
-from gen.storage import STORAGE, StorageProfile
-from gen.storage.base import AccessMode
-from gen.stores import STORES
+from gen.overlay.patch import PatchFields
+from gen.overlay.profiles.accelerators import ACCELERATORS
+from gen.overlay.profiles.engines import ENGINES
+from gen.overlay.profiles.networks import NETWORKS
+from gen.overlay.profiles.queues import QUEUES
+from gen.overlay.profiles.storage import STORAGE
+from gen.overlay.profiles.stores import STORES
+from gen.overlay.runtimes import RuntimeFields
 
 if TYPE_CHECKING:
-    from gen.gitops.model import Gitops
     from gen.overlay.declared_kind import DeclaredKind
 else:
-    DeclaredKind = Gitops = Any  # few overlays set the fields; `overlay_fields` gives theirs the models
+    DeclaredKind = Any  # few overlays set the field; `overlay_fields` gives theirs the model
 
 KubernetesVersion = Annotated[
     str,
@@ -49,51 +41,8 @@ KubernetesVersion = Annotated[
         'use a form like `"1.34"`',
         meant=lambda text: match[1] if (match := re.match(r"v?(1\.[0-9]{2})(?![0-9])", text)) else "",
     ),
-    JsonForm({"title": "version", "type": ["string", "number"]}),
+    WithJsonSchema({"title": "version", "type": ["string", "number"]}),
 ]
-
-
-class VolumeFields(Model):
-    """Volume that jobs can mount by name: one storage profile, and settings that all profiles share."""
-
-    synonyms: ClassVar[Mapping[str, str]] = VOLUME
-    main: ClassVar[str] = "claim"
-
-    size: Size | None = None
-    """Capacity. File services do not enforce it, but Kubernetes requires it."""
-    access_modes: tuple[AccessMode, ...] = ()
-    """Access modes. Defaults to `ReadWriteMany`, or to `ReadOnlyMany` with `readOnly`."""
-    read_only: Truth = False
-    """Make the volume read-only for all jobs."""
-    mount_read_only: Truth = False
-    """Mount read-only unless a job sets `readOnly: false`. Intended for datasets."""
-    mount_options: tuple[Text, ...] = ()
-    """Mount options of the PersistentVolume, such as `nolock`."""
-
-    zone: Label | None = None
-    """Zone of the file system. Pods that use the volume only run there."""
-
-    @cached_property
-    def given(self) -> dict[str, StorageProfile]:
-        """The profile by its key."""
-        return chosen(self, STORAGE)
-
-    @cached_property
-    def profile(self) -> StorageProfile:
-        return next(iter(self.given.values()))
-
-    @property
-    def node_labels(self) -> dict[str, str]:
-        """Labels of the only nodes that can mount it."""
-        zone = {ZONE: self.zone} if self.zone is not None else {}
-        return {**zone, **self.profile.node_labels}
-
-    @model_validator(mode="after")
-    def _one_profile(self) -> Self:
-        require_one(self, STORAGE, "storage profile")
-        if self.profile.needs_size and self.size is None:
-            raise conflict(f"`{next(iter(self.given))}` requires a `size`", "add `size`, such as `size: 100Gi`")
-        return self
 
 
 PluginName = Annotated[
@@ -104,7 +53,7 @@ PluginName = Annotated[
         "a name of a Python package",
         "use the name that `pip install` takes",
     ),
-    JsonForm({"title": "package", "type": "string"}),
+    WithJsonSchema({"title": "package", "type": "string"}),
 ]
 VersionRange = Annotated[
     str,
@@ -114,7 +63,7 @@ VersionRange = Annotated[
         "a version range",
         "use a form like `>=1.2,<2`",
     ),
-    JsonForm({"title": "version range", "type": "string"}),
+    WithJsonSchema({"title": "version range", "type": "string"}),
 ]
 
 
@@ -165,27 +114,27 @@ class OverlayFields(Model):
     """Do not render this overlay; it exists to be extended. Not inherited."""
     kubernetes: KubernetesVersion | None = None
     """Kubernetes version of the cluster. Objects are validated against its schemas."""
-    cluster: OrMapping[Label, Cluster] | None = None
+    cluster: OrMapping[Label, settings.Cluster] | None = None
     """Name of the cluster, if several overlays render for it: no two of them may render the same object, such as a
     volume. The long form also has the context for [live commands](live.md). [default: `gitops.argocd.cluster` if it is
     set, otherwise the overlay has a cluster of its own]"""
     labels: dict[LabelKey, LabelValue] = {}
-    """Labels by which jobs can choose the overlay in `clusters`, such as `region: eu`."""
+    """Labels that jobs can use in `clusters` to choose the overlay, such as `region: eu`."""
     plugins: dict[PluginName, VersionRange] = {}
     """Python packages that add kinds or profiles, each with a version range such as `>=1.2,<2`."""
     select: Select = default(Select)
     """Jobs to render."""
     operators: dict[str, Text] = {}
     """API version that the cluster serves, by kind of job, such as `mpi: kubeflow.org/v2beta1`. Both operators define
-    MPIJob, and a cluster has one definition: beside the MPI operator, the training operator must be started with
+    MPIJob, and a cluster has one definition: next to the MPI operator, the training operator must be started with
     `--enable-scheme=tfjob --enable-scheme=pytorchjob`, or it exits. For `train`, the minor
     version of the Kubeflow Trainer, such as `train: 2.2`."""
-    katib: Katib = default(Katib)
+    katib: settings.Katib = default(settings.Katib)
     """Katib, which runs searches."""
     kinds: dict[JobName, DeclaredKind] = {}
     """Custom resources that jobs can have as their kind, such as `spark`, in addition to those of gen."""
     defaults: dict[str, Any] = {}
-    """Default fields for all jobs whose kind can have them, and under `kinds` for jobs of one kind. Fields of the job
+    """Default fields for all jobs of kinds that have them, and under `kinds` for jobs of one kind. Fields of the job
     override them."""
     params: dict[str, Text] = {}
     """Values for `{{ params.… }}`. They override the `params` of a job."""
@@ -200,12 +149,16 @@ class OverlayFields(Model):
     """Networks that jobs can use in addition to `pod`."""
     accelerators: dict[Label, AcceleratorFields] = {}
     """Accelerators that jobs can request with `accelerator`. A job may omit it if there is only one."""
-    spot: Spot | None = None
+    runtimes: dict[ObjectName, RuntimeFields] = {}
+    """Runtimes of the Kubeflow Trainer that `kind: train` may use, in addition to those with a definition in
+    `runtimes/` of the overlay. Their devices and pods count against quotas: `torch-distributed: {}` is enough for one
+    that the Trainer installs."""
+    spot: settings.Spot | None = None
     """Spot nodes, which jobs can choose. Without it, they cannot."""
     queues: dict[Label, QueueFields] = {}
     """Queues that jobs can use with `queue`, each of one scheduler. Without any, the queues that namespaces are granted
     are Kueue LocalQueues, and for `kind: volcano` queues of Volcano."""
-    priorities: dict[Label, Priority] = {}
+    priorities: dict[Label, settings.Priority] = {}
     """Priorities that jobs can use with `priority`. Without any, the priorities that namespaces are granted are
     PriorityClasses of the cluster."""
     images: tuple[ImageRule, ...] = ()
@@ -216,25 +169,25 @@ class OverlayFields(Model):
     them."""
     patches: tuple[PatchFields, ...] = ()
     """Patches of rendered objects, applied in order."""
-    gitops: Gitops | None = None
+    gitops: GitopsFields | None = None
     """GitOps engines that apply the rendered files. Their own objects are rendered, too."""
     runs: Runs = default(Runs)
     """How runs are named."""
-    pipelines: Pipelines | None = None
+    pipelines: settings.Pipelines | None = None
     """What runs pipelines in the cluster. Without it, jobs cannot be pipelines."""
-    rendered: Rendered = default(Rendered)
+    rendered: settings.Rendered = default(settings.Rendered)
     """Files in `rendered/` that gen did not generate."""
-    gpu: GPU = default(GPU)
+    gpu: settings.GPU = default(settings.GPU)
     """How pods request GPUs."""
     currency: Currency | None = None
     """Currency of all prices and budgets, such as `EUR` (ISO 4217)."""
-    code_sync: CodeSync = default(CodeSync)
+    code_sync: settings.CodeSync = default(settings.CodeSync)
     """Init containers that fetch source code."""
-    compat: Compat = default(Compat)
+    compat: settings.Compat = default(settings.Compat)
     """Compatibility with other programs."""
-    copying: Copying = default(Copying)
+    copying: settings.Copying = default(settings.Copying)
     """Containers that copy files of jobs."""
-    tensorboard: TensorBoardDefaults = default(TensorBoardDefaults)
+    tensorboard: settings.TensorBoardDefaults = default(settings.TensorBoardDefaults)
     """TensorBoard containers."""
 
 
@@ -245,7 +198,7 @@ PROFILES: Final[Mapping[str, tuple[type[Model], LazyRegistry[Any]]]] = {
     "queues": (QueueFields, QUEUES),
     "stores": (StoreFields, STORES),
 }
-"""The fields whose entries have profiles: the settings that all of them share, and the registry of the profiles."""
+"""The fields with profiles in their entries: the model of the shared settings, and the registry of the profiles."""
 
 
 def overlay_fields(data: Mapping[str, object] | None = None) -> type[OverlayFields]:
@@ -275,13 +228,12 @@ def _with_profiles(names: tuple[tuple[str, ...], ...], given: frozenset[str]) ->
     for name in given:
         del fields[name]
     if "kinds" in given:
-        from gen.overlay import declared_kind  # noqa: PLC0415 - few overlays declare kinds
+        from gen.overlay import declared_kind
 
         fields["kinds"] = (dict[JobName, declared_kind.DeclaredKind], OverlayFields.model_fields["kinds"])
     if "gitops" in given:
-        from gen.gitops import model as engines  # noqa: PLC0415 - many overlays have none
-
-        fields["gitops"] = (engines.Gitops | None, OverlayFields.model_fields["gitops"])
+        engines = with_profiles(GitopsFields, ENGINES, ENGINES)
+        fields["gitops"] = (engines | None, OverlayFields.model_fields["gitops"])
     for (field, (model, registry)), chosen_names in zip(PROFILES.items(), names, strict=True):
         if field in given:
             entry = with_profiles(model, registry, chosen_names)

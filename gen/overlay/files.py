@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 from msgspec import Struct, field
 
-from gen.diagnostics import Findings, Location, did_you_mean
-from gen.findings.files import NOT_A_FILE
-from gen.findings.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
-from gen.load.not_a_mapping import report_not_a_mapping
-from gen.load.source import Source, read
-from gen.repository.layout import DEFINITIONS, POLICIES, overlay_file, overlay_of, overlays_path
-from gen.repository.overlay_files import overlay_names
-from gen.repository.safe_files import links_in, printable_path
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gen.load import Data
+from gen.base.codes.files import NOT_A_FILE
+from gen.base.codes.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
+from gen.base.findings import Findings, Location, did_you_mean
+from gen.base.repository.files import links_in, printable_path
+from gen.base.repository.job_files import overlay_names
+from gen.base.repository.layout import DEFINITIONS, POLICIES, RUNTIMES, overlay_file, overlay_of, overlays_path
+from gen.base.yaml.source import Source, read, report_not_a_mapping
+from gen.base.yaml.strict import Data
 
 
 class Chain(Struct, frozen=True):
@@ -36,10 +32,12 @@ class Chain(Struct, frozen=True):
     """Folders of CustomResourceDefinitions, those of the overlay itself first."""
     policies: tuple[tuple[Path, str], ...] = ()
     """Folders of admission policies in the same order, each relative to the repository, too."""
+    runtimes: tuple[tuple[Path, str], ...] = ()
+    """Folders of runtimes of the Kubeflow Trainer, likewise."""
 
 
-class Cluster(Struct, frozen=True):
-    """The cluster of an overlay, as far as its files are readable."""
+class ClusterFiles(Struct, frozen=True):
+    """Facts about a cluster from the readable files of its overlay."""
 
     kubernetes: str | None
     definitions: tuple[Path, ...]
@@ -54,9 +52,9 @@ class OverlayFiles(Struct, dict=True):
     root: Path
     found: Findings
     _sources: dict[str, Source | None] = field(default_factory=dict)
-    _clusters: dict[str, Cluster | None] = field(default_factory=dict)
+    _clusters: dict[str, ClusterFiles | None] = field(default_factory=dict)
     _cycles: set[str] = field(default_factory=set)
-    """Overlays whose cycle is reported."""
+    """Overlays with a reported cycle."""
 
     @cached_property
     def names(self) -> list[str]:
@@ -90,7 +88,7 @@ class OverlayFiles(Struct, dict=True):
         """Use this mapping in place of the file of an overlay."""
         self._sources[name] = source
 
-    def cluster_of(self, file: str) -> Cluster | None:
+    def cluster_of(self, file: str) -> ClusterFiles | None:
         """The cluster of a file in `rendered/<overlay>/` or `overlays/<overlay>/`; None for other files."""
         path, start = os.path.abspath(file), f"{self.root}/"  # noqa: PTH100 - called for every folder
         overlay = overlay_of(path.removeprefix(start)) if path.startswith(start) else None
@@ -100,19 +98,19 @@ class OverlayFiles(Struct, dict=True):
             self._clusters[overlay] = self._cluster(overlay)
         return self._clusters[overlay]
 
-    def _cluster(self, name: str) -> Cluster | None:
+    def _cluster(self, name: str) -> ClusterFiles | None:
         chain = self.chain(name)
         versions = (fields_of(source).get("kubernetes") for source in chain.sources)
         kubernetes = next((version for version in versions if isinstance(version, str) and version), None)
-        return Cluster(kubernetes, chain.definitions, chain.policies) if chain.sources else None
+        return ClusterFiles(kubernetes, chain.definitions, chain.policies) if chain.sources else None
 
     def _chain(self, names: list[str], sources: list[Source], *, complete: bool) -> Chain:
         read = names[: len(sources)]
-        definitions = [path for name in read if (path := self._folder(name, DEFINITIONS)) is not None]
-        policies = [
-            (path, overlays_path(name, POLICIES)) for name in read if (path := self._folder(name, POLICIES)) is not None
-        ]
-        return Chain(tuple(sources), complete, tuple(definitions), tuple(policies))
+        definitions, policies, runtimes = (
+            tuple((path, overlays_path(name, kind)) for name in read if (path := self._folder(name, kind)) is not None)
+            for kind in (DEFINITIONS, POLICIES, RUNTIMES)
+        )
+        return Chain(tuple(sources), complete, tuple(path for path, _ in definitions), policies, runtimes)
 
     def _folder(self, name: str, kind: str) -> Path | None:
         """A folder of one overlay; None if there is none, or if it contains a link."""

@@ -4,21 +4,19 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.accelerators import ACCELERATORS
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
-from gen.model.money import Price
-from gen.model.names import DNS_LABEL, ImageGrant, Label, ObjectName
-from gen.model.profile import Profile
-from gen.model.scalars import Count, Positive, Text, Truth, conflict, matching
-from gen.model.sweep import MAX_COMBINATIONS, MAX_RUNS
-from gen.model.synonyms import GRANT, SEARCH
-from gen.model.validators import JsonForm
-from gen.networks import NETWORKS
-from gen.queues import QUEUES
-from gen.regex import regex
-from gen.storage import STORAGE
+from gen.base.regex import regex
+from gen.job.model import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.job.names import DNS_LABEL, ImageGrant, Label, ObjectName
+from gen.job.profile import Profile
+from gen.job.scalars import Count, Positive, Price, Text, Truth, conflict, matching
+from gen.job.sweep import MAX_COMBINATIONS, MAX_RUNS
+from gen.job.synonyms import GRANT, SEARCH
+from gen.overlay.profiles.accelerators import ACCELERATORS
+from gen.overlay.profiles.networks import NETWORKS
+from gen.overlay.profiles.queues import QUEUES
+from gen.overlay.profiles.storage import STORAGE
 
 _REGISTRIES = (STORAGE, NETWORKS, ACCELERATORS, QUEUES)
 
@@ -47,7 +45,7 @@ NamespaceKey = Annotated[
         "a namespace name, or `*` for all others",
         "use lower-case letters, digits and `-`; quote the `*`",
     ),
-    JsonForm({"title": "namespace", "type": "string"}),
+    WithJsonSchema({"title": "namespace", "type": "string"}),
 ]
 
 
@@ -112,12 +110,16 @@ class Grant(Model):
         | None
     ) = None
     """Accelerators of the overlay, as a list, or with the GPU quota of each, such as `{h100: 16}`. Defaults to all."""
+    runtimes: tuple[ObjectName, ...] | None = None
+    """Runtimes of the Kubeflow Trainer that the overlay declares. Defaults to all."""
     registries: tuple[ImageGrant, ...] | None = None
     """Allowed image prefixes, such as `registry.example.com/team`, checked after `images` is applied. Defaults to any.
-    Docker Hub images start with `docker.io/`. A prefix with a tag does not include digests, which need their own."""
+    Docker Hub images start with `docker.io/`. A prefix with a tag does not include digests, which need their own.
+    Images that the overlay or gen chooses need no grant, such as those of TensorBoards, `git-sync` and copies."""
     metadata: tuple[Text, ...] = ()
-    """Prefixed label and annotation keys that jobs may set, as patterns such as `example.com/*`. `defaults` of the
-    overlay need no grant."""
+    """Prefixed label and annotation keys that jobs may set, as patterns such as `example.com/*`, and keys of
+    `podLabels` with and without a prefix, by which Services and network policies select pods. `defaults` of the overlay
+    need no grant."""
     node_labels: tuple[Text, ...] = ()
     """Node labels that `placement.nodeSelector` may use, as patterns such as `pool` (any value) or `pool=train-*`.
     Labels that only describe the machine, such as its instance type and zone, need no grant."""

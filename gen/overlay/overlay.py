@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from gen.kinds import KINDS
-from gen.load import Data, Layer, Layers, lay_over
-from gen.overlay.accelerator import one_accelerator
-from gen.overlay.cluster import Cluster
+from gen.base.codes.overlays import INVALID_DEFINITION
+from gen.base.engines import ENGINES, NAMESPACES
+from gen.base.findings import DefinitionError, Findings, Location
+from gen.base.repository.layout import DEFINITIONS, overlays_path
+from gen.base.yaml.layers import Layer, Layers, lay_over
+from gen.base.yaml.strict import Data
+from gen.job.kinds import ALL_KINDS
+from gen.kubernetes.facts.cost import Prices
+from gen.kubernetes.facts.runtimes import Runtime, Runtimes
+from gen.kubernetes.facts.trainer import OPERATOR, TRAINJOB
+from gen.overlay.entries import AcceleratorFields, one_accelerator
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
-from gen.queues import undeclared
-from gen.repository.layout import DEFINITIONS, overlays_path
-from gen.resources.cost import Prices
-from gen.resources.engines import ENGINES, NAMESPACES
+from gen.overlay.profiles.queues import undeclared
+from gen.overlay.runtimes import with_accelerator
+from gen.overlay.settings import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from gen.diagnostics import Location
-    from gen.overlay.accelerator import AcceleratorFields
-    from gen.overlay.patches.types import Patch
+    from gen.job.queue import QueueProfile
+    from gen.kubernetes.facts.base import Resource
+    from gen.kubernetes.policies.policy_set import PolicySet
+    from gen.kubernetes.schemas.lookup import Kinds
+    from gen.overlay.patch import Patch
+    from gen.overlay.secrets import Owner
     from gen.overlay.settings import ArgoWorkflows
-    from gen.policies.policy_set import PolicySet
-    from gen.queues import QueueProfile
-    from gen.resources.base import Resource
-    from gen.schemas.lookup import Kinds
 
 
 class Overlay(Struct, frozen=True, dict=True):
@@ -48,23 +52,26 @@ class Overlay(Struct, frozen=True, dict=True):
     policy_folders: tuple[tuple[Path, str], ...] = ()
     """Folders with admission policies of its cluster in the same order, each relative to the repository, too."""
 
+    runtime_definitions: Mapping[tuple[str, str], Runtime] = {}
+    """Runtimes of the Kubeflow Trainer with a definition, by kind and name."""
+
     @cached_property
     def policies(self) -> PolicySet | None:
         """The admission policies of its cluster, read when first used and kept for this run; None without any."""
         if not self.policy_folders:
             return None
-        from gen.policies.policy_set import PolicySet  # noqa: PLC0415 - many overlays have none
+        from gen.kubernetes.policies.policy_set import PolicySet
 
         return PolicySet(self.policy_folders)
 
     @cached_property
     def kinds(self) -> Kinds:
         """Schemas of its Kubernetes version and of its definitions, read when first used and kept for this run."""
-        from gen.schemas.lookup import Kinds  # noqa: PLC0415 - reading schemas takes longer than starting
+        from gen.kubernetes.schemas.lookup import Kinds
 
         if not self.definitions:
             return Kinds(self.kubernetes)
-        from gen.schemas.definitions import Definitions  # noqa: PLC0415 - many overlays have none
+        from gen.kubernetes.schemas.lookup import Definitions
 
         return Kinds(self.kubernetes, Definitions(self.definitions))
 
@@ -81,7 +88,7 @@ class Overlay(Struct, frozen=True, dict=True):
 
     @property
     def context(self) -> str | None:
-        """The context by which live commands reach its cluster."""
+        """The context that live commands use for its cluster."""
         cluster = self.fields.cluster
         return cluster.context if isinstance(cluster, Cluster) else None
 
@@ -106,6 +113,28 @@ class Overlay(Struct, frozen=True, dict=True):
     def device_units(self) -> Mapping[str, Mapping[str, int]]:
         """By accelerator: the extended resources of its devices, with the amount that is one device."""
         return {name: one.profile.units() for name, one in self.accelerators.items()}
+
+    @cached_property
+    def runtimes(self) -> Runtimes:
+        """The runtimes that its jobs may use."""
+        defined = {key: with_accelerator(one, self.accelerators) for key, one in self.runtime_definitions.items()}
+        described = {
+            (one.kind, name): one.runtime(name, self.accelerators) for name, one in self.fields.runtimes.items()
+        }
+        release = self.fields.operators.get(OPERATOR, TRAINJOB.served[0])
+        return Runtimes(release=release, known={**defined, **described})
+
+    @cached_property
+    def secrets(self) -> Mapping[str, tuple[Owner, ...]]:
+        """By the name of a Secret, its owners in the overlay."""
+        from gen.overlay.secrets import owners
+
+        return owners(self.fields, self.defaults)
+
+    @cached_property
+    def granted(self) -> dict[str, Any]:
+        """By namespace, the grants as `gen.render.judge` reads them, which keeps them here."""
+        return {}
 
     @cached_property
     def prices(self) -> Prices | None:
@@ -180,7 +209,7 @@ class Overlay(Struct, frozen=True, dict=True):
 
     def unusable_defaults(self, kind: str) -> Mapping[str, str]:
         """Defaults for all jobs that those of a kind cannot have, with the reasons."""
-        reasons, own = KINDS[kind].unsupported_fields(), self._own_defaults(kind)
+        reasons, own = ALL_KINDS[kind].unsupported_fields(), self._own_defaults(kind)
         return {name: reasons[name] for name in self.defaults if name in reasons and name not in own}
 
     def _own_defaults(self, kind: str) -> Mapping[str, Data]:
@@ -193,3 +222,10 @@ class Overlay(Struct, frozen=True, dict=True):
         sources = [layer.source for layer in self.layers.layers]
         own = tuple(Layer(source, ("defaults", "kinds", kind)) for source in sources)
         return own + tuple(Layer(source, ("defaults",)) for source in sources)
+
+
+def report_invalid_definition(error: DefinitionError, overlay: Overlay, found: Findings) -> None:
+    """Report a file that cannot be read."""
+    place = Location(overlay.definition_file(error.file), error.line)
+    hint = "copy it again from the cluster or from the release of the operator, or remove the file"
+    found.error(INVALID_DEFINITION, place, f"cannot read the definitions in this file: {error.reason}", hint)

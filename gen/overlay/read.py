@@ -1,32 +1,93 @@
-"""Reads overlays: merged with those that they extend, validated, with their patches."""
+"""Reads overlays: merged with those that they extend, validated, with their patches and the kinds that they declare."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from pydantic import ValidationError
 
-from gen.diagnostics import Findings, UsageError, did_you_mean
-from gen.load import Data, Layer, Layers, Source, lay_over, source_of
-from gen.overlay.check import check_overlay
-from gen.overlay.declared_kinds import DeclaredKinds, has_definitions
+from gen.base.codes.jobs import INVALID_VALUE
+from gen.base.codes.overlays import MISSING_DEFINITION, RESERVED_NAME
+from gen.base.containment import contained
+from gen.base.findings import DefinitionError, Findings, Location, Route, UsageError, did_you_mean
+from gen.base.repository.job_files import overlay_names
+from gen.base.repository.layout import DEFINITIONS, overlay_file, overlays_path
+from gen.base.yaml.layers import Layer, Layers, lay_over
+from gen.base.yaml.source import Source, source_of
+from gen.base.yaml.strict import Data
+from gen.job.kinds import ALL_KINDS, declare, forget_declared, name_declared
+from gen.kubernetes.facts import RESOURCES
+from gen.kubernetes.secrets import report_secrets
+from gen.overlay.check import check_overlay, check_runtimes
 from gen.overlay.fields import OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
-from gen.overlay.overlay import Overlay
+from gen.overlay.overlay import Overlay, report_invalid_definition
 from gen.overlay.plugins import check_providers, load_named
-from gen.repository.layout import overlay_file
-from gen.repository.overlay_files import overlay_names
-from gen.secrets import report_secrets
+from gen.overlay.runtimes import definitions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
+    from gen.overlay.declared_kind import DeclaredKind
+    from gen.overlay.patch import Patch
 
-    from gen.diagnostics import Route
-    from gen.overlay.patches.types import Patch
+
+class DeclaredKinds(Struct):
+    """Registers the kinds of all overlays that are read together."""
+
+    _first: dict[str, tuple[str, DeclaredKind]] = {}
+    """By name: the overlay that declares the kind first, and its declaration."""
+
+    def __post_init__(self) -> None:
+        forget_declared()
+
+    def name(self, kinds: Data | None) -> None:
+        """Remember the names of an overlay's kinds, before they are validated."""
+        if isinstance(kinds, dict):
+            name_declared(kinds)
+
+    def add(self, overlay: str, fields: OverlayFields, layers: Layers, found: Findings) -> None:
+        """Register the kinds of an overlay. Reports names that are taken."""
+        for name, kind in fields.kinds.items():
+            place = layers.place(("kinds", name), key=True)
+            declaration = kind.declaration(name)
+            if name in self._first:
+                other, known = self._first[name]
+                if kind != known:
+                    message = f"the kind `{name}` differs from that of overlay `{other}`"
+                    hint = "choose another name, or declare it once in an overlay that both extend"
+                    found.error(INVALID_VALUE, place, message, hint)
+            elif name in ALL_KINDS:
+                found.error(RESERVED_NAME, place, f"gen has a kind `{name}`", "choose another name")
+            elif declaration.facts.key in RESOURCES:
+                message = f"{declaration.facts} is known, so it cannot be declared"
+                known_as = next((name for name, job in ALL_KINDS.items() if job.facts.key == declaration.facts.key), "")
+                found.error(INVALID_VALUE, place, message, f"use the kind `{known_as}`" if known_as else "remove it")
+            else:
+                self._first[name] = overlay, kind
+                from gen.job.kinds.declared import declared_model
+
+                declare(name, declared_model(declaration))
+
+
+def has_definitions(overlay: Overlay, found: Findings) -> bool:
+    """Whether the overlay has the definition of each kind that it declares. Reports those that are missing."""
+    before = len(found.items)
+    for name, kind in overlay.fields.kinds.items():
+        try:
+            known = overlay.kinds.get(kind.api_version, kind.kind) is not None
+        except DefinitionError as error:
+            report_invalid_definition(error, overlay, found)
+            return False
+        if not known:
+            message = f"no definition of {kind.kind} in {kind.api_version} found"
+            hint = f"copy its CustomResourceDefinition into `{overlays_path(overlay.name, DEFINITIONS)}`"
+            found.error(MISSING_DEFINITION, overlay.place("kinds", name, key=True), message, hint)
+    return len(found.items) == before
+
 
 _OWN = ("abstract", "patches")
 """Fields that an overlay does not inherit: patches are collected file by file."""
@@ -56,7 +117,7 @@ class OverlayReader(Struct, dict=True):
         return [overlay for overlay in overlays if overlay is not None]
 
     def of_text(self, name: str, text: str) -> Overlay | None:
-        """An overlay whose file has this text, which may not be written yet; None if it is invalid or abstract."""
+        """The overlay for the text of a file that may not exist yet; None if it is invalid or abstract."""
         source = source_of(text.encode("utf-8", "surrogateescape"), overlay_file(name), self.found)
         if source is None or not isinstance(source.data, dict):
             return None
@@ -64,11 +125,16 @@ class OverlayReader(Struct, dict=True):
         return self._overlay(name, DeclaredKinds())
 
     def _overlay(self, name: str, declared: DeclaredKinds) -> Overlay | None:
+        with contained(self.found, Location(overlay_file(name)), "read the overlay"):
+            return self._read(name, declared)
+        return None
+
+    def _read(self, name: str, declared: DeclaredKinds) -> Overlay | None:
         chain = self._files.chain(name)
         if not chain.complete:
             return None
         found = Findings()
-        data = laid_over(chain.sources)
+        data = merged_fields(chain.sources)
         layers = Layers(tuple(Layer(source) for source in chain.sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
         patches = _patches(self.root, chain.sources, found)
@@ -77,6 +143,7 @@ class OverlayReader(Struct, dict=True):
         fields = _validated(data, layers, found, hidden) if loaded else None
         if fields is not None:
             declared.add(name, fields, layers, found)
+        runtimes, files = definitions_in(chain.runtimes, found)
         kubernetes = check_overlay(fields, data, layers, found) if fields is not None else ""
         if fields is not None:
             check_providers(fields, layers, found)
@@ -84,19 +151,22 @@ class OverlayReader(Struct, dict=True):
         if fields is None or fields.abstract or found.failed():
             return None
         defaults = cast("dict[str, Data]", data.get("defaults", {}))
-        overlay = Overlay(name, fields, layers, defaults, patches, kubernetes, chain.definitions, chain.policies)
+        overlay = Overlay(
+            name, fields, layers, defaults, patches, kubernetes, chain.definitions, chain.policies, runtimes
+        )
+        check_runtimes(overlay, files, self.found)
         return overlay if has_definitions(overlay, self.found) else None
 
 
 def _patches(root: Path, sources: Sequence[Source], found: Findings) -> tuple[Patch, ...]:
     if not any("patches" in fields_of(source) for source in sources):
         return ()
-    from gen.overlay.patches.read import read_patches  # noqa: PLC0415 - many overlays have no patches
+    from gen.overlay.patch_files import read_patches
 
     return read_patches(root, sources, found)
 
 
-def laid_over(sources: Sequence[Source]) -> dict[str, Data]:
+def merged_fields(sources: Sequence[Source]) -> dict[str, Data]:
     """The fields of an overlay over those of the overlays that it extends; its own file comes first."""
     data: dict[str, Data] = {}
     for source in reversed(sources):
@@ -110,7 +180,7 @@ def _validated(
 ) -> OverlayFields | None:
     with suppress(ValidationError):
         return overlay_fields(data).model_validate(data)
-    from gen.model.explain import explain  # noqa: PLC0415 - most overlays are valid
+    from gen.job.explain import explain
 
     model = overlay_fields()  # the remedies name other profiles
     try:

@@ -28,14 +28,14 @@ def matches_patterns(overlay: Overlay, key: str) -> bool:
 
 
 def clusters_of(data: object) -> tuple[str, ...]:
-    """What a job names in `clusters`; nothing if it is not a list of strings, which its model reports."""
+    """The entries of `clusters` of a job; none if it is not a list of strings, which its model reports."""
     named = data.get(CLUSTERS) if isinstance(data, dict) else None
     texts = [str(entry) for entry in named if isinstance(entry, str)] if isinstance(named, list) else []
     return tuple(texts) if isinstance(named, list) and len(texts) == len(named) else ()
 
 
 def names_of(overlay: Overlay) -> frozenset[str]:
-    """What jobs can call an overlay: its name, its cluster, and each of its labels."""
+    """Names of an overlay in jobs: its own, that of its cluster, and each of its labels."""
     cluster = overlay.cluster_name
     labels = (f"{key}={value}" for key, value in overlay.fields.labels.items())
     return frozenset((overlay.name, *([cluster] if cluster is not None else ()), *labels))

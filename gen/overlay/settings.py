@@ -1,19 +1,19 @@
-"""Settings of an overlay for GPUs, code sync and TensorBoard."""
+"""Settings of an overlay: the cluster, GPUs, spot nodes, priorities, code sync, copies, pipelines and TensorBoard."""
 
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
+import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.model.base import Model
-from gen.model.money import Price
-from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, ResourceName
-from gen.model.pods import Toleration
-from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth, conflict, matching
-from gen.model.synonyms import GPU as GPU_SYNONYMS
-from gen.model.validators import JsonForm
-from gen.regex import regex
+from gen.base.regex import regex
+from gen.base.repository.layout import INERT_ENDINGS
+from gen.job.model import Model
+from gen.job.names import ImageRef, Label, LabelKey, LabelValue, ObjectName, ResourceName
+from gen.job.pods import Toleration
+from gen.job.scalars import Bytes, Duration, Price, Quantity, Text, Truth, conflict, matching
+from gen.job.synonyms import GPU as GPU_SYNONYMS
 
 TrialResource = Annotated[
     str,
@@ -23,7 +23,7 @@ TrialResource = Annotated[
         "a kind as in the KatibConfig",
         "use a form like `MPIJob.v2beta1.kubeflow.org`",
     ),
-    JsonForm({"title": "kind", "type": "string"}),
+    WithJsonSchema({"title": "kind", "type": "string"}),
 ]
 
 
@@ -43,6 +43,31 @@ class GPU(Model):
     """Set `NVIDIA_VISIBLE_DEVICES: void`, and its counterparts for the `accelerators` of the overlay, in training
     containers and TensorBoards without GPUs. Otherwise they see all GPUs of their node if their image sets it to `all`.
     Changing it starts new runs of jobs with such pods."""
+
+
+ContextName = Annotated[
+    str,
+    matching(
+        regex(r"[\w.@:/+=-]+", re.ASCII),
+        253,
+        "a name of a context",
+        "use a name that `kubectl config get-contexts` shows",
+    ),
+    WithJsonSchema({"title": "context", "type": "string"}),
+]
+
+
+class Cluster(Model):
+    """The cluster of an overlay."""
+
+    main: ClassVar[str] = "name"
+
+    name: Label | None = None
+    """Name of the cluster, if several overlays render for it: no two of them may render the same object, such as a
+    volume."""
+    context: ContextName | None = None
+    """Context of the cluster in the kubeconfig file, for `gen status` and other live commands. It has no effect on
+    rendered files."""
 
 
 class Spot(Model):
@@ -181,7 +206,7 @@ class Compat(Model):
     main: ClassVar[str] = "arena"
 
     arena: Truth = False
-    """Add labels and an annotation to runs, by which `list`, `get`, `logs` and `top` of Arena 0.15 find them, and a
+    """Add labels and an annotation to runs, so that `list`, `get`, `logs` and `top` of Arena 0.15 find them, and a
     ConfigMap for `arena delete`. Arena knows `pytorch`, `tensorflow`, `mpi`, `ray` and `volcano`, and uses the name of
     the object, with the hash. A GitOps engine with self-healing applies a run again that `arena delete` has deleted."""
 
@@ -197,3 +222,26 @@ class TensorBoardDefaults(Model):
     """Memory of the container."""
     ingress: Ingress | None = None
     """Ingress. If omitted, use `kubectl port-forward`."""
+
+
+KeptFiles = Annotated[
+    str,
+    matching(
+        regex(
+            r"(?:(?!\.{1,2}/)[A-Za-z0-9._*?-]+/)*[A-Za-z0-9_*?][A-Za-z0-9._*?-]*"
+            rf"(?:{'|'.join(map(re.escape, INERT_ENDINGS))})"
+        ),
+        200,
+        "a pattern for files that GitOps engines never apply",
+        "use a form like `README.md` or `*/NOTES.txt`, relative to `rendered/`",
+    ),
+    WithJsonSchema({"title": "pattern", "type": "string"}),
+]
+
+
+class Rendered(Model):
+    """Files in `rendered/`."""
+
+    keep: tuple[KeptFiles, ...] = ()
+    """Files in `rendered/` that gen did not generate, as patterns relative to `rendered/`, such as `README.md`. `*`
+    matches any text, including `/`. A pattern ends with `.md` or `.txt`, which GitOps engines ignore."""

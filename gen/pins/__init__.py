@@ -1,1 +1,1 @@
-"""Pins: digests of the images and commits of the code of a job, in its lock."""
+"""Pins: the locks of jobs, and the registries and Git servers that resolve tags to digests and refs to commits."""

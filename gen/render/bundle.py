@@ -5,53 +5,49 @@ The objects depend only on the overlay and on the objects that are rendered for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from gen.findings.jobs import NAME_TOO_LONG
-from gen.gitops.base import Site, Workload
-from gen.kinds import KINDS
-from gen.kubernetes import MAX_NAME
+from gen.base.codes.jobs import NAME_TOO_LONG
+from gen.base.containment import contained
+from gen.base.findings import Findings, Location
+from gen.base.repository.layout import RenderedPath, overlay_file, settings_file
+from gen.job.kinds import ALL_KINDS
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.facts.builtin import CONFIG_MAP, DATA, DEPLOYMENT, INGRESS, RESOURCE_QUOTA, SERVICE
+from gen.kubernetes.objects import MAX_NAME
+from gen.overlay.overlay import Overlay
+from gen.overlay.profiles.engines.base import Site, Workload
 from gen.render.check import check_manifests
-from gen.render.emit import emit, emitted
-from gen.render.manifest import Manifest, Patched
+from gen.render.emit import emit, emit_file
+from gen.render.manifest import File, Manifest, PatchedObjects, SealedObjects
 from gen.render.patch.provenance import Provenance
-from gen.render.results import RenderedOverlay
-from gen.render.seal import unsealed
-from gen.repository.layout import RenderedPath, settings_file
-from gen.resources.apps import DEPLOYMENT
-from gen.resources.argo import CRON_WORKFLOW, WORKFLOW
-from gen.resources.core import CONFIG_MAP, DATA, INGRESS, RESOURCE_QUOTA, SERVICE
-from gen.resources.katib import EXPERIMENT
-from gen.resources.kfp import PIPELINE, PIPELINE_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gen.diagnostics import Findings
-    from gen.overlay.overlay import Overlay
-    from gen.render.manifest import File
-    from gen.render.results import RenderedJob
-    from gen.resources.base import Resource
+from gen.render.results import RenderedJob, RenderedOverlay
+from gen.render.starters import STARTERS
 
 
 def render_bundles(
     overlays: Sequence[Overlay], jobs: Sequence[RenderedJob], storage: Sequence[RenderedOverlay], found: Findings
 ) -> list[RenderedOverlay]:
     """The bundles of all overlays, for their rendered jobs and storage."""
-    bundles = []
+    bundles: list[RenderedOverlay] = []
     for overlay in overlays:
         if overlay.fields.gitops is None:
             continue
         own = [job for job in jobs if job.overlay == overlay.name]
         stored = [file.path for one in storage if one.overlay == overlay.name for file in one.files]
-        site = site_of(overlay, own, stored)
-        manifests = tuple(_manifests(overlay, site, found))
-        patched = Patched(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
-        valid = check_manifests(patched, overlay.kinds, found)
-        if valid is not None:
-            files = (*emit(unsealed(valid), overlay.name), *_settings(overlay, site))
-            bundles.append(RenderedOverlay(overlay=overlay.name, files=files, matched=frozenset()))
+        with contained(found, Location(overlay_file(overlay.name)), "render the objects of GitOps engines"):
+            bundles += _bundle(overlay, site_of(overlay, own, stored), found)
     return bundles
+
+
+def _bundle(overlay: Overlay, site: Site, found: Findings) -> Iterator[RenderedOverlay]:
+    """The bundle of an overlay, unless it has an error."""
+    manifests = tuple(_manifests(overlay, site, found))
+    patched = PatchedObjects(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
+    valid = check_manifests(patched, overlay.kinds, found)
+    if valid is not None:
+        files = (*emit(SealedObjects(valid.manifests), overlay.name), *_settings(overlay, site))
+        yield RenderedOverlay(overlay=overlay.name, files=files, matched=frozenset())
 
 
 def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str]) -> Site:
@@ -78,16 +74,11 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str
 
 
 def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
-    """Kinds of objects that a job of any kind can have. Named always, because an engine only prunes what it permits."""
+    """Kinds of objects that jobs of every kind can have. All are named: an engine only prunes what it permits."""
     yield from (CONFIG_MAP.key, SERVICE.key, DEPLOYMENT.key)
     yield from (one.key for queue in overlay.granted_queues for one in queue.companions)
     yield from (one.key for device in overlay.accelerators.values() for one in device.profile.companions)
-    listed = [KINDS[kind].facts.scheduled_by for kind in overlay.fields.operators if kind in KINDS]
-    yield from (schedule.key for schedule in listed if schedule is not None and not schedule.is_workflow)
-    if overlay.argo is not None:
-        yield from (WORKFLOW.key, CRON_WORKFLOW.key)
-    if overlay.fields.pipelines is not None and overlay.fields.pipelines.kfp is not None:
-        yield from (PIPELINE.key, PIPELINE_VERSION.key)
+    yield from (key for starter in STARTERS for key in starter.permitted(overlay))
     if overlay.fields.tensorboard.ingress is not None:
         yield INGRESS.key
 
@@ -95,11 +86,10 @@ def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
 def _workloads(overlay: Overlay, rendered: set[str]) -> dict[tuple[str, str], Workload]:
     """Kinds of runs that the overlay's jobs have, or that it permits by `operators` or by a grant for searches."""
     operators = overlay.fields.operators
-    searches = {EXPERIMENT.key: Workload(api_version=_api_version(EXPERIMENT, None), resource=EXPERIMENT)}
-    searching = str(EXPERIMENT) in rendered or any(grant.search for grant in overlay.fields.namespaces.values())
-    return (searches if searching else {}) | {
+    around = {one.resource.key: one for starter in STARTERS for one in starter.health(overlay, rendered)}
+    return around | {
         job.facts.key: Workload(api_version=_api_version(job.facts, operators.get(kind)), resource=job.facts)
-        for kind, job in KINDS.items()
+        for kind, job in ALL_KINDS.items()
         if kind in operators or str(job.facts) in rendered
     }
 
@@ -132,4 +122,4 @@ def _settings(overlay: Overlay, site: Site) -> Iterator[File]:
         place = overlay.place("gitops", key, key=True)
         for one in engine.settings(site):
             identity = f"settings of {key} in ConfigMap {one.config_map}"
-            yield emitted(settings_file(key, overlay.name, one.config_map), {"data": dict(one.data)}, place, identity)
+            yield emit_file(settings_file(key, overlay.name, one.config_map), {"data": dict(one.data)}, place, identity)

@@ -1,6 +1,6 @@
 """The cache: results of the last complete run, so that the next run renders only what changed.
 
-It is stored outside of the repository, where no pull request can forge it. It contains digests and no text: a file
+It is stored outside of the repository, where no pull request can forge it. It is JSON with digests and no text: a file
 that differs from its digest is rendered again. A damaged cache differs from its own digest, and is ignored like an
 outdated one. This module imports nothing heavy, because a run without any change needs nothing else.
 """
@@ -10,26 +10,92 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
+import msgspec
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gen.diagnostics import Findings
-from gen.render.cached_run import CachedRun, lines_of, read_run
-from gen.render.results import RunResult
-from gen.repository.job_files import all_jobs
-from gen.repository.layout import OVERLAY_FILE, OVERLAYS
-from gen.repository.safe_files import MAX_BYTES, read_regular
+from gen.base.findings import Diagnostic, Findings
+from gen.base.repository.files import MAX_BYTES, read_regular
+from gen.base.repository.job_files import all_jobs
+from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
+from gen.render.manifest import File
+from gen.render.results import JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+RenderedT = TypeVar("RenderedT", bound=RenderedObjects)
 
-    from gen.render.results import JobResult, Rendered, RenderedOverlay
-    from gen.repository.layout import JobFile
+MAX_CACHE_BYTES = 1 << 28
+"""A cache needs several hundred bytes for each rendered file."""
+_DIGEST_LENGTH = 64
+
+
+class CachedRun(Struct, frozen=True, kw_only=True):
+    """Content of a cache file. Its types are the format: a file that does not match them is ignored.
+
+    The first line has all but the jobs. A line for each job follows, and the digest of these lines.
+    """
+
+    key: str
+    """Digest of the tools and the overlays."""
+    shared: tuple[RenderedOverlay, ...]
+    """Storage and bundles of the overlays."""
+    overlays: tuple[str, ...]
+    keep: tuple[str, ...]
+    findings: tuple[Diagnostic, ...]
+    """All findings of the run."""
+    jobs: dict[str, JobResult] = msgspec.field(default_factory=dict)
+    """Results by key of the job file."""
+
+
+def read_run(path: Path) -> CachedRun | None:
+    """The run in a cache file; None if there is none, or if it is damaged."""
+    with suppress(OSError, ValueError, msgspec.MsgspecError):
+        raw = read_regular(path, MAX_CACHE_BYTES)
+        lines = memoryview(raw)[:-_DIGEST_LENGTH]  # not copied, because it is large
+        if hashlib.sha256(lines).hexdigest().encode() == raw[-_DIGEST_LENGTH:]:
+            end = raw.index(b"\n")
+            jobs = msgspec.json.Decoder(JobResult).decode_lines(lines[end + 1 :])
+            return replace(msgspec.json.decode(lines[:end], type=CachedRun), jobs={job.job.key: job for job in jobs})
+    return None
+
+
+def lines_of(run: CachedRun, results: Sequence[JobResult]) -> Iterator[bytes]:
+    """The content of a cache file, in small pieces. `run` has no jobs."""
+    digest = hashlib.sha256()
+    without_text = replace(run, shared=tuple(map(_without_text, run.shared)))
+    for record in chain((without_text,), map(_job_without_text, results)):
+        line = msgspec.json.encode(record) + b"\n"
+        digest.update(line)
+        yield line
+    yield digest.hexdigest().encode()
+
+
+def _job_without_text(result: JobResult) -> JobResult:
+    overlays = (replace(one, rendered=tuple(map(_run_without_text, one.rendered))) for one in result.overlays)
+    return replace(result, overlays=tuple(overlays))
+
+
+def _run_without_text(rendered: RenderedJob) -> RenderedJob:
+    if rendered.behind is None:
+        return _without_text(rendered)
+    fresh = tuple(map(_file_without_text, rendered.behind.fresh))
+    return _without_text(replace(rendered, behind=replace(rendered.behind, fresh=fresh)))
+
+
+def _without_text(rendered: RenderedT) -> RenderedT:
+    return replace(rendered, files=tuple(map(_file_without_text, rendered.files)))
+
+
+def _file_without_text(file: File) -> File:
+    return replace(file, text=None) if file.text is not None else file
+
 
 _DEPENDENCIES = (
     "ahocorasick_rs",
@@ -41,7 +107,6 @@ _DEPENDENCIES = (
     "pydantic",
     "pydantic_core",
     "re2",
-    "ryaml",
     "yaml",
 )
 """Packages that can change the output or the findings between versions."""
@@ -56,7 +121,7 @@ class Cache(Struct, frozen=True, kw_only=True):
     tools: str
     """Digest of the tools alone."""
     key: str
-    """Digest of the tools and the overlays before the run reads any of them."""
+    """Digest of the tools and the overlays before the run reads them."""
     last: CachedRun | None = None
     """The last complete run; None if it had other overlays or tools."""
 
@@ -81,7 +146,7 @@ class Cache(Struct, frozen=True, kw_only=True):
         if any(self.result(job) is None for job in jobs):
             return None
         jobs_rendered = [job for result in self.last.jobs.values() for job in result.rendered]
-        rendered: tuple[Rendered, ...] = (*jobs_rendered, *self.last.shared)
+        rendered: tuple[RenderedObjects, ...] = (*jobs_rendered, *self.last.shared)
         return RunResult(
             files={file.path: file for one in rendered for file in one.files},
             overlays=self.last.overlays,
@@ -96,8 +161,8 @@ class Cache(Struct, frozen=True, kw_only=True):
         """The result of a job file, without text; None if the file changed since."""
         result = self.last.jobs.get(job.key) if self.last is not None else None
         with suppress(OSError):
-            if result is not None and file_digest(self.root / job.file) == result.digest:
-                return result if _lock_digest(self.root / job.lock) == result.lock else None
+            if result is not None and file_digest(f"{self.root}/{job.file}") == result.digest:
+                return result if _lock_digest(f"{self.root}/{job.lock}") == result.lock else None
         return None
 
     def save(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
@@ -138,12 +203,12 @@ def cache_folder() -> Path | None:
     return None
 
 
-def file_digest(path: Path) -> str:
+def file_digest(path: str | Path) -> str:
     """SHA-256 of a file. OSError if it cannot be read."""
     return _sha(read_regular(path, MAX_BYTES))
 
 
-def _lock_digest(path: Path) -> str:
+def _lock_digest(path: str) -> str:
     """SHA-256 of a lock; empty if there is none. OSError if it cannot be read."""
     return file_digest(path) if os.path.lexists(path) else ""
 
@@ -162,7 +227,7 @@ def tools_digest() -> str:
     return _sha(orjson.dumps([*_tools()]))
 
 
-def _tools() -> Iterator[Any]:
+def _tools() -> Iterator[object]:
     """Everything that can change the output for the same input: Python, and the files of gen and of packages."""
     yield sys.version
     yield from _stamps_below(str(Path(__file__).parent.parent))
@@ -183,10 +248,10 @@ def _stamps_below(folder: str) -> Iterator[tuple[str, int, int]]:
             yield from _stamps_below(entry.path)
 
 
-def _plugins(root: Path) -> Iterator[Any]:
+def _plugins(root: Path) -> Iterator[object]:
     """The installed plugins, if an overlay can name one: looking for them takes as long as reading a hundred jobs."""
     if any(b"plugins" in _read_if_possible(path) for path in sorted((root / OVERLAYS).glob(f"*/{OVERLAY_FILE}"))):
-        from gen.plugins.load import plugin_stamps  # noqa: PLC0415 - few overlays name plugins
+        from gen.overlay.plugins import plugin_stamps
 
         yield from plugin_stamps()
 
@@ -203,7 +268,7 @@ def _stamp(path: str) -> tuple[str, int, int]:
     return path, status.st_mtime_ns, status.st_size
 
 
-def _overlays(root: Path) -> Iterator[tuple[str, Any]]:
+def _overlays(root: Path) -> Iterator[tuple[str, object]]:
     """Everything below `overlays/`. File names count too, because they occur in findings and hints."""
     for folder, folders, files in os.walk(root / OVERLAYS):
         folders.sort()
@@ -212,7 +277,7 @@ def _overlays(root: Path) -> Iterator[tuple[str, Any]]:
             yield ascii(str(path)), _state(path)  # file names need not be UTF-8
 
 
-def _state(path: Path) -> Any:
+def _state(path: Path) -> object:
     """Digest of a file that gen could read; size and time of anything else, such as large files of other tools."""
     try:
         return file_digest(path)

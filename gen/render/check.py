@@ -1,46 +1,51 @@
-"""The check stage: closed schemas, and rules that schemas cannot express.
+"""The check stage: closed schemas, rules that schemas cannot express, and the admission policies of the overlay.
 
 A fault that only the patched object has is reported at the patch. Any other fault is a bug of gen, because the models
 accepted the input. Rules are evaluated for patched objects only: gen's own tests prove that the objects it builds
-conform to them. Best practices depend on the job, so they are checked in every run.
+conform to them. Only best practices depend on the job, so they are checked in every run. Findings about them and about
+policies are placed at the patch that set the value that decided, or at the field of the job.
 
 The hash of the run covers the final content and is not known yet; `DUMMY` takes its place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from gen.check.best_practices import check_best_practices, rule_named
-from gen.diagnostics import BugError, Diagnostic, Findings, Severity, message_text
-from gen.findings.jobs import UNKNOWN_FIELD
-from gen.render.manifest import Manifest, Patched, Valid
-from gen.render.patch.provenance import labelled
-from gen.render.seal import DUMMY, filled
-from gen.rules.problem import dotted
+from gen.base.containment import contained
+from gen.base.findings import BugError, DefinitionError, Diagnostic, Findings, Location, Route, Severity, message_text
+from gen.base.repository.layout import overlay_file
+from gen.base.routes import dotted
+from gen.kubernetes.check.silence import Checked, silenced
+from gen.kubernetes.facts import RUNS
+from gen.kubernetes.objects import Body
+from gen.kubernetes.rules.gitops.best_practices import BEST_PRACTICES
+from gen.kubernetes.rules.rule import ObjectView, Problem, Rule
+from gen.overlay.overlay import Overlay, report_invalid_definition
+from gen.render.deciding_field import DecidingField
+from gen.render.manifest import BuiltObjects, Manifest, PatchedObjects, ValidObjects
+from gen.render.patch import apply_patches
+from gen.render.patch.provenance import Provenance, named_route
+from gen.render.seal import DUMMY, fill_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from gen.kubernetes.schemas.lookup import Kinds
 
-    from gen.check.silence import Checked
-    from gen.diagnostics import Location
-    from gen.kubernetes import Body
-    from gen.render.deciding_field import Decided
-    from gen.render.patch.provenance import Provenance
-    from gen.rules.problem import Problem
-    from gen.schemas.lookup import Kinds
+
+_BY_NAME = {rule.name: rule for rule in BEST_PRACTICES}
 
 
 def check_manifests(
-    patched: Patched,
+    patched: PatchedObjects,
     kinds: Kinds,
     found: Findings,
-    deciding_field: Callable[[Problem], Decided | None] = lambda _: None,
+    deciding_field: Callable[[Problem], DecidingField | None] = lambda _: None,
     *,
     proven: bool = True,
-) -> Valid | None:
+) -> ValidObjects | None:
     """The objects when they fit; None when an error was found. BugError when no user could have caused it.
 
     `deciding_field` finds the field of the job that decides about a problem. Unless the objects are `proven` to conform
@@ -54,12 +59,12 @@ def check_manifests(
         if checked is None:
             continue
         if provenance:
-            named = manifest.with_body(filled(manifest.body, DUMMY))
-            original = filled(built.body, DUMMY)
+            named = manifest.with_body(fill_hash(manifest.body, DUMMY))
+            original = fill_hash(built.body, DUMMY)
             before = _checked(original, kinds, sound=proven)
             _blame(checked, named, original, before, provenance, own, deciding_field)
         else:
-            metadata = filled(manifest.body["metadata"], DUMMY)
+            metadata = fill_hash(manifest.body["metadata"], DUMMY)
             named = manifest.with_body({**manifest.body, "metadata": metadata})  # all that a message shows
             known = set()
             for problem in checked.problems:
@@ -69,7 +74,7 @@ def check_manifests(
                     _report(decided, place, named, own)
                 known.add(same)
     found.extend(own.items)
-    return None if own.failed() else Valid(patched.manifests)
+    return None if own.failed() else ValidObjects(patched.manifests)
 
 
 def _checked(body: Body, kinds: Kinds, *, sound: bool) -> Checked | None:
@@ -77,7 +82,7 @@ def _checked(body: Body, kinds: Kinds, *, sound: bool) -> Checked | None:
     # neither our schemas nor best practices depend on the hash
     if sound and not kinds.has_definitions and _fits(body, kinds):
         return check_best_practices(body)
-    body = filled(body, DUMMY)
+    body = fill_hash(body, DUMMY)
     return check_best_practices(body) if sound and _fits(body, kinds) else _all(body, kinds)
 
 
@@ -91,10 +96,25 @@ def _fits(body: Body, kinds: Kinds) -> bool:
 
 def _all(body: Body, kinds: Kinds) -> Checked | None:
     """Problems of all rules; None without any."""
-    from gen.check.objects import check  # noqa: PLC0415 - where no patch is, no rule is needed
+    from gen.kubernetes.check.objects import check
 
     checked = check(body, kinds)
     return checked if checked.problems or checked.silenced else None
+
+
+def check_best_practices(body: Body) -> Checked | None:
+    """Problems of an object that gen built; None without problems, and for objects that are not runs."""
+    pair = body["apiVersion"].rpartition("/")[0], body["kind"]
+    if pair not in RUNS:
+        return None
+    view = ObjectView.built(body)
+    problems = [
+        Problem(rule.name, fault.route, fault.message, fault.hint)
+        for rule in BEST_PRACTICES
+        if rule.find is not None and rule.is_for(*pair)
+        for fault in rule.find(view)
+    ]
+    return silenced(problems, body) if problems else None
 
 
 def _blame(
@@ -104,22 +124,21 @@ def _blame(
     before: Checked | None,
     provenance: Provenance,
     found: Findings,
-    deciding_field: Callable[[Problem], Decided | None],
+    deciding_field: Callable[[Problem], DecidingField | None],
 ) -> None:
     """Report faults that patches introduced at the patch. `before` has those of the object before the patches."""
-    ours = {(labelled(original, one.route), one.message) for one in (before.problems if before is not None else ())}
+    ours = {(named_route(original, one.route), one.message) for one in (before.problems if before is not None else ())}
     for problem in checked.problems:
-        known = (labelled(manifest.body, problem.route), problem.message) in ours
+        known = (named_route(manifest.body, problem.route), problem.message) in ours
         if known:
             _report(*_decided(problem, deciding_field(problem)), manifest, found)
         else:
-            on_key = problem.rule == UNKNOWN_FIELD.name
-            _report(problem, provenance.blame(manifest.body, problem.route, key=on_key), manifest, found)
+            _report(problem, provenance.blame(manifest.body, problem.route, key=problem.is_about_key), manifest, found)
     for problem, reason in checked.silenced:
         _report(problem, provenance.blame(manifest.body, problem.route), manifest, found, reason)
 
 
-def _decided(problem: Problem, decided: Decided | None) -> tuple[Problem, Location | None]:
+def _decided(problem: Problem, decided: DecidingField | None) -> tuple[Problem, Location | None]:
     """The problem with the remedy in the job, and its place there."""
     if decided is None:
         return problem, None
@@ -142,4 +161,68 @@ def _report(
     )
 
 
-__all__ = ["check_manifests", "dotted"]
+def rule_named(name: str) -> Rule:
+    """The rule with this name. The other rules are imported only when needed."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    from gen.kubernetes.rules.catalogue import RULES
+
+    return RULES[name]
+
+
+def with_valid_policies(overlays: list[Overlay], found: Findings) -> list[Overlay]:
+    """Check the files of policies of some overlays. Overlays with an error there have no policies."""
+    return [overlay if _are_valid(overlay, found) else replace(overlay, policy_folders=()) for overlay in overlays]
+
+
+def _are_valid(overlay: Overlay, found: Findings) -> bool:
+    if overlay.policies is None:
+        return True
+    from gen.kubernetes.check.policies import check_policy_files
+
+    own = Findings()
+    with contained(own, Location(overlay_file(overlay.name)), "check the policies of the overlay"):
+        check_policy_files(overlay.policies, overlay.kinds, own)
+    found.extend(own.items)
+    return not own.failed()
+
+
+def apply_policies(
+    patched: PatchedObjects, overlay: Overlay, found: Findings, deciding: Callable[[Route], Location | None]
+) -> None:
+    """Report the verdicts of the policies of an overlay; `deciding` finds the field of the job."""
+    if overlay.policies is None or not overlay.policies.bound:
+        return
+    from gen.kubernetes.check.policies import policy_findings
+
+    for manifest, provenance in zip(patched.manifests, patched.provenance, strict=True):
+        body = fill_hash(manifest.body, DUMMY)
+        place = _placed(manifest.with_body(body), provenance, deciding)
+        found.extend(policy_findings(overlay.policies, body, place))
+
+
+def _placed(
+    manifest: Manifest, provenance: Provenance, deciding: Callable[[Route], Location | None]
+) -> Callable[[Route], Location]:
+    def place(route: Route) -> Location:
+        return provenance.setting(manifest.body, route) or deciding(route) or manifest.source
+
+    return place
+
+
+def checked_objects(
+    built: BuiltObjects,
+    overlay: Overlay,
+    found: Findings,
+    deciding: Callable[[Problem], DecidingField | None],
+    *,
+    proven: bool = True,
+) -> tuple[PatchedObjects, ValidObjects] | None:
+    """The objects after the patches, and after the checks; None if there is an error."""
+    try:
+        patched = apply_patches(built, overlay, found)
+        valid = None if found.failed() else check_manifests(patched, overlay.kinds, found, deciding, proven=proven)
+    except DefinitionError as error:
+        report_invalid_definition(error, overlay, found)
+        return None
+    return (patched, valid) if valid is not None else None

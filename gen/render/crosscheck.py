@@ -1,31 +1,97 @@
-"""Checks across jobs: duplicates, GPU quotas, unmatched patches, and unselected jobs."""
+"""Checks across jobs: duplicates, quotas, patches and patterns without a match, and jobs without an overlay."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
 
-from gen.diagnostics import Findings, Location, near
-from gen.findings.overlays import UNMATCHED_DIRECTIVE, UNMATCHED_PATCH
-from gen.kinds import KINDS
-from gen.kubernetes import HASH_LENGTH
-from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
-from gen.regex import regex
+from gen.base.codes.jobs import NOT_SELECTED, UNKNOWN_CLUSTER
+from gen.base.codes.overlays import SELECTS_NOTHING, UNMATCHED_DIRECTIVE, UNMATCHED_PATCH
+from gen.base.findings import Findings, Location, Route, did_you_mean, near
+from gen.base.placeholders import HASH_LENGTH
+from gen.base.regex import regex
+from gen.base.repository.layout import job_key, overlay_file
+from gen.base.yaml.layers import Layer
+from gen.job.kinds import ALL_KINDS
+from gen.job.scalars import shown
+from gen.overlay.overlay import Overlay
+from gen.overlay.patch import BESIDE, Patch, Target, may_fit, may_fit_storage
+from gen.overlay.select import matches_patterns, names_of
 from gen.render.duplicates import check_duplicates
-from gen.render.quota import check_quotas, requested_by
-from gen.render.selection import check_selection
+from gen.render.parts.quota import check_quotas, requested_by
+from gen.render.results import JobResult, RenderedJob, RenderedObjects, RenderedOverlay
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+_MAX_EXCLUDING = 5
+"""Patterns in the finding about one job."""
 
-    from gen.diagnostics import Route
-    from gen.load import Layer
-    from gen.model.patches import Target
-    from gen.overlay.overlay import Overlay
-    from gen.overlay.patches.types import Patch
-    from gen.render.results import JobResult, Rendered, RenderedJob, RenderedOverlay
+
+def check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> None:
+    """Report patterns and names that select nothing, and jobs that no overlay selects."""
+    keys = [result.job.key for result in results]
+    missed: set[str] = set()
+    for overlay in overlays:
+        for field, patterns in (("include", overlay.fields.select.include), ("exclude", overlay.fields.select.exclude)):
+            for index, pattern in enumerate(patterns):
+                if keys and not any(fnmatchcase(key, pattern) for key in keys):
+                    guess = _pattern_meant(pattern, keys)
+                    missed.update(key for key in keys if field == "include" and guess and fnmatchcase(key, guess))
+                    hint = f"did you mean `{guess}`?" if guess else "correct the pattern, or remove it"
+                    place = overlay.place("select", field, index)
+                    found.warning(SELECTS_NOTHING, place, f"no job matches `{pattern}`", hint)
+    missed |= _check_clusters(results, overlays, found)
+    for result in results:
+        # the finding about a misspelled pattern or name covers the jobs that it should match
+        if overlays and not result.overlays and result.job.key not in missed:
+            _report_not_selected(result, overlays, found)
+
+
+def _check_clusters(results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> set[str]:
+    """Report names without an overlay, and return the keys of their jobs."""
+    missed = set()
+    known = sorted({name for overlay in overlays for name in names_of(overlay)})
+    for result in results:
+        for name, place in result.clusters:
+            if overlays and name not in known:
+                hint = did_you_mean(name, known, otherwise="remove it, or add it to `labels` of an overlay")
+                found.error(UNKNOWN_CLUSTER, place, f"no overlay is called {shown(name)}", hint)
+                missed.add(result.job.key)
+    return missed
+
+
+def _pattern_meant(pattern: str, keys: Sequence[str]) -> str:
+    """The pattern without a folder and a file extension, or the name of the most similar job."""
+    plain = job_key(pattern)
+    return plain if any(fnmatchcase(key, plain) for key in keys) else near(pattern, keys)
+
+
+def _report_not_selected(result: JobResult, overlays: Sequence[Overlay], found: Findings) -> None:
+    """Name the pattern of each overlay that excludes the job, with its place: it may be inherited."""
+    job = result.job
+    excluding = [
+        (overlay, index, pattern)
+        for overlay in overlays
+        for index, pattern in enumerate(overlay.fields.select.exclude)
+        if fnmatchcase(job.key, pattern)
+    ]
+    hint = f"add `{job.key}` to `select.include` of an overlay, or remove the job"
+    named = [
+        overlay.name for overlay in overlays if overlay.fields.select.only_named and matches_patterns(overlay, job.key)
+    ]
+    if named and not result.clusters:
+        hint = f"add `clusters: [{named[0]}]`, or remove the job"
+    related = []
+    for overlay, index, pattern in excluding[:_MAX_EXCLUDING]:
+        place = overlay.place("select", "exclude", index)
+        inherited = place.file != overlay_file(overlay.name)
+        how = f", inherited by overlay `{overlay.name}`" if inherited else f" of overlay `{overlay.name}`"
+        related.append((place, f"`exclude` has the pattern `{pattern}`{how}"))
+        own = f"write `select: {{exclude: []}}` in overlay `{overlay.name}`" if inherited else f"remove `{pattern}`"
+        hint = f"{own}, or remove the job"
+    found.warning(NOT_SELECTED, Location(job.file), "no overlay selects this job", hint, related)
+
 
 _REGULAR = regex(r"\.[*+]|[|^$()\\]")
 """Characters of regular expressions that are not part of names."""
@@ -63,7 +129,7 @@ def _check_patches(
     matched: set[Location] = set()
     failed: dict[str, list[tuple[JobResult, str]]] = defaultdict(list)
     by_name = {overlay.name: overlay for overlay in overlays}
-    both: list[Rendered] = [*jobs, *shared]
+    both: list[RenderedObjects] = [*jobs, *shared]
     for one in both:
         matched.update(by_name[one.overlay].patches[index].place for index in one.matched)
     for result in results:
@@ -89,7 +155,7 @@ def _check_patches(
 
 
 def _check_deletions(
-    rendered: Sequence[Rendered], overlays: Mapping[str, Overlay], excused: set[Location], found: Findings
+    rendered: Sequence[RenderedObjects], overlays: Mapping[str, Overlay], excused: set[Location], found: Findings
 ) -> None:
     """A `$patch: delete` must delete something in at least one object."""
     hints: dict[tuple[Location, Route], set[str]] = defaultdict(set)
@@ -108,7 +174,7 @@ def _check_deletions(
 def _report_unmatched(patch: Patch, names: Sequence[str], found: Findings) -> None:
     """A misspelled kind is an error; otherwise the last job that the patch was for may have been removed."""
     message = "the patch matches no rendered object"
-    kinds = {*BESIDE, *(kind.facts.kind for kind in KINDS.values())}
+    kinds = {*BESIDE, *(kind.facts.kind for kind in ALL_KINDS.values())}
     for kind in (patch.target.kind, patch.target.pods.kind if patch.target.pods is not None else None):
         if kind is not None and kind not in kinds and (guess := near(kind, kinds)):
             hint = f"no object has kind `{kind}`; did you mean `{guess}`?"
@@ -134,5 +200,5 @@ def _name_meant(name: str, names: Sequence[str]) -> str:
 
 def _could(patch: Patch, result: JobResult, name: str) -> bool:
     """Whether the patch could match a run that failed to render."""
-    kind = KINDS.get(result.kind)
+    kind = ALL_KINDS.get(result.kind)
     return may_fit(patch.target, kind.facts.kind if kind else None, result.job.namespace, name)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
-from gen.diagnostics import Location
-
-if TYPE_CHECKING:
-    from gen.diagnostics import Route
-    from gen.kinds import Role
-    from gen.render.parse.job import JobInput
-    from gen.rules.problem import Problem
+from gen.base.findings import Location, Route
+from gen.job.kinds.role import Role
+from gen.kubernetes.rules.rule import Problem
+from gen.render.job_run import JobInput
 
 _FIELDS: Final = {"no-deadline": "timeout", "keeps-pods": "cleanup", "no-limits": "memory", "mutable-image": "image"}
 """By rule."""
 
 
-class Decided(Struct, frozen=True):
+class DecidingField(Struct, frozen=True):
     """The place of the field in the job or in the overlay's defaults."""
 
     place: Location
@@ -26,22 +23,22 @@ class Decided(Struct, frozen=True):
     """The remedy, if it is not the one of the rule."""
 
 
-def deciding_field(given: JobInput, problem: Problem) -> Decided | None:
+def deciding_field(given: JobInput, problem: Problem) -> DecidingField | None:
     """None if no field of a job decides."""
     field = _FIELDS.get(problem.rule)
     if field is None:
         origin = given.job.origin(problem.route)
-        return Decided(given.place(*origin)) if origin is not None else None
+        return DecidingField(given.place(*origin)) if origin is not None else None
     if "initContainers" in problem.route:
         return None
     for role in given.job.replica_roles(given.name):
-        if role.replica_type not in problem.route:
+        if (role.holder or role.replica_type) not in problem.route:
             continue
         hint = _of_role_alone(role) if problem.rule == "no-limits" else ""
         own = role.fields is not None and field in role.fields.model_fields_set
         if hint or own or (role.fields is not None and field not in given.job.model_fields_set):
-            return Decided(given.place("roles", role.name, field), hint)
-    return Decided(given.place(field))
+            return DecidingField(given.place("roles", role.name, field), hint)
+    return DecidingField(given.place(field))
 
 
 _OF_ROUTES: Final = {
@@ -76,7 +73,7 @@ def field_of_route(given: JobInput, route: Route) -> Location:
         if name is None:
             continue
         for role in given.job.replica_roles(given.name):
-            if role.replica_type in route and _sets(given, role, name):
+            if (role.holder or role.replica_type) in route and _sets(given, role, name):
                 return given.place("roles", role.name, name)
         if name in given.data:
             return given.place(name)

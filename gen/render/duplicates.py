@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec.structs import replace
 
-from gen.diagnostics import Diagnostic, Findings, Location
-from gen.findings.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT
-from gen.kinds import KINDS
-from gen.load import read
-from gen.regex import regex
-from gen.render.results import RenderedJob
-from gen.repository.layout import RenderedPath
-from gen.resources.names import is_derived
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from gen.overlay.overlay import Overlay
-    from gen.render.manifest import File
-    from gen.render.results import JobResult, Rendered
-    from gen.repository.layout import JobFile
+from gen.base.codes.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT
+from gen.base.findings import Diagnostic, Findings, Location
+from gen.base.regex import regex
+from gen.base.repository.layout import JobFile, RenderedPath
+from gen.base.yaml.source import read
+from gen.job.kinds import ALL_KINDS
+from gen.kubernetes.facts.pods import is_derived
+from gen.overlay.overlay import Overlay
+from gen.render.manifest import File
+from gen.render.results import JobResult, RenderedJob, RenderedObjects
 
 _SEPARATOR = regex("-")
 
@@ -33,7 +27,7 @@ _SEPARATOR = regex("-")
 def check_duplicates(
     root: Path,
     results: Sequence[JobResult],
-    rendered: Sequence[Rendered],
+    rendered: Sequence[RenderedObjects],
     overlays: Sequence[Overlay],
     found: Findings,
 ) -> None:
@@ -85,7 +79,7 @@ def _check_children(root: Path, results: Sequence[JobResult], overlays: Sequence
             parents = (name[: match.start()] for match in _SEPARATOR.finditer(name))
             for parent in parents:
                 other = jobs.get(parent)
-                kind = KINDS.get(other.kind) if other is not None else None
+                kind = ALL_KINDS.get(other.kind) if other is not None else None
                 if other is not None and kind is not None and is_derived(kind.facts, name[len(parent) :]):
                     message = f"the operator of `{parent}` gives the name `{name}` to one of its objects in `{overlay}`"
                     related = [(place(other), "the other job")]
@@ -104,7 +98,7 @@ def _name_places(root: Path) -> Callable[[JobResult], Location]:
     return lambda result: place(result.job.file)
 
 
-def _check_objects(groups: Iterable[Sequence[Rendered]], overlays: Sequence[Overlay], found: Findings) -> None:
+def _check_objects(groups: Iterable[Sequence[RenderedObjects]], overlays: Sequence[Overlay], found: Findings) -> None:
     """Two files with the same object would overwrite each other in the cluster.
 
     Each group has the runs of one job in an overlay: the others of a sweep share the mistake of the first one.
@@ -118,7 +112,7 @@ def _check_objects(groups: Iterable[Sequence[Rendered]], overlays: Sequence[Over
 
 
 def _duplicates(
-    one: Rendered, clusters: Mapping[str, tuple[str, ...]], first: dict[tuple[str, ...], tuple[str, File]]
+    one: RenderedObjects, clusters: Mapping[str, tuple[str, ...]], first: dict[tuple[str, ...], tuple[str, File]]
 ) -> list[Diagnostic]:
     """Findings about objects of a run, or of an overlay, that are not the first of their names."""
     # engines have objects for each overlay, and settings that overlays share
@@ -141,7 +135,7 @@ def _duplicates(
     return found.items
 
 
-def _check_steps(rendered: Sequence[Rendered], overlays: Sequence[Overlay], found: Findings) -> None:
+def _check_steps(rendered: Sequence[RenderedObjects], overlays: Sequence[Overlay], found: Findings) -> None:
     """A workflow cannot create the object of a step under the name of an object in Git. A hash in that prevents it."""
     clusters = {overlay.name: overlay.cluster for overlay in overlays}
     created = {

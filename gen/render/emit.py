@@ -16,18 +16,17 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from gen.diagnostics import BugError
-from gen.kubernetes import HASH_LENGTH, RUN, TRIAL, identity_of
-from gen.regex import regex
-from gen.render.manifest import File, Manifest, Sealed
+from gen.base.findings import BugError, Location
+from gen.base.placeholders import HASH_LENGTH, RUN, TRIAL
+from gen.base.regex import regex
+from gen.base.repository.layout import object_file
+from gen.kubernetes.objects import Body, identity_of
+from gen.render.manifest import File, Manifest, SealedObjects
 from gen.render.record import RECORD
-from gen.repository.layout import object_file
 
 if TYPE_CHECKING:
     import re
 
-    from gen.diagnostics import Location
-    from gen.kubernetes import Body
 
 _HARMLESS = r"[A-Za-z0-9/_.@%+=,()~-]"
 _BARE = regex(rf"(?=[A-Za-z/]){_HARMLESS}+(?::{_HARMLESS}+)*(?: {_HARMLESS}+(?::{_HARMLESS}+)*)*")
@@ -43,14 +42,14 @@ _ESCAPED = regex(rf"[\x00-\x1f\"\\{_UNSEEN}]")
 _SHORT = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 _QUOTE = "\ufdd7"
-"""Placeholder of a quote around a text that begins with the hash of the run. It stands for a quote if the hash begins
+"""Placeholder of a quote around a text that begins with the hash of the run. It becomes a quote if the hash begins
 with a digit."""
 
 _FIRST = ("apiVersion", "kind", "metadata")
 _SHOWN = 12
 
 
-def emit(sealed: Sealed, overlay: str, record: str = "") -> list[File]:
+def emit(sealed: SealedObjects, overlay: str, record: str = "") -> list[File]:
     """One file per object. File names do not contain the hash of the run, so that a new run is a small diff.
 
     `record` is in the first line of a run (see `gen.render.record`).
@@ -63,13 +62,13 @@ def _file(manifest: Manifest, overlay: str, record: str, run: str) -> File:
     body, storage = manifest.body, manifest.tree == "storage"
     path = f"{manifest.folder_in(overlay)}/{manifest.file or object_file(body['kind'], manifest.name)}"
     identity = _of_run(identity_of(body), run)
-    return emitted(path, body, manifest.source, identity, storage=storage, record=record, run=run)
+    return emit_file(path, body, manifest.source, identity, storage=storage, record=record, run=run)
 
 
-def emitted(
+def emit_file(
     path: str, body: Body, source: Location, identity: str, *, storage: bool = False, record: str = "", run: str = ""
 ) -> File:
-    """A file with its header. `identity` is that of the object, or names what the file changes.
+    """A file with its header. `identity` is that of the object, or names the change that the file makes.
 
     `run` is the hash that replaces `RUN`; empty if the object does not have it.
     """

@@ -2,71 +2,86 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import ValidationError
 
-from gen.diagnostics import Findings, counted
-from gen.findings.jobs import NO_EFFECT
-from gen.model.annotations import fields_at
-from gen.model.base import Model
-from gen.model.sweep import Sweep
-from gen.render.combinations import combinations, named
-from gen.render.job_run import JobRun
-from gen.render.parse.job import parse_run
-from gen.render.parse.unused_params import used_params
-from gen.render.record import NOT_PART_OF_RUN, SCHEDULE, SEARCH, SWEEP
-from gen.render.run_names import most_characters, run_name
-from gen.render.run_values import RunValues
+from gen.base.codes.files import TOO_LARGE
+from gen.base.findings import Diagnostic, Findings, counted
+from gen.base.yaml.strict import Data
+from gen.job.annotations import fields_at
+from gen.overlay.overlay import Overlay
+from gen.render.job_run import ExpandedRun, JobInput, JobRun, RunValues, WrittenJob
+from gen.render.model import parse_run
+from gen.render.parts.names import most_characters, run_name
+from gen.render.record import SWEEP
+from gen.render.starters import starter_of
+from gen.render.sweep import Combination, run_combinations, value_list
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gen.diagnostics import Diagnostic
-    from gen.load import Data
-    from gen.overlay.overlay import Overlay
-    from gen.render.combinations import Combination
-    from gen.render.job_run import ExpandedStep
-    from gen.render.parse.job import JobInput, WrittenJob
+MAX_VALUES: Final = 100_000
+"""Values of a job in all its runs, roles and steps: the time of a render grows with them."""
+MAX_CHARACTERS: Final = 8 << 20
+"""Characters of these values. The size of the rendered files grows with them."""
+_PARTS: Final = ("roles", "steps")
+"""Fields with parts of a run. Each part has the other values, too."""
+_OF_PART: Final = 20
+"""Values that take as much time as the objects of a part without any."""
 
 
-class Expanded(Struct, frozen=True, kw_only=True):
-    """A run of a job, with the findings about it."""
+def is_within_limits(written: WrittenJob, runs: int, found: Findings) -> bool:
+    """Whether a job is small enough for a number of runs. Reports one that is not."""
+    own: list[Data] = [part for field in _PARTS if isinstance(part := written.data.get(field), dict | list)]
+    parts = max(map(len, own), default=0) or 1
+    if len(written.source.text) * runs * parts <= MAX_VALUES:  # as of most jobs: each value has a character
+        return True
+    common = _size([value for name, value in written.data.items() if name not in {*_PARTS, SWEEP}])
+    special = _size(own)
+    limits = ((MAX_VALUES, "values", _OF_PART if own else 0), (MAX_CHARACTERS, "characters", 0))
+    for each, extra, (most, what, more) in zip(common, special, limits, strict=True):
+        total = runs * ((each + more) * parts + extra)
+        if total > most:
+            where = [counted(runs, "run")] if runs > 1 else []
+            where += [f"{parts} roles or steps"] if parts > 1 else []
+            times = f" in {' with '.join(where)}" if where else ""
+            message = f"the job has {each + extra} {what}{times}, together {total}; the maximum is {most}"
+            hint = "use fewer runs, roles or steps, or keep long lists and texts in the image or on a volume"
+            found.error(TOO_LARGE, written.place(SWEEP if runs > 1 else "kind", key=True), message, hint)
+            return False
+    return True
 
-    name: str
-    label: str
-    """The values of a run of a sweep, for messages; empty for other runs."""
-    run: JobRun | None
-    """None if the job cannot be used at all."""
-    found: Findings
-    steps: tuple[ExpandedStep, ...] = ()
-    """Steps of a pipeline."""
+
+def _size(data: Data) -> tuple[int, int]:
+    """Values and characters of nested data, with those of keys."""
+    if isinstance(data, str):
+        return 1, len(data)
+    keys = sum(map(len, data)) if isinstance(data, dict) else 0
+    inner = [_size(one) for one in (data.values() if isinstance(data, dict) else data)]
+    return 1 + sum(values for values, _ in inner), keys + sum(characters for _, characters in inner)
 
 
-class _WithSweep(Model):
-    """The part of a job that is validated before its expressions are replaced."""
+def expand(written: WrittenJob, values: Sequence[RunValues | None]) -> tuple[ExpandedRun, ...]:
+    """A run of a job for each of its `values`."""
+    return tuple(_expanded(written, own) for own in values)
 
-    sweep: Sweep
 
-
-def expand(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[Expanded, ...]:
-    """Runs of a job, at least one. After an error in its sweep, one run without the sweep's values."""
-    if SWEEP not in written.data or SEARCH in written.data:  # together, they are reported later
-        return (_expanded(written, None),)
-    known = _combinations(written, overlay, found)
+def run_values(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[RunValues | None, ...]:
+    """The values of each run of a job: None without a sweep, and no parameters after an error in the sweep."""
+    if SWEEP not in written.data or starter_of(written.model, written.data).params(written.data) is not None:
+        # a sweep together with values that the starter chooses is reported later
+        return (None,)
+    known = run_combinations(written, overlay, found)
     if not known:
-        return (_expanded(written, without_values(written)),)
+        return (without_values(written),)
     roles = {*fields_at(written.model, ("roles",)), *_keys(written.data.get("roles"))}
     hashed = overlay.fields.runs.naming != "stable" or bool(written.model.own_fields)
-    scheduled = SCHEDULE in written.data
-    most = most_characters(written.model.facts, sorted(roles), hashed=hashed, scheduled=scheduled)
+    starter = starter_of(written.model, written.data)
+    most = most_characters(written.model.facts, sorted(roles), starter, hashed=hashed)
     if written.model.own_fields:
-        from gen.render.steps.runs import most_for_steps  # noqa: PLC0415 - most jobs have no steps
+        from gen.render.expand_steps import most_for_steps
 
-        most = min(most, most_for_steps(written.data.get("steps"), scheduled=scheduled))
-    return tuple(_expanded(written, _own(written.name, one, most)) for one in known)
+        most = min(most, most_for_steps(written.data.get("steps"), starter))
+    return tuple(_own(written.name, one, most, len(known)) for one in known)
 
 
 def without_values(written: WrittenJob) -> RunValues:
@@ -74,71 +89,31 @@ def without_values(written: WrittenJob) -> RunValues:
     return RunValues(name=written.name, params=dict.fromkeys(_keys(written.data[SWEEP])))
 
 
-def _expanded(written: WrittenJob, own: RunValues | None) -> Expanded:
+def _expanded(written: WrittenJob, own: RunValues | None) -> ExpandedRun:
     found = Findings()
     given = parse_run(written, found, own)
     name = own.name if own is not None else given.name if given is not None else written.name
-    label = named((key, value) for key, value in own.params.items() if value is not None) if own is not None else ""
+    label = (
+        value_list((key, value) for key, value in own.params.items() if value is not None) if own is not None else ""
+    )
     if given is not None and given.job.own_fields:
         return _pipeline(written, given, name, label, found)
     run = JobRun(given=given, name=name) if given is not None else None
-    return Expanded(name=name, label=label, run=run, found=found)
+    return ExpandedRun(name=name, label=label, run=run, found=found)
 
 
-def _pipeline(written: WrittenJob, given: JobInput, name: str, label: str, found: Findings) -> Expanded:
-    from gen.render.steps.runs import step_runs  # noqa: PLC0415 - most jobs have no steps
+def _pipeline(written: WrittenJob, given: JobInput, name: str, label: str, found: Findings) -> ExpandedRun:
+    from gen.render.expand_steps import step_runs
 
     steps = step_runs(written, given, name, found)
     values: dict[str, Data] = {step.name: dict(step.run.given.data) for step in steps if step.run is not None}
     run = JobRun(given=replace(given, data={**given.data, "steps": values}), name=name)
-    return Expanded(name=name, label=label, run=run, found=found, steps=steps)
+    return ExpandedRun(name=name, label=label, run=run, found=found, steps=steps)
 
 
-def _own(job: str, one: Combination, most: int) -> RunValues:
-    return RunValues(name=run_name(job, one.values, most), params=one.values, fields=one.fields, routes=one.routes)
-
-
-def _combinations(written: WrittenJob, overlay: Overlay, found: Findings) -> Sequence[Combination]:
-    """The combinations of a valid sweep; none after an error, or without a grant, which the plan reports."""
-    own = Findings()
-    known: Sequence[Combination] = ()
-    sweep = read_sweep(written, own)
-    if sweep is not None:
-        grant = overlay.grant(written.namespace)
-        known = combinations(sweep, written, grant.sweep_runs, own) if grant is not None else ()
-        _check_params(sweep, written, overlay, own)
-    found.extend(own.items)
-    return () if own.failed() else known
-
-
-def read_sweep(written: WrittenJob, found: Findings) -> Sweep | None:
-    """The sweep of a job that has one; None if it is invalid."""
-    try:
-        return _WithSweep.model_validate({SWEEP: written.data[SWEEP]}).sweep
-    except ValidationError as error:
-        from gen.model.explain import explain  # noqa: PLC0415 - most sweeps are valid
-
-        explain(error, _WithSweep, written.layers, found)
-        return None
-
-
-def _check_params(sweep: Sweep, written: WrittenJob, overlay: Overlay, found: Findings) -> None:
-    """Each parameter must decide something in each run, and the overlay must not set it to one value."""
-    fields = {name: value for name, value in written.data.items() if name not in {*NOT_PART_OF_RUN, SWEEP}}
-    places = {key: ("matrix", key) for key in sweep.matrix}
-    for index, entry in enumerate(sweep.include):
-        places = {key: ("include", index, key) for key in entry} | cast("dict[str, Any]", places)
-    used = used_params(fields, places)
-    for key, route in places.items():
-        place = written.place(SWEEP, *route, key=True)
-        if key in overlay.fields.params:
-            message = f"overlay `{overlay.name}` sets the parameter `{key}` for all jobs"
-            found.error(NO_EFFECT, place, message, f"sweep another parameter, or remove `params.{key}` of the overlay")
-        elif key not in used:
-            message = f"no expression in a field that decides about runs uses the parameter `{key}`"
-            found.error(
-                NO_EFFECT, place, message, f"use it, such as in `command`: `{{{{ params.{key} }}}}`; or remove it"
-            )
+def _own(job: str, one: Combination, most: int, runs: int) -> RunValues:
+    name = run_name(job, one.values, most)
+    return RunValues(name=name, params=one.values, fields=one.fields, routes=one.routes, runs=runs)
 
 
 def _keys(value: object) -> list[str]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.diagnostics import Location, Route
-from gen.kubernetes import Body, at, identity
-from gen.repository.layout import Tree, rendered_folder
+from gen.base.findings import Location, Route
+from gen.base.repository.layout import Tree, rendered_folder
+from gen.base.routes import at
+from gen.kubernetes.objects import Body, identity
 
 if TYPE_CHECKING:
-    from gen.queues import QueueProfile
+    from gen.job.queue import QueueProfile
     from gen.render.patch.provenance import Provenance
 
 
@@ -35,6 +36,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """For a workload: the container that the operator takes for the training container."""
     step: str = ""
     """For the object of a step of a pipeline: the name of the step. The workflow creates it; it has no file."""
+    whole_hash: bool = False
+    """Whether the hash covers all of the objects in it, with their metadata, because none can change."""
     suspend: tuple[str, ...] = ()
     """Path of the field that suspends it, which the hash excludes."""
     queue: QueueProfile | None = None
@@ -47,7 +50,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     @property
     def is_workload(self) -> bool:
-        """Whether it is the object of a run that an operator runs, and not one beside it."""
+        """Whether it is the object of a run that an operator runs."""
         return self.main_container is not None
 
     def folder_in(self, overlay: str) -> str:
@@ -69,7 +72,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
         return identity(self.body["kind"], at(self.body, "metadata", "namespace") or "", self.name)
 
 
-class Built(Struct, frozen=True):
+class BuiltObjects(Struct, frozen=True):
     """Objects of the build stage."""
 
     manifests: tuple[Manifest, ...]
@@ -86,7 +89,7 @@ class Deletion(Struct, frozen=True, kw_only=True):
     """How to correct it; empty if it deleted something."""
 
 
-class Patched(Struct, frozen=True):
+class PatchedObjects(Struct, frozen=True):
     """Objects after the patches of the overlay, with the provenance of patched values."""
 
     manifests: tuple[Manifest, ...]
@@ -98,13 +101,13 @@ class Patched(Struct, frozen=True):
     deletions: frozenset[Deletion] = frozenset()
 
 
-class Valid(Struct, frozen=True):
+class ValidObjects(Struct, frozen=True):
     """Objects that are valid for their schemas and rules with any hash of the run."""
 
     manifests: tuple[Manifest, ...]
 
 
-class Sealed(Struct, frozen=True):
+class SealedObjects(Struct, frozen=True):
     """Objects with the hash of the run in place of `RUN`."""
 
     manifests: tuple[Manifest, ...]

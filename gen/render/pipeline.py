@@ -1,103 +1,177 @@
-"""One job file through all stages, and the storage of an overlay through the stages that it needs.
+"""The way of job files through the stages of a render.
 
-    load → model → expand → plan → build → patch → check → seal → emit
+    load → model → expand → plan → build → patch → check → start → seal → emit → keep
 
-Each stage takes the result of the previous one and returns a type of its own. Every stage after `load` is a pure
-function. `gen.render.run` renders all job files and `gen.render.write` writes the result.
+`STAGES` is the list in code, and `gen.render.stages` has each stage. They run over batches of jobs: a stage that runs
+again for another job finds its code and data in the caches of the processor, which saves a fifth of the time.
+`gen.render.run` renders all job files of a repository, and `gen.render.write` writes the result.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.diagnostics import Findings, Location
-from gen.findings.grants import OF_OVERLAY
-from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
-from gen.load import read
-from gen.overlay.select import CLUSTERS, clusters_of, selects
-from gen.parallel import AT_ONCE, finished, together
-from gen.render.build.search import experiment
-from gen.render.build.stage import build_storage
-from gen.render.checked import checked_objects, checked_run
-from gen.render.deciding_field import Decided, field_of_route
-from gen.render.emit import emit
-from gen.render.expand import expand, merge_findings
-from gen.render.manifest import Built, Patched, Valid
-from gen.render.other_overlays import name_other_overlays
-from gen.render.parse.job import job_name, parse_job, read_job
-from gen.render.plan.lookups import Pins
-from gen.render.plan.resource_quotas import plan_resource_quotas
-from gen.render.plan.stage import make_plan
-from gen.render.plan.storage import plan_storage
-from gen.render.policies import apply_policies
-from gen.render.record import SCHEDULE, SEARCH, run_record
-from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
-from gen.render.seal import seal, unsealed
-from gen.render.sweep import settle
-from gen.resources.demand import Demand
-from gen.resources.graphs import created_by
+from gen.base.codes.grants import OF_OVERLAY, UNKNOWN_ACCELERATOR
+from gen.base.codes.jobs import MISSING_FIELD
+from gen.base.containment import internal_error
+from gen.base.findings import Findings, Location
+from gen.base.repository.layout import JobFile
+from gen.base.yaml.source import Source
+from gen.overlay.overlay import Overlay
+from gen.overlay.select import CLUSTERS, clusters_of
+from gen.render.build import build_storage
+from gen.render.check import apply_policies, checked_objects
+from gen.render.committed import CommittedRuns
+from gen.render.emit import emit as files_of
+from gen.render.expand import merge_findings
+from gen.render.manifest import SealedObjects
+from gen.render.model import job_name, job_stem, parse_job
+from gen.render.parts.quota import plan_resource_quotas
+from gen.render.parts.storage import plan_storage
+from gen.render.results import JobInOverlay, JobResult, RenderedOverlay
+from gen.render.stages import build, check, emit, expand, keep, load, model, patch, plan, seal, start
+from gen.render.work import EndedRun, Inputs, LoadedFile, LoadedJob, RequestedFile, Work
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+Stage = Callable[[Any], tuple[Work, ...]]
+"""Each takes the result of the previous one; a test compares them."""
 
-    from gen.kinds.plan import Plan
-    from gen.load import Source
-    from gen.overlay.overlay import Overlay
-    from gen.parallel import Steps
-    from gen.render.committed.read import CommittedRuns
-    from gen.render.expand import Expanded
-    from gen.render.job_run import JobRun
-    from gen.render.manifest import Manifest
-    from gen.render.parse.job import JobInput
-    from gen.repository.layout import JobFile
 
-NONE_READ: Mapping[str, Source] = {}
-"""No job files that were read already."""
-
-_INDEPENDENT = frozenset(
-    code.name for code in (*OF_OVERLAY, MISSING_FIELD, RESERVED_METADATA, RESERVED_ENV, INVALID_LABEL)
+STAGES: Final[tuple[Stage, ...]] = (
+    load,  #   a job file: its text with the place of every value, for each overlay that selects it
+    model,  #  the model of its kind, the defaults of the overlay, the values of each run
+    expand,  # the runs of a job, every field validated
+    plan,  #   all decisions: names, sizes, mounts, grants; from here, each run is an item
+    build,  #  the plan as Kubernetes objects
+    patch,  #  the patches of the overlay
+    check,  #  schemas, rules and policies
+    start,  #  the object that starts the run, if it is another one
+    seal,  #   the hash of the run
+    emit,  #   the text of each object
+    keep,  #   the committed run instead, if only the platform changed
 )
-"""Findings of the plan that stay true if other, invalid fields of the job were left out."""
+AT_ONCE: Final = 32
+"""Runs in a batch. Their results stay in the caches of the processor, and in memory."""
+_LACKING: Final = frozenset(code.name for code in (*OF_OVERLAY, UNKNOWN_ACCELERATOR, MISSING_FIELD))
+"""Findings about what one overlay lacks."""
+_MOST: Final = 5
+"""Overlays in a hint."""
 
 
-def render_file(
-    root: Path,
-    job: JobFile,
-    overlays: Sequence[Overlay],
-    committed: CommittedRuns | None = None,
-    sources: Mapping[str, Source] = NONE_READ,
-    *,
-    whole: bool = True,
-) -> Steps[JobResult]:
-    """One job file in the overlays that select it, which are all if `whole`; `committed` has the runs to keep.
+def advance(
+    batch: Sequence[Work], stages: Sequence[Stage] = STAGES, done: Callable[[EndedRun], None] = lambda _: None
+) -> list[EndedRun]:
+    """Pass a batch through stages. If it grows, as by the runs of a sweep, parts of it take the other stages in turn.
 
-    `sources` are job files that were read already.
+    `done` gets the last item of each part that has ended.
     """
-    found = Findings()
-    source = sources.get(job.file) or read(root, job.file, found)
-    pins = Pins.of(root, job, found)
-    yield
-    data = source.data if source is not None else None
-    selected = [overlay for overlay in overlays if selects(overlay, job.key, data)]
+    for number, stage in enumerate(stages, start=1):
+        batch = _passed(batch, stage)
+        parts = _parts(batch)
+        if len(parts) > 1:
+            return [end for part in parts for end in advance(part, stages[number:], done)]
+    ended = [item for item in batch if isinstance(item, EndedRun)]
+    if ended:
+        done(ended[-1])
+    return ended
+
+
+def _passed(batch: Sequence[Work], stage: Stage) -> list[Work]:
+    """Results of a stage. An exception about an item ends it with a finding."""
+    results: list[Work] = []
+    for item in batch:
+        if isinstance(item, EndedRun):
+            results.append(item)
+            continue
+        try:
+            results += stage(item)
+        except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
+            results += _failed(item, stage, error)
+    return results
+
+
+def _failed(item: Work, stage: Stage, error: Exception) -> tuple[EndedRun, ...]:
+    """The ends of an item that a stage could not process, with a finding about it."""
+    ends = item.end()
+    file = ends[0].file
+    finding = internal_error(error, Location(file.job.file), f"{stage.__name__} the job")
+    for end in ends:
+        end.found.items.append(finding)
+    if file.pins is not None:
+        file.pins.complete = False
+    return ends
+
+
+def _parts(batch: Sequence[Work]) -> list[list[Work]]:
+    """Parts with at most `AT_ONCE` runs, or with one item that has more."""
+    parts: list[list[Work]] = [[]]
+    size = 0
+    for item in batch:
+        if size + item.size > AT_ONCE and size:
+            parts.append([])
+            size = 0
+        parts[-1].append(item)
+        size += item.size
+    return parts
+
+
+def render_files(
+    inputs: Inputs, jobs: Sequence[JobFile], done: Callable[[int], None] = lambda _: None
+) -> list[JobResult]:
+    """The result of each job file in the overlays that select it. `done` hears how many have one."""
+    order = {job: number for number, job in enumerate(jobs)}
+    results: list[JobResult] = []
+    for begin in range(0, len(jobs), AT_ONCE):
+        batch = [RequestedFile(job=job, inputs=inputs) for job in jobs[begin : begin + AT_ONCE]]
+        ended = advance(batch, done=lambda last: done(order[last.file.job]))  # which may have more runs
+        results += [_contained_result(list(of_file)) for _, of_file in groupby(ended, key=lambda one: id(one.file))]
+        done(len(results))
+    return results
+
+
+def render_job(
+    source: Source, namespace: str, overlay: Overlay, found: Findings, committed: CommittedRuns | None = None
+) -> JobInOverlay:
+    """All runs of a job in one overlay, without its pins; none of them if the job has an error."""
+    job = JobFile(namespace, job_stem(source))
+    file = LoadedFile(job=job, source=source, overlays=(overlay,))
+    loaded = LoadedJob(file=file, source=source, overlay=overlay, committed=committed)
+    return _job_result(advance([loaded], STAGES[1:]), found)
+
+
+def _contained_result(ended: Sequence[EndedRun]) -> JobResult:
+    """The result of a file; after an exception, one with a finding about it."""
+    try:
+        return _file_result(ended)
+    except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
+        old = ended[0].file
+        found = Findings([internal_error(error, Location(old.job.file), "collect the runs of the job")])
+        return _file_result([EndedRun(file=LoadedFile(job=old.job, source=None, overlays=old.overlays, found=found))])
+
+
+def _file_result(ended: Sequence[EndedRun]) -> JobResult:
+    """The result of a file in all overlays, from the ends of all its runs."""
+    file = ended[0].file
+    job, source, found = file.job, file.source, file.found
+    names = [overlay.name for overlay in file.overlays]
     if source is None:
         name, kind = job.stem, ""
-        results = [JobInOverlay(overlay=overlay.name, names=(name,), rendered=()) for overlay in selected]
+        results = [JobInOverlay(overlay=overlay, names=(name,), rendered=()) for overlay in names]
     else:
         name, kind = job_name(source)
         results, starts = [], []
-        for overlay in selected:
+        for _, runs in groupby((end for end in ended if end.job is not None), key=lambda end: id(end.job)):
             starts.append(len(found.items))
-            results.append((yield from _render_job(source, job.namespace, overlay, found, committed, pins)))
-        if len(selected) > 1 and found.failed():
-            name_other_overlays(found, [overlay.name for overlay in selected], starts)
-        if pins is not None and selected and whole:
-            pins.report_unused(found)
-        if not selected:
-            parse_job(source, job.namespace, None, found)
+            results.append(_job_result(list(runs), found))
+        if len(names) > 1 and found.failed():
+            name_other_overlays(found, names, starts)
+        if file.pins is not None and names and file.whole:
+            file.pins.report_unused(found)
+        if not names:
+            parse_job(source, job.namespace, found)
     return JobResult(
         job=job,
         digest=source.digest if source is not None else "",
@@ -105,8 +179,36 @@ def render_file(
         kind=kind,
         overlays=tuple(results),
         findings=tuple(found),
-        lock=pins.lock.digest if pins is not None else "",
+        lock=file.pins.lock.digest if file.pins is not None else "",
         clusters=_clusters(source),
+    )
+
+
+def name_other_overlays(found: Findings, names: Sequence[str], starts: Sequence[int]) -> None:
+    """Add the overlays without errors to the hints of the others. `starts` has the first finding of each."""
+    ends = (*starts[1:], len(found.items))
+    parts = {name: range(start, end) for name, start, end in zip(names, starts, ends, strict=True)}
+    failed = {name for name, part in parts.items() if any(found.items[index].is_error for index in part)}
+    others = [name for name in names if name not in failed]
+    if not failed or not 0 < len(others) <= _MOST:
+        return
+    for index in (index for name in failed for index in parts[name]):
+        item = found.items[index]
+        if item.is_error and item.code in _LACKING:
+            hint = f"{item.hint}; or render the job only elsewhere: `{CLUSTERS}: [{', '.join(others)}]`"
+            found.items[index] = replace(item, hint=hint)
+
+
+def _job_result(runs: Sequence[EndedRun], found: Findings) -> JobInOverlay:
+    """The result of a job in one overlay, with the findings of its runs."""
+    job = runs[0].job
+    assert job is not None  # noqa: S101 - only files that no overlay selects have none
+    labels = [run.label for run in runs]
+    found.extend((*job.found.items, *merge_findings((run.found.items for run in runs), labels)))
+    return JobInOverlay(
+        overlay=job.overlay.name,
+        names=tuple(run.name for run in runs if run.name) or job_name(job.source)[:1],
+        rendered=tuple(run.rendered for run in runs if run.rendered is not None),
     )
 
 
@@ -117,168 +219,18 @@ def _clusters(source: Source | None) -> tuple[tuple[str, Location], ...]:
     return tuple((name, source.place((CLUSTERS, index))) for index, name in enumerate(clusters_of(source.data)))
 
 
-def render_job(
-    source: Source, namespace: str, overlay: Overlay, found: Findings, committed: CommittedRuns | None = None
-) -> JobInOverlay:
-    """A job in one overlay, without its pins."""
-    return finished(_render_job(source, namespace, overlay, found, committed, None))
-
-
-def _render_job(
-    source: Source,
-    namespace: str,
-    overlay: Overlay,
-    found: Findings,
-    committed: CommittedRuns | None,
-    pins: Pins | None,
-) -> Steps[JobInOverlay]:
-    """All runs of a job in one overlay; none of them if the job has an error.
-
-    A run in `committed` is kept if its job did not change. Without them, every run is rendered from the job. Without
-    `pins`, images and code need none.
-    """
-    own = Findings()
-    written = read_job(source, namespace, overlay, own)
-    runs = expand(written, overlay, own) if written is not None else ()
-    alone = len(runs) >= AT_ONCE  # more jobs beside these runs would only take memory
-    if not alone:
-        yield
-    plans = settle(runs, [plan_run(run, overlay, pins) for run in runs], own)
-    if pins is not None and any(findings.failed() for findings in (own, *(run.found for run in runs))):
-        pins.complete = False
-    if not alone:
-        yield
-    rendered: list[RenderedJob | None] = []
-    if not any(findings.failed() for findings in (own, *(run.found for run in runs))):
-        pairs = zip(runs, plans, strict=True)
-        steps = together(_render_run(*pair, overlay, committed) for pair in pairs)
-        rendered = finished(steps) if alone else (yield from steps)
-    found.extend((*own.items, *merge_findings((run.found.items for run in runs), [run.label for run in runs])))
-    return JobInOverlay(
-        overlay=overlay.name,
-        names=tuple(run.name for run in runs) or job_name(source)[:1],
-        rendered=tuple(job for job in rendered if job is not None),
-    )
-
-
-def plan_run(one: Expanded, overlay: Overlay, pins: Pins | None) -> Plan | None:
-    """The plan of a run, without findings that may result from fields that were left out."""
-    if one.run is None:
-        return None
-    plan = _plan(one.run, overlay, one.found, pins)
-    if not one.run.given.job.own_fields:
-        return plan
-    from gen.render.plan.steps import plan_steps  # noqa: PLC0415 - most jobs have no steps
-    from gen.render.steps.findings import collect  # noqa: PLC0415 - as above
-
-    steps: list[Plan | None] = [None for _ in one.steps]
-    if plan is not None:  # without a grant for the namespace, each step would report it again
-        steps = [_plan(step.run, overlay, step.found, pins) if step.run is not None else None for step in one.steps]
-    plan = plan_steps(one, plan, steps, overlay, pins)
-    collect(one.found, one.run, one.steps)
-    return plan
-
-
-def _plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None) -> Plan | None:
-    own = Findings()
-    plan = make_plan(run, overlay, own, pins)
-    found.extend(finding for finding in own if run.given.complete or finding.code in _INDEPENDENT)
-    return plan
-
-
-def _render_run(
-    one: Expanded, plan: Plan | None, overlay: Overlay, committed: CommittedRuns | None
-) -> Steps[RenderedJob | None]:
-    run, found = one.run, one.found
-    if run is None or plan is None:
-        return None
-    given = run.given
-    checked = yield from checked_run(run, plan, overlay, found)
-    if checked is not None and plan.steps:
-        from gen.render.steps.objects import with_steps  # noqa: PLC0415 - most jobs have none
-
-        checked = with_steps(checked, one, plan, overlay)
-    if checked is None:
-        return None
-    patched, valid = checked
-    if not plan.steps:  # those about steps are placed in the steps
-        apply_policies(patched, overlay, found, partial(field_of_route, given))
-    if plan.search is not None or plan.in_workflow:
-        around = _around(valid, plan, overlay, found, given)
-        if around is None:
-            return None
-        outer, valid = around
-        apply_policies(outer, overlay, found, partial(field_of_route, given))
-        patched = replace(
-            patched, matched=patched.matched | outer.matched, deletions=patched.deletions | outer.deletions
-        )
-    if found.failed():
-        return None
-    yield
-    sealed = seal(valid, plan.attempt)
-    asked = plan.demand if plan.counts else Demand()
-    record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for, run.given.own, plan.pins)
-    rendered = RenderedJob(
-        overlay=overlay.name,
-        namespace=plan.namespace,
-        name=plan.name,
-        files=tuple(emit(sealed, overlay.name, str(record))),
-        matched=patched.matched,
-        deletions=patched.deletions,
-        volumes=plan.storage,
-        gpus=asked.gpus,
-        accelerators=dict(asked.accelerators),
-        pods=asked.pods + (plan.tensorboard is not None),
-        steps=created_by(one.body for one in sealed.manifests if one.is_workload) if plan.steps else (),
-        kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
-    )
-    kept = plan.schedule is None and plan.definition is None  # nothing runs again if they change
-    old = committed.behind(rendered, record, plan.state, found) if committed is not None and kept else None
-    if old is None:
-        return rendered
-    from gen.render.committed.keep import keep  # noqa: PLC0415 - most renders keep no run
-
-    return keep(old, rendered, valid, run.given.job, plan, overlay, found)
-
-
-def _around(
-    valid: Valid, plan: Plan, overlay: Overlay, found: Findings, given: JobInput
-) -> tuple[Patched, Valid] | None:
-    """The search or the schedule around the run, with its patches, and all objects with it; None after an error."""
-    (workload,) = (manifest for manifest in valid.manifests if manifest.is_workload and not manifest.embedded)
-    built, *inner = _outer(workload, plan, given)
-    field = SEARCH if plan.search is not None else SCHEDULE
-    decided = Decided(given.place(field))
-    checked = finished(checked_objects(Built((built,)), overlay, found, lambda _: decided, proven=False))
-    if checked is None:
-        return None
-    patched, (around,) = checked[0], checked[1].manifests
-    others = (manifest for manifest in valid.manifests if manifest is not workload)
-    return patched, Valid((around, *inner, *others))
-
-
-def _outer(workload: Manifest, plan: Plan, given: JobInput) -> tuple[Manifest, ...]:
-    """The object in Git, and the run if it is a part of that as a text."""
-    if plan.search is not None:
-        return (experiment(workload, plan, plan.search),)
-    assert plan.schedule is not None  # noqa: S101 - one of the two
-    from gen.render.build.cron_workflow import cron_workflow  # noqa: PLC0415 - few jobs have one
-
-    return cron_workflow(workload, plan, plan.schedule, given.job.facts)
-
-
 def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Findings) -> RenderedOverlay | None:
     """The storage of an overlay for pairs of a namespace and a volume, with the ResourceQuotas of its namespaces.
 
     None if it has an error.
     """
     built = build_storage(plan_storage(overlay, uses), plan_resource_quotas(overlay))
-    checked = finished(checked_objects(built, overlay, found, lambda _: None))
+    checked = checked_objects(built, overlay, found, lambda _: None)
     if checked is None:
         return None
     patched, valid = checked
     apply_policies(patched, overlay, found, lambda _: None)
     if found.failed():
         return None
-    files = tuple(emit(unsealed(valid), overlay.name))
+    files = tuple(files_of(SealedObjects(valid.manifests), overlay.name))
     return RenderedOverlay(overlay=overlay.name, files=files, matched=patched.matched, deletions=patched.deletions)

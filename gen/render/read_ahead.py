@@ -5,27 +5,21 @@ Importing this module imports the reader of YAML, and nothing else that is heavy
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from gen.diagnostics import Findings
-from gen.load import read
-from gen.parallel import can_fork, in_background
-from gen.repository.job_files import all_jobs, has_jobs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from gen.load import Source
+from gen.base.findings import Findings
+from gen.base.parallel import can_fork, in_background
+from gen.base.repository.job_files import all_jobs, has_jobs
+from gen.base.yaml.source import Source, read
 
 Sources = dict[str, "Source"]
 """Job files without a finding, by path."""
 Ahead = Callable[[], Sources | None]
-"""Waits for what was read; None if the process was killed."""
+"""Waits for the files; None if the process was killed."""
 
 MIN_FILES = 200
 """A process for fewer takes longer than it saves."""

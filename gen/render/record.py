@@ -1,33 +1,31 @@
-"""The record of a run, in the first line of its file: what decides whether `gen render` keeps a committed run.
+"""The record of a run, in the first line of its file. It decides whether `gen render` keeps a committed run.
 
-It contains a digest of what the job file says of the run, and none of the overlay or the version of gen: a run whose
-job did not change is kept when these change. The digest covers the text of the file's values, not what a model reads
+It contains a digest of the fields of the job file, and none of the overlay or the version of gen: a run is kept
+when only these change. The digest covers the text of the file's values, not what a model reads
 from them, so that a new version of gen computes the same one.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import orjson
 from msgspec import Struct
 
-from gen.regex import regex
+from gen.base.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from gen.load import Data
-    from gen.render.run_values import RunValues
+    from gen.base.yaml.strict import Data
+    from gen.render.job_run import RunValues
 
 SCHEDULE: Final = "schedule"
 """The field of jobs with runs that are named after their times."""
 SWEEP: Final = "sweep"
 """The field that gives a job several runs. Only the values of a run are a part of it."""
 SEARCH: Final = "search"
-"""The field of jobs whose values Katib chooses, by their metrics."""
+"""The field of jobs with values that Katib chooses, by their metrics."""
 KFP: Final = "kfp"
 """The field of pipelines for Kubeflow Pipelines."""
 METRICS: Final = "metrics"
@@ -44,7 +42,7 @@ _TEXT: Final = regex(RECORD)
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """What a run was rendered for."""
+    """The job, pins and restart that a run was rendered for."""
 
     job: str
     """Digest of the job."""
@@ -76,16 +74,24 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 def run_record(
-    run: str, data: Data, restarted_for: str | None, own: RunValues | None = None, pins: Mapping[str, str] | None = None
+    run: str,
+    data: Data,
+    restarted_for: str | None,
+    own: RunValues | None = None,
+    pins: Mapping[str, str] | None = None,
+    decisive: frozenset[str] = frozenset(),
 ) -> Record:
-    """The record of the run with this name, of a job file with these values; `own` are those of a run of a sweep."""
+    """The record of the run with this name, of a job file with these values.
+
+    `own` are those of a run of a sweep. `decisive` are fields that start a new run only with some starters.
+    """
     fields = data if isinstance(data, dict) else {}
     if own is not None:
         params = fields.get("params")
         swept = {name: value for name, value in own.params.items() if value is not None}
         values: Data = {**(params if isinstance(params, dict) else {}), **swept}
         fields = {**{name: value for name, value in fields.items() if name != SWEEP}, **own.fields, "params": values}
-    left_out = NOT_PART_OF_RUN - {METRICS} if SEARCH in fields else NOT_PART_OF_RUN
+    left_out = NOT_PART_OF_RUN - decisive
     content = {name: _ordered(value, name) for name, value in fields.items() if name not in left_out}
     text = orjson.dumps([run, content], option=orjson.OPT_SORT_KEYS)
     restart = hashlib.sha256(restarted_for.encode()).hexdigest() if restarted_for is not None else ""
@@ -95,8 +101,8 @@ def run_record(
     )
 
 
-def _ordered(value: Data, name: str = "") -> Any:
-    """The value with a list of pairs instead of each mapping whose order counts."""
+def _ordered(value: Data, name: str = "") -> object:
+    """The value with a list of pairs instead of each mapping with an order that counts."""
     if isinstance(value, dict):
         inner = {key: _ordered(item, key) for key, item in value.items()}
         return list(inner.items()) if name == _ORDERED else inner

@@ -6,19 +6,16 @@ types are imported outside of `TYPE_CHECKING`. Defaults are left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct, field, msgpack
 
-from gen.diagnostics import Diagnostic, Findings, Location
+from gen.base.findings import Diagnostic, Findings, Location
+from gen.base.repository.layout import JobFile
 from gen.render.manifest import Deletion, File
-from gen.repository.layout import JobFile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
-class Rendered(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RenderedObjects(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Objects rendered for an overlay."""
 
     overlay: str
@@ -40,9 +37,13 @@ class Behind(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Objects of the new run."""
     claims: tuple[str, ...] = ()
     """Claims that the kept run mounts, as `overlay/namespace/name`."""
+    lost: tuple[str, ...] = ()
+    """Permissions of its pods that the overlay does not grant any more."""
+    without: tuple[str, ...] = ()
+    """Limits of the new run's pods that it lacks."""
 
 
-class RenderedJob(Rendered, frozen=True, kw_only=True):
+class RenderedJob(RenderedObjects, frozen=True, kw_only=True):
     """One run of a job file in one overlay."""
 
     namespace: str
@@ -63,7 +64,7 @@ class RenderedJob(Rendered, frozen=True, kw_only=True):
     """None if the run is the one that a new render gives."""
 
 
-class RenderedOverlay(Rendered, frozen=True, kw_only=True):
+class RenderedOverlay(RenderedObjects, frozen=True, kw_only=True):
     """Objects that belong to an overlay and to no job: its storage, or its GitOps bundle."""
 
 
@@ -130,6 +131,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """Patterns for other files in `rendered/`."""
     behind: tuple[RenderedJob, ...] = ()
     """Jobs with a kept run that is behind the platform."""
+    requested: Mapping[tuple[str, str, tuple[str, ...]], int] = {}
+    """Requests of active jobs by overlay, namespace and quota; empty if they were not counted again."""
 
     @property
     def kept_claims(self) -> frozenset[str]:

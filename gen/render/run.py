@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.diagnostics import Findings
+from gen.base.codes.files import TOO_LARGE
+from gen.base.containment import contained
+from gen.base.findings import Findings, Location
+from gen.base.parallel import Progress, map_parallel
+from gen.base.repository.job_files import all_jobs, chosen_jobs
+from gen.base.repository.layout import JOBS, JobFile, overlay_file
+from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
-from gen.parallel import map_parallel
-from gen.render.committed.read import CommittedRuns
+from gen.render.check import with_valid_policies
+from gen.render.committed import CommittedRuns
 from gen.render.crosscheck import crosscheck
-from gen.render.pipeline import NONE_READ, render_file, render_storage
-from gen.render.policies import with_valid_policies
-from gen.render.results import JobResults, RunResult
-from gen.repository.job_files import all_jobs, chosen_jobs
+from gen.render.manifest import File
+from gen.render.parts.quota import requested_by
+from gen.render.pipeline import render_files, render_storage
+from gen.render.results import JobResult, JobResults, RenderedJob, RenderedObjects, RenderedOverlay, RunResult
+from gen.render.work import Inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
-    from gen.overlay.overlay import Overlay
-    from gen.parallel import Progress
     from gen.render.cache import Cache
-    from gen.render.read_ahead import Ahead
-    from gen.render.results import JobResult, Rendered, RenderedJob, RenderedOverlay
-    from gen.repository.layout import JobFile
+    from gen.render.read_ahead import Ahead, Sources
 
+MAX_CHARACTERS: Final = 1 << 30
+"""Characters of all files of a render, which are in memory together."""
 _JOBS_PER_PROCESS = 48
 """Starting a process takes as long as rendering about this many jobs."""
 
@@ -60,15 +65,18 @@ def render(
     rendered = [job for result in results for job in result.rendered]
     shared = _storage(rendered, chosen, found)
     if not patterns:
-        from gen.render.bundle import render_bundles  # noqa: PLC0415 - renders of chosen jobs make none
+        from gen.render.bundle import render_bundles
 
         shared += render_bundles(chosen, rendered, shared, found)
     for result in results:
         found.extend(result.findings)
-    crosscheck(root, results, rendered, shared, chosen, found, complete=complete)
-    together: list[Rendered] = [*rendered, *shared]
+    with contained(found, Location(JOBS), "compare the jobs"):
+        crosscheck(root, results, rendered, shared, chosen, found, complete=complete)
+    together: list[RenderedObjects] = [*rendered, *shared]
+    files = {file.path: file for one in together for file in one.files}
+    _check_size(files.values(), found)
     run = RunResult(
-        files={file.path: file for one in together for file in one.files},
+        files=files,
         overlays=tuple(overlay.name for overlay in chosen),
         jobs=len(jobs),
         whole=whole,
@@ -76,10 +84,25 @@ def render(
         folders=frozenset(file.path.rpartition("/")[0] for job in rendered for file in job.files),
         keep=tuple(sorted({pattern for overlay in chosen for pattern in overlay.fields.rendered.keep})),
         behind=tuple(job for job in rendered if job.behind is not None),
+        requested=requested_by(rendered),
     )
     if cache is not None and not found.failed():
         cache.save(results, shared, run)
     return run
+
+
+def _check_size(files: Iterable[File], found: Findings) -> None:
+    """Report more text than a repository may have. Files from the cache were checked when they were rendered."""
+    sizes: Counter[str] = Counter()
+    for file in files:
+        if file.text is not None:
+            sizes[file.source.file] += len(file.text)
+    if (total := sizes.total()) > MAX_CHARACTERS:
+        (largest, size), *_ = sizes.most_common(1)
+        what = f"the rendered files have {total} characters, {size} of them from this file"
+        message = f"{what}; the maximum is {MAX_CHARACTERS}"
+        hint = "use fewer runs, keep long texts in the image or on a volume, or split the repository"
+        found.error(TOO_LARGE, Location(largest), message, hint)
 
 
 def _overlays(root: Path, names: Collection[str], kubernetes: str | None, found: Findings) -> list[Overlay]:
@@ -102,13 +125,20 @@ def _results(
     """The result of each job file, in the order of `jobs`."""
     known = {job: result for job in jobs if (result := cache.result(job) if cache else None) is not None}
     committed = None if restart else CommittedRuns.of(root)
-    sources = (ahead() if ahead is not None else None) or NONE_READ
-    work = partial(render_file, root, overlays=overlays, committed=committed, sources=sources, whole=whole)
-    changed = [job for job in jobs if job not in known]
+    sources = (ahead() if ahead is not None else None) or {}
+    inputs = Inputs(root=root, overlays=overlays, committed=committed, sources=sources, whole=whole)
+    work = partial(render_files, inputs)
+    changed = sorted((job for job in jobs if job not in known), key=partial(_kind, sources))
     worth_it = _JOBS_PER_PROCESS
     fresh = map_parallel(work, changed, parallel, worth_it=worth_it, progress=progress, codec=JobResults())
     known.update((result.job, result) for result in fresh)
     return [known[job] for job in jobs]
+
+
+def _kind(sources: Sources, job: JobFile) -> str:
+    """The kind of a job that was read ahead. Jobs of a kind are rendered together: each kind has its own model."""
+    data = sources[job.file].data if job.file in sources else None
+    return str(data.get("kind")) if isinstance(data, dict) else ""
 
 
 def _storage(rendered: Sequence[RenderedJob], overlays: Sequence[Overlay], found: Findings) -> list[RenderedOverlay]:
@@ -117,7 +147,9 @@ def _storage(rendered: Sequence[RenderedJob], overlays: Sequence[Overlay], found
     for overlay in overlays:
         uses = ((job.namespace, name) for job in rendered if job.overlay == overlay.name for name in job.volumes)
         own = Findings()
-        one = render_storage(overlay, uses, own)
+        one = None
+        with contained(own, Location(overlay_file(overlay.name)), "render the storage of the overlay"):
+            one = render_storage(overlay, uses, own)
         found.extend(own.items)
         storage += [one] if one is not None else []
     return storage

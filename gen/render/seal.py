@@ -7,47 +7,42 @@ annotations, lifecycle marks) and the suspend field, which can change in place.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import orjson
 
-from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, TRIAL, Body
-from gen.render.manifest import Manifest, Sealed, Valid
-from gen.resources import queue_labels, resource_of_object
-from gen.resources.graphs import graph_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from gen.base.labels import QUEUE
+from gen.base.placeholders import HASH_LENGTH, RUN, TRIAL
+from gen.base.routes import with_field
+from gen.kubernetes.facts import queue_labels, resource_of_object
+from gen.kubernetes.facts.graphs import graph_of
+from gen.kubernetes.objects import QUEUE_LABEL, Body
+from gen.render.manifest import Manifest, SealedObjects, ValidObjects
 
 DUMMY = "0" * HASH_LENGTH
 """Placeholder for the hash during checks, as long as a hash. It starts with a digit, which fewer names allow."""
 _RUN, _TRIAL = RUN.encode(), TRIAL.encode()
 
 
-def seal(valid: Valid, attempt: int) -> Sealed:
+def seal(valid: ValidObjects, attempt: int) -> SealedObjects:
     """Replace `RUN` with the hash of the run, also in objects that outlive the run."""
     digest = run_hash(valid, attempt)
     if not any(manifest.embedded for manifest in valid.manifests):
-        return Sealed(valid.manifests, digest)
-    return Sealed(with_steps(manifest.with_body(_sealed(manifest, digest)) for manifest in valid.manifests))
+        return SealedObjects(valid.manifests, digest)
+    return SealedObjects(with_steps(manifest.with_body(_sealed(manifest, digest)) for manifest in valid.manifests))
 
 
 def _sealed(manifest: Manifest, digest: str) -> Body:
     """Argo names the runs of a schedule, so `TRIAL` stays in the object of a step."""
     if not manifest.embedded:
-        return filled(manifest.body, digest)
+        return fill_hash(manifest.body, digest)
     body: Body = orjson.loads(orjson.dumps(manifest.body).replace(_RUN, digest.encode()))
     return body
 
 
-def unsealed(valid: Valid) -> Sealed:
-    """Objects that belong to no job and contain no hash."""
-    return Sealed(valid.manifests)
-
-
-def run_hash(valid: Valid, attempt: int) -> str:
+def run_hash(valid: ValidObjects, attempt: int) -> str:
     # a definition contains the metadata of its steps, too, and cannot change
-    whole = any(_is_definition(manifest.body) for manifest in valid.manifests)
+    whole = any(manifest.whole_hash for manifest in valid.manifests)
     content = [
         manifest.body if whole and manifest.embedded else _content(manifest)
         for manifest in valid.manifests
@@ -55,11 +50,6 @@ def run_hash(valid: Valid, attempt: int) -> str:
     ]
     text = orjson.dumps([attempt, content], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()[:HASH_LENGTH]
-
-
-def _is_definition(body: Body) -> bool:
-    kind = resource_of_object(body["apiVersion"], body["kind"])
-    return kind is not None and kind.is_definition
 
 
 def with_steps(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
@@ -88,19 +78,10 @@ def _content(manifest: Manifest) -> Body:
     content["queue"] = labels.get(QUEUE_LABEL)
     if more := {key: labels[key] for key in queue_labels() - {QUEUE_LABEL, QUEUE} if key in labels}:
         content["scheduling"] = more
-    return _without(content, manifest.suspend) if manifest.suspend else content
+    return with_field(content, manifest.suspend, None) if manifest.suspend else content
 
 
-def _without(body: Body, route: tuple[str, ...]) -> Body:
-    step, *rest = route
-    if step not in body:
-        return body
-    if not rest:
-        return {key: value for key, value in body.items() if key != step}
-    return {**body, step: _without(body[step], tuple(rest))}
-
-
-def filled(body: Body, digest: str) -> Body:
+def fill_hash(body: Body, digest: str) -> Body:
     """The object with `RUN` replaced. Replacing it in JSON text is several times as fast as walking the object."""
     text = orjson.dumps(body)
     if _RUN not in text and _TRIAL not in text:

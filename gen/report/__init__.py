@@ -1,1 +1,1 @@
-"""Output of findings, file changes and plans; `formats` lists the formats."""
+"""Results of commands as text, JSON, SARIF, Markdown and HTML. `formats` has the registries of formats."""

@@ -1,19 +1,16 @@
-"""The line of a file that a finding is about, with marks under the value."""
+"""The line of a finding in its file, with marks under the value."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
+from rich.cells import cell_len
 
-from gen.regex import regex
-from gen.report.sanitize import sanitize
-from gen.report.terminal import columns
-from gen.secrets import known_secrets
-from gen.secrets.lines import shows_secret
-
-if TYPE_CHECKING:
-    from gen.diagnostics import Location
+from gen.base.findings import Location
+from gen.base.regex import regex
+from gen.kubernetes.secrets import known_secrets, shows_secret
+from gen.report.escaping import sanitize
 
 _QUOTED: Final = regex(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"")
 _PLAIN: Final = regex(r"(?:(?!:(?:\s|$)|\s#|[,\[\]{}]).)+")
@@ -45,12 +42,12 @@ def excerpt(lines: list[str], place: Location, width: int) -> Excerpt | None:
         return None
     begin = min(max(place.column - 1 - skipped, 0), len(line))
     end = begin + max(_length(line[begin:]), 1)
-    first = 0 if not skipped and columns(line) <= width else max(begin - _BEFORE, 0)
+    first = 0 if not skipped and cell_len(line) <= width else max(begin - _BEFORE, 0)
     before = ("…" if first else "") + _shown(line[first:begin])
     value, after = _shown(line[begin:end]), _shown(line[end:])
     text = _cut(before + value + after, width)
-    start = columns(before)
-    return Excerpt(text, start, max(min(columns(value), columns(text) - start), 1))
+    start = cell_len(before)
+    return Excerpt(text, start, max(min(cell_len(value), cell_len(text) - start), 1))
 
 
 def _length(rest: str) -> int:
@@ -67,15 +64,15 @@ def _shown(text: str) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    if columns(text) <= width:
+    if cell_len(text) <= width:
         return text
-    while columns(text) > width - 1:
+    while cell_len(text) > width - 1:
         text = text[:-1]
     return text + "…"
 
 
 def _has_secret(shown: str, lines: list[str], index: int, skipped: int) -> bool:
-    """Whether a line shows a secret, or the value of a name that stands before it."""
+    """Whether a line shows a secret, possibly as the value of a name in the previous line."""
     if any(True for _ in known_secrets([lines[index]])):
         return True
     if skipped:

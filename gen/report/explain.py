@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from gen.findings.registry import CODES, SECTIONS
-from gen.report.documentation import Documentation
+from gen.base.codes.code import Code
+from gen.base.codes.commands import SILENCEABLE
+from gen.kubernetes.facts.created_pods import CreatedPod
+from gen.kubernetes.rules.catalogue import CATALOGUE, RULES, SECTIONS
+from gen.kubernetes.rules.rule import RENAMED, SILENCE, Rule, RuleSource
+from gen.report.escaping import sanitize
 from gen.report.fields import DEFAULT_WIDTH
-from gen.rules.catalogue import CATALOGUE
-from gen.rules.problem import SILENCE
-from gen.rules.rule import RuleSource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from gen.findings.code import Code
-    from gen.rules.rule import Rule
+from gen.report.formats import Documentation
 
 MANIFESTS: Final = "Manifests"
 """Title of the list of rules."""
 
 
 def finding_names() -> frozenset[str]:
-    """Codes of findings and names of rules."""
-    return frozenset((*CATALOGUE, *CODES))
+    """Codes of findings, with former ones."""
+    return frozenset((*CATALOGUE, *RENAMED))
 
 
 def explain(name: str, documentation: Documentation | None = None, width: int = DEFAULT_WIDTH) -> str:
-    """The meaning of a finding, its reason and its remedy, with its pages. KeyError for an unknown name."""
-    rule, code = CATALOGUE.get(name), CODES.get(name)
-    if rule is None and code is None:
-        raise KeyError(name)
+    """The meaning of a finding, its reason and its remedy, with its page. KeyError for an unknown name."""
     site = documentation or Documentation()
-    parts = [_filled(_rule_paragraphs(rule), width) + _page(site.entry(name, rule=True))] if rule is not None else []
-    parts += [_filled(_code_paragraphs(code), width) + _page(site.entry(name, rule=False))] if code is not None else []
-    return "\n".join(parts)
+    code = CATALOGUE[name if name in CATALOGUE else RENAMED[name]]
+    paragraphs = [*(_rule_paragraphs(code) if isinstance(code, Rule) else _code_paragraphs(code))]
+    if name in RENAMED:
+        paragraphs.append(f"The rule about manifests that had this name is `{RENAMED[name]}`")
+    return _filled(paragraphs, width) + _page(site.finding(code.name))
 
 
 def _page(url: str) -> str:
@@ -64,15 +60,16 @@ def _code_paragraphs(code: Code) -> Iterator[str]:
     yield code.summary
     yield f"Why: {code.reason}"
     yield f"Remedy: {code.remedy}"
+    if code.name in SILENCEABLE:
+        yield f'To silence its warnings for a job, write `annotations: {{{SILENCE}{code.name}: "<reason>"}}` in it'
 
 
 def list_findings() -> str:
     """Every rule with its severity and summary, and every code with its summary."""
-    width = max(map(len, (*CATALOGUE, *CODES)))
+    width = max(map(len, CATALOGUE))
     lines = [f"{MANIFESTS}\n"]
     lines += [
-        f"{rule.name:<{width}}  {rule.severity.value:<7}  {_first_sentence(rule.summary)}\n"
-        for rule in CATALOGUE.values()
+        f"{rule.name:<{width}}  {rule.severity.value:<7}  {_first_sentence(rule.summary)}\n" for rule in RULES.values()
     ]
     for title, codes in SECTIONS.items():
         lines.append(f"\n{title}\n")
@@ -82,3 +79,16 @@ def list_findings() -> str:
 
 def _first_sentence(text: str) -> str:
     return " ".join(text.split()).split(". ")[0].rstrip(".")
+
+
+def explain_pods(path: str, pods: Iterable[CreatedPod]) -> str:
+    """The pods of an object, with the images, variables and resources of their containers."""
+    lines = [path]
+    for pod in pods:
+        asked = ", ".join(f"{name}: {amount}" for name, amount in sorted(pod.resources.items()))
+        lines.append(f"  {pod.name}  {asked}")
+        for container in pod.containers:
+            names = " ".join(str(one.get("name")) for one in container.get("env") or ())
+            lines.append(f"    {container.get('name')}: {container.get('image') or 'the image of the runtime'}")
+            lines += [f"      {names}"] if names else []
+    return "".join(f"{sanitize(line).rstrip()}\n" for line in lines)

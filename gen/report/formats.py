@@ -1,43 +1,94 @@
-"""Output formats: one registry for findings, one for plans. The module of a format is imported when it is used."""
+"""Output formats by command, imported when they are used, and the report of findings and changes that they take."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from gen.base.findings import Diagnostic
+    from gen.base.repository.files import Edit
+    from gen.live.logs import LogPiece
+    from gen.live.model import ClusterStatus
+    from gen.live.top import Top
+    from gen.render.write.compare import Change
+    from gen.report.terminal import View
+    from gen.review.job_list import Listing
+    from gen.review.rendered_diff import RenderedDiff
+    from gen.review.result import Review
 
-    from gen.cluster.logs import LogPiece
-    from gen.cluster.model import ClusterStatus
-    from gen.cluster.top import Top
-    from gen.inventory.listing import Listing
-    from gen.report.live.view import View
-    from gen.report.report import Report
-    from gen.review.review import Review
-    from gen.review.would_change import RenderedDiff
+
+RULES_PAGE: Final = "rules.html"
+CODES_PAGE: Final = "findings.html"
+DOCUMENTS: Final = {"job": "reference-job.html", "overlay": "reference-overlay.html"}
+"""Pages of the documents that `gen explain` describes."""
 
 
-def _report(entry: str, result: Any) -> str:
+class Documentation(Struct, frozen=True):
+    """Addresses of pages in a published documentation, which `mkdocs build` makes from `docs/`."""
+
+    site: str = ""
+    """Address of its folder, without `/` at the end; empty if none is known."""
+
+    def start(self) -> str:
+        """The first page, as a file for sites on a disk, too. Empty without a site."""
+        return f"{self.site}/index.html" if self.site else ""
+
+    def finding(self, name: str) -> str:
+        """The explanation of a code. Empty without a site, or for another name."""
+        if not self.site:
+            return ""
+        from gen.kubernetes.rules.catalogue import CATALOGUE, RULES
+
+        return f"{self.site}/{RULES_PAGE if name in RULES else CODES_PAGE}#{name}" if name in CATALOGUE else ""
+
+    def document(self, name: str) -> str:
+        """The reference of the fields of jobs or overlays. Empty without a site."""
+        return f"{self.site}/{DOCUMENTS[name]}" if self.site and name in DOCUMENTS else ""
+
+
+class Report(Struct, frozen=True):
+    """The result of `render` or `check`."""
+
+    findings: tuple[Diagnostic, ...]
+    changes: tuple[Change, ...]
+    summary: str
+    done: bool = True
+    """Whether the changes were written. Otherwise formats include their diffs."""
+    root: Path | None = None
+    """Folder that the places are relative to; None if its files may have changed since."""
+    edits: tuple[Edit, ...] = ()
+    """User files that fixes change. Formats for people include the differences."""
+    documentation: Documentation = Documentation()
+    """Where findings are explained."""
+    fixes: Mapping[Diagnostic, Edit] = {}
+    """The certain fix of each finding that has one, for formats that offer it."""
+
+
+def _report(entry: str, result: object) -> str:
     module, _, function = entry.partition(":")
     text: str = getattr(import_module(f"gen.report.{module}"), function)(result)
     return text
 
 
 REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
-    "text": partial(_report, "text:text"),
-    "full": partial(_report, "full:full"),
-    "concise": partial(_report, "text:concise"),
-    "json": partial(_report, "json:as_json"),
-    "github": partial(_report, "github:github"),
-    "sarif": partial(_report, "sarif:sarif"),
-    "junit": partial(_report, "junit:junit"),
-    "markdown": partial(_report, "findings_markdown:as_markdown"),
+    "text": partial(_report, "findings.text:text"),
+    "full": partial(_report, "findings.full:full"),
+    "concise": partial(_report, "findings.text:concise"),
+    "json": partial(_report, "findings.json:as_json"),
+    "github": partial(_report, "findings.github:github"),
+    "sarif": partial(_report, "findings.sarif:sarif"),
+    "junit": partial(_report, "findings.junit:junit"),
+    "markdown": partial(_report, "findings.markdown:as_markdown"),
 }
 """Formats of findings and file changes. On a terminal, `text` is `full`."""
 WITH_FIXES: Final = frozenset({"sarif"})
-"""Those with a form for the certain fix of each finding. Each takes a render, so that others get none."""
+"""Formats that include the certain fix of each finding. Each fix takes a render, so other formats get none."""
 
 PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
     "text": partial(_report, "plan.text:as_text"),
@@ -45,37 +96,37 @@ PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
     "json": partial(_report, "plan.json:as_json"),
     "html": partial(_report, "plan.html:as_html"),
 }
-"""Formats of `gen plan`. Each command has its own registry, so that a format serves the commands that it can show."""
+"""Formats of `gen plan`. Each command has its own registry, with the formats that can show its result."""
 
 DIFF_REPORTERS: Final[dict[str, Callable[[View[RenderedDiff]], str]]] = {
-    "text": partial(_report, "diff.text:as_text"),
-    "json": partial(_report, "diff.json:as_json"),
-    "markdown": partial(_report, "diff.markdown:as_markdown"),
+    "text": partial(_report, "diff:as_text"),
+    "json": partial(_report, "diff:as_json"),
+    "markdown": partial(_report, "diff:as_markdown"),
 }
 """Formats of `gen diff`."""
 
 LIST_REPORTERS: Final[dict[str, Callable[[Listing], str]]] = {
-    "text": partial(_report, "listing.text:as_text"),
-    "json": partial(_report, "listing.json:as_json"),
-    "csv": partial(_report, "listing.csv:as_csv"),
-    "markdown": partial(_report, "listing.markdown:as_markdown"),
+    "text": partial(_report, "listing:as_text"),
+    "json": partial(_report, "listing:as_json"),
+    "csv": partial(_report, "listing:as_csv"),
+    "markdown": partial(_report, "listing:as_markdown"),
 }
 """Formats of `gen list`."""
 
 STATUS_REPORTERS: Final[dict[str, Callable[[View[ClusterStatus]], str]]] = {
-    "text": partial(_report, "live.status_text:as_text"),
-    "json": partial(_report, "live.status_json:as_json"),
+    "text": partial(_report, "live.status:as_text"),
+    "json": partial(_report, "live.status:as_json"),
 }
 """Formats of `gen status`."""
 
 LOG_REPORTERS: Final[dict[str, Callable[[View[LogPiece]], str]]] = {
-    "text": partial(_report, "live.logs_text:as_text"),
-    "json": partial(_report, "live.logs_json:as_json"),
+    "text": partial(_report, "live.logs:as_text"),
+    "json": partial(_report, "live.logs:as_json"),
 }
 """Formats of `gen logs`."""
 
 TOP_REPORTERS: Final[dict[str, Callable[[View[Top]], str]]] = {
-    "text": partial(_report, "live.top_text:as_text"),
-    "json": partial(_report, "live.top_json:as_json"),
+    "text": partial(_report, "live.top:as_text"),
+    "json": partial(_report, "live.top:as_json"),
 }
 """Formats of `gen top`."""

@@ -1,1 +1,1 @@
-"""Comparison of two rendered trees: effects of a merge on runs, data and GPUs."""
+"""Effects of a merge on runs, data, GPUs and costs: `compare_trees` compares rendered trees. Also the list of jobs."""

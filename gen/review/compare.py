@@ -1,38 +1,77 @@
-"""Compare two rendered trees: the effects of a merge on runs, data, GPUs and objects."""
+"""Compare two rendered trees: effects of a merge on runs, data, GPUs, costs and objects, and findings about them."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 
-from gen.diagnostics import Location
-from gen.findings.rendered import NOT_RENDERED
-from gen.kubernetes import COMPONENT
-from gen.repository.layout import rendered_path
-from gen.review.by_hand import warn_apply_by_hand
-from gen.review.costs import cost_changes
-from gen.review.data import data_changes
-from gen.review.devices import device_changes
-from gen.review.fields import field_changes
-from gen.review.matching import Pair, match_objects, workload
+from gen.base.codes.code import Code
+from gen.base.codes.rendered import (
+    APPLY_BY_HAND,
+    DATA_REMOVED,
+    DELIVERY_REMOVED,
+    KIND_NO_LONGER_PERMITTED,
+    MOVES_OWNER,
+    NOT_RENDERED,
+    TOO_MANY_REMOVED,
+)
+from gen.base.containment import contained
+from gen.base.engines import ENGINES
+from gen.base.findings import Diagnostic, Findings, Location, UsageError
+from gen.base.repository.git import Base
+from gen.base.repository.layout import RENDERED, engine_of, rendered_path, settings_name
+from gen.kubernetes.facts import resource_of
+from gen.kubernetes.schemas.lookup import Kinds
+from gen.overlay.overlay import Overlay
+from gen.overlay.profiles.engines import ENGINES as CLASSES
+from gen.render.rendered_object import RenderedObject, workload
+from gen.review.costs import NamespaceCost, cost_changes
+from gen.review.data import DataObject, data_changes
+from gen.review.kept_runs import BehindRun
+from gen.review.matching import Pair, match_objects
+from gen.review.moves import moves, report_moves, same_clusters
 from gen.review.pins import moved_pins
-from gen.review.policies import report_policies
-from gen.review.removals import RemovalLimit, warn_delivery_removed, warn_kind_no_longer_permitted
-from gen.review.review import ObjectAction, ObjectChange, Review
-from gen.review.run_changes import run_changes
-from gen.review.unrendered import unrendered_usage
-from gen.review.usage import usage_changes
+from gen.review.rendered_trees import RenderedTrees
+from gen.review.result import ObjectAction, ObjectChange, Review
+from gen.review.runs import run_changes
+from gen.review.unrendered import UnrenderedObject, unrendered_usage
+from gen.review.usage import Usage, device_changes, is_tensorboard, usage_changes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+_APPLIED = {ObjectAction.ADDED, ObjectAction.CHANGED, ObjectAction.REPLACED}
 
-    from gen.diagnostics import Findings
-    from gen.overlay.overlay import Overlay
-    from gen.repository.git import Base
-    from gen.review.behind import BehindRun
-    from gen.review.rendered_object import RenderedObject
-    from gen.review.rendered_trees import RenderedTrees
-    from gen.review.unrendered import UnrenderedObject
+
+@dataclass(frozen=True, slots=True)
+class RemovalLimit:
+    """Maximum number of removed objects, or their maximum share of the objects at the base."""
+
+    maximum: float | None = None
+    """None for no limit."""
+    percent: bool = False
+
+    @classmethod
+    def parse(cls, text: str | None) -> RemovalLimit:
+        """`20` or `5%`. UsageError for anything else."""
+        if text is None:
+            return cls()
+        match = re.fullmatch(r"([0-9]{1,9}|[0-9]{1,3}(?:\.[0-9]{1,3})?%)", text)
+        percent = text.endswith("%")
+        if match is None or (percent and float(text[:-1]) > 100):  # noqa: PLR2004 - percent
+            raise UsageError(f"invalid --max-removed `{text}`; expected a number of objects or a share such as 10%")
+        return cls(float(text.removesuffix("%")), percent)
+
+    def check(self, removed: int, before: int, found: Findings) -> None:
+        """`removed` does not count replaced objects, such as those of a new run of the same job."""
+        if self.maximum is None:
+            return
+        share = 100 * removed / before if before else 0.0
+        if (share if self.percent else removed) > self.maximum:
+            limit = f"{self.maximum:g}%" if self.percent else f"{self.maximum:g}"
+            message = f"{removed} of {before} objects ({share:.1f}%) would be removed; the limit is {limit}"
+            hint = "review the removed objects; raise --max-removed if the removal is intended"
+            found.error(TOO_MANY_REMOVED, Location(RENDERED), message, hint)
+
 
 _NO_LIMIT = RemovalLimit()
 
@@ -44,21 +83,33 @@ def compare_trees(
     found: Findings,
     *,
     inputs_differ: Callable[[], bool] = lambda: False,
-    allow_data_removal: bool = False,
+    allowed: Collection[Code] = (),
     removal_limit: RemovalLimit = _NO_LIMIT,
     unrendered: tuple[UnrenderedObject, ...] = (),
     behind: tuple[BehindRun, ...] = (),
 ) -> Review:
     """Review the change from `trees.before` to `trees.after`, with the findings of reading both in `found`.
 
+    `allowed` are the codes of errors that become warnings: of removed data and of moves.
     `overlays` are those of the work tree, for quotas and GPU resources. `inputs_differ` is called if no object differs.
     """
-    pairs = match_objects(trees, found)
+    pairs = match_objects(trees, found, same_clusters(trees, overlays))
+    report_moves(found, moves(pairs, trees), allowed=MOVES_OWNER in allowed)
     runs = run_changes(pairs, overlays, found)
-    data = data_changes(pairs, found, allowed=allow_data_removal)
-    usage = usage_changes(runs, overlays, found, unrendered_usage(unrendered))
-    costs = cost_changes(runs, overlays, found)
-    changes = [object_change(pair) for pair in pairs]
+    everywhere = Location(RENDERED)
+    data: tuple[DataObject, ...] = ()
+    with contained(found, everywhere, "compare the volumes"):
+        data = data_changes(pairs, found, allowed=DATA_REMOVED in allowed)
+    usage: tuple[Usage, ...] = ()
+    with contained(found, everywhere, "count the GPUs"):
+        usage = usage_changes(runs, overlays, found, unrendered_usage(unrendered))
+    costs: tuple[NamespaceCost, ...] = ()
+    with contained(found, everywhere, "count the costs"):
+        costs = cost_changes(runs, overlays, found)
+    changes = []
+    for pair in pairs:
+        with contained(found, Location(pair.object.path), f"compare {pair.object.key}"):
+            changes.append(ObjectChange.of(pair))
     objects = tuple(change for change in changes if change.action is not ObjectAction.KEPT)
     removed = sum(change.action is ObjectAction.REMOVED for change in objects)
     removal_limit.check(removed, len(trees.before), found)
@@ -72,7 +123,7 @@ def compare_trees(
     return Review(
         base=base,
         runs=runs,
-        tensorboards=Counter(change.action for change in changes if _is_tensorboard(change.pair.object)),
+        tensorboards=Counter(change.action for change in changes if is_tensorboard(change.pair.object)),
         data=data,
         usage=usage,
         costs=costs,
@@ -92,18 +143,88 @@ def run_scopes(trees: RenderedTrees) -> set[str]:
     return {one.key.scope for one in trees.after if workload(one) is not None}
 
 
-def object_change(pair: Pair) -> ObjectChange:
-    if pair.before is None:
-        return ObjectChange(pair, ObjectAction.ADDED)
-    if pair.after is None:
-        return ObjectChange(pair, ObjectAction.REMOVED)
-    if not pair.changed:
-        return ObjectChange(pair, ObjectAction.MOVED if pair.moved else ObjectAction.KEPT)
-    action = ObjectAction.REPLACED if pair.replaced else ObjectAction.CHANGED
-    fields = field_changes(pair.before, pair.after) if pair.before.key.kind == pair.after.key.kind else ()
-    return ObjectChange(pair, action, fields)
+def report_policies(pairs: Iterable[Pair], overlays: Mapping[str, Overlay], found: Findings) -> None:
+    """Evaluate admission policies about updates, with the object at the base as `oldObject`.
+
+    `gen check` evaluates them about creations only.
+    """
+    for pair in pairs:
+        before, after = pair.before, pair.after
+        if before is None or after is None or pair.replaced or not pair.changed:
+            continue
+        overlay = overlays.get(after.key.scope)
+        if overlay is not None and overlay.policies is not None and overlay.policies.bound:
+            found.extend(_policy_findings(before, after, overlay))
 
 
-def _is_tensorboard(one: RenderedObject) -> bool:
-    """Found in the text, so that unchanged objects need not be parsed."""
-    return one.key.kind == "Deployment" and f"\n    {COMPONENT}: tensorboard\n" in one.text
+def _policy_findings(before: RenderedObject, after: RenderedObject, overlay: Overlay) -> Iterable[Diagnostic]:
+    from gen.kubernetes.check.policies import policy_findings
+
+    if overlay.policies is None or not (_fits(before, overlay.kinds) and _fits(after, overlay.kinds)):
+        return ()  # `gen check` refuses objects that do not fit
+    return policy_findings(overlay.policies, after.body, lambda _: Location(after.path), old=before.body)
+
+
+def _fits(one: RenderedObject, kinds: Kinds) -> bool:
+    version, kind = one.body.get("apiVersion"), one.body.get("kind")
+    known = kinds.get(version, kind) if isinstance(version, str) and isinstance(kind, str) else None
+    return known is not None and known.validator.is_valid(one.body)
+
+
+def warn_apply_by_hand(objects: Iterable[ObjectChange], settings: Iterable[str], found: Findings) -> None:
+    """Warn about objects and settings to apply by hand after the merge. `settings` are changed files."""
+    for change in objects:
+        after = change.pair.after
+        if after is None or change.action not in _APPLIED or not (engine := engine_of(after.key.scope)):
+            continue
+        permits = CLASSES[engine].permissions(after.body)
+        if permits is not None:
+            before = change.pair.before
+            permitted = CLASSES[engine].permissions(before.body) if before is not None else None
+            what = _difference(permitted or frozenset(), permits)
+            folder = after.path.rpartition("/")[0]
+            hint = f"after the merge, run `kubectl apply --server-side -f {folder}/`"
+            found.warning(APPLY_BY_HAND, Location(after.path), f"`{after.key}` {what}", hint)
+    for path in settings:
+        name = settings_name(path)
+        command = f"kubectl patch configmap {name} --type=merge --patch-file={path}"
+        hint = f"after the merge, run `{command}` in the namespace of the engine"
+        found.warning(APPLY_BY_HAND, Location(path), f"`{name}` gets settings that are not applied from Git", hint)
+
+
+def _difference(before: frozenset[str], after: frozenset[str]) -> str:
+    """Added and removed permissions."""
+    more, less = sorted(after - before), sorted(before - after)
+    parts = [f"permits {_listed(more)}"] if more else []
+    parts += [f"no longer permits {_listed(less)}"] if less else []
+    return " and ".join(parts) or "changes, and is not applied from Git"
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def warn_delivery_removed(objects: Iterable[ObjectChange], found: Findings) -> None:
+    """Warn about removed Applications and Kustomizations, because engines may delete their objects with them."""
+    for change in objects:
+        removed = change.pair.object
+        if change.action is ObjectAction.REMOVED and engine_of(removed.key.scope):
+            message = f"`{removed.key}` would be removed; the GitOps engine may delete every object that it applied"
+            hint = "make sure that its objects are kept before you remove or rename it"
+            found.warning(DELIVERY_REMOVED, Location(removed.path), message, hint)
+
+
+def warn_kind_no_longer_permitted(objects: Iterable[ObjectChange], found: Findings) -> None:
+    """Warn about kinds that an engine stops permitting, because it does not prune their last runs."""
+    for change in objects:
+        before, after = change.pair.before, change.pair.after
+        if before is None or after is None or (engine := engine_of(after.key.scope)) == "":
+            continue
+        permitted = CLASSES[engine].permitted
+        for group, kind in sorted(permitted(before.body) - permitted(after.body)):
+            resource = resource_of(group, kind)
+            if resource is not None and resource.is_workload:
+                keeper = ENGINES[engine].title
+                message = f"`{after.key}` no longer permits {kind}; {keeper} would keep the last runs of this kind"
+                hint = f"list the kind of job that renders {kind} under `operators` until its runs are gone"
+                found.warning(KIND_NO_LONGER_PERMITTED, Location(after.path), message, hint)

@@ -1,21 +1,17 @@
-"""Costs of active runs in a month by namespace, before and after, compared with the budget of the overlay."""
+"""Monthly costs of active runs by namespace, before and after a merge, compared with the budget of the overlay."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from gen.findings.grants import OVER_BUDGET, UNKNOWN_COST
-from gen.quantity import money
+from gen.base.codes.grants import OVER_BUDGET, UNKNOWN_COST
+from gen.base.findings import Findings
+from gen.kubernetes.facts.cost import RunCost
+from gen.kubernetes.quantity import money
+from gen.overlay.overlay import Overlay
+from gen.review.runs import RunChange, RunVersion
 from gen.review.usage import version_after
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from gen.diagnostics import Findings
-    from gen.overlay.overlay import Overlay
-    from gen.resources.cost import RunCost
-    from gen.review.runs import RunChange, RunVersion
 
 _NAMES = 3
 """Names that a message lists."""
@@ -23,7 +19,7 @@ _NAMES = 3
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Most that the active runs of a namespace cost in a month, in hundredths."""
+    """Maximum monthly cost of the active runs of a namespace, in hundredths."""
 
     month: int = 0
     unbounded: tuple[str, ...] = ()
@@ -47,6 +43,10 @@ class NamespaceCost:
     after: Spending
     budget: int | None
     """Hundredths in a month; None without a budget."""
+
+    @property
+    def over_budget(self) -> bool:
+        return self.budget is not None and self.after.month > self.budget
 
 
 def cost_changes(
@@ -94,7 +94,7 @@ def _check_budget(row: NamespaceCost, overlay: Overlay, found: Findings) -> None
     key = row.namespace if row.namespace in overlay.fields.namespaces else "*"
     place = overlay.place("namespaces", key, "budget")
     who = f"the active jobs of namespace `{row.namespace}` in overlay `{row.overlay}`"
-    if row.after.month > row.budget:
+    if row.over_budget:
         endless = _listed(row.after.unbounded)
         amount = f"{money(row.after.month)} {row.currency}"
         message = f"{who} can cost {amount} in a month; its budget is {money(row.budget)} {row.currency}"

@@ -5,25 +5,19 @@ A merge must not remove, rename, shrink or unprotect data unless that was reques
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
 
-from gen import quantity
-from gen.diagnostics import Diagnostic, Location, Severity
-from gen.findings.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
-from gen.kubernetes import at
-from gen.render.write.immutable import immutable_changes, size_remedy
-from gen.resources.core import CAPACITY, RECLAIM_POLICY, REQUEST
-from gen.resources.engines import protections
-from gen.review.rendered_object import DATA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gen.diagnostics import Findings
-    from gen.review.matching import Pair
-    from gen.review.rendered_object import RenderedObject
+from gen.base.codes.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
+from gen.base.engines import protections
+from gen.base.findings import Diagnostic, Findings, Location, Severity
+from gen.base.routes import at
+from gen.kubernetes import quantity
+from gen.kubernetes.facts.builtin import CAPACITY, RECLAIM_POLICY, REQUEST
+from gen.render.rendered_object import DATA, RenderedObject
+from gen.render.write.volumes import immutable_changes, size_remedy
+from gen.review.matching import Pair
 
 _COPY = "declare a new volume, copy the data, and use the new volume in the jobs"
 
@@ -85,7 +79,7 @@ def _same_data(before: RenderedObject, after: RenderedObject) -> bool:
     return places[0] == places[1] and _without_names(at(before.body, "spec")) == _without_names(at(after.body, "spec"))
 
 
-def _without_names(spec: Any) -> Any:
+def _without_names(spec: object) -> object:
     """The spec without the fields that are derived from the names of the volume and of its claim."""
     if not isinstance(spec, dict):
         return spec
@@ -115,7 +109,7 @@ def _rejected(before: RenderedObject, after: RenderedObject) -> Iterator[Diagnos
         yield Diagnostic(place, DATA_SHRUNK.name, message, f"keep {old}, or {_COPY}")
 
 
-def _less(old: Any, new: Any) -> bool:
+def _less(old: object, new: object) -> bool:
     try:
         return quantity.amount(str(new)) < quantity.amount(str(old))
     except ValueError:

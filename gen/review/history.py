@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
+from gen.base.engines import is_finished
+from gen.base.repository.git import REGULAR_FILE, Base, head_commit, run_git
+from gen.base.repository.layout import rendered_path, source_job
 from gen.render.emit import HEADER
-from gen.repository.git import Base, head_commit, run_git
-from gen.repository.layout import rendered_path, source_job
-from gen.resources.engines import is_finished
-from gen.review.matching import workload
-from gen.review.rendered_object import generated_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from gen.render.rendered_object import generated_object, workload
+from gen.render.starters import starter_of_object
 
 MAX_EVENTS: Final = 5000
 """Changed files that are read, the latest first."""
@@ -59,7 +57,7 @@ def run_history(root: Path) -> dict[str, tuple[RunEvent, ...]]:
         kind = workload(one) if one is not None else None
         if one is None or header is None or kind is None or source_job(header["source"]) is None:
             continue
-        if kind.is_definition:  # which is not a run
+        if not starter_of_object(kind).runs_in_git:
             continue
         what = "removed" if entry.deleted else "finished" if is_finished(one.metadata) else "added"
         event = RunEvent(
@@ -86,6 +84,6 @@ def _entries(root: Path) -> Iterator[_Entry]:
         fields = [field for field in fields if field]
         for about, path in zip(fields[::2], fields[1::2], strict=False):
             words = about.strip("\n").lstrip(":").split(" ")
-            if len(words) == 5 and words[1 if words[4] != _DELETED else 0] in ("100644", "100755"):  # noqa: PLR2004
+            if len(words) == 5 and words[1 if words[4] != _DELETED else 0] in REGULAR_FILE:  # noqa: PLR2004
                 deleted = words[4] == _DELETED
                 yield _Entry(name, date, author, path, words[2] if deleted else words[3], deleted)

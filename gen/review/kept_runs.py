@@ -1,4 +1,4 @@
-"""Compare runs that are behind the platform with the base, where they were accepted before.
+"""Kept runs: runs that are behind the platform, because a render with the present overlays would give them a new hash.
 
 A render keeps such a run as it is in `rendered/`, so the author of a change chooses its content. It is accepted only if
 the base has the same run for the same job, except for metadata and suspension, which the render computes. The base was
@@ -7,28 +7,26 @@ checked in the same way, down to the commit that rendered the run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from gen.diagnostics import Location, UsageError, counted
-from gen.findings.rendered import KEPT_RUN_DIFFERS, KEPT_RUN_UNVERIFIED
-from gen.kubernetes import RUN_LABEL, at
-from gen.render.committed.read import CommittedRuns, as_written, body_of
+from gen.base.codes.rendered import KEPT_RUN_DIFFERS, KEPT_RUN_NOT_GRANTED, KEPT_RUN_UNVERIFIED
+from gen.base.engines import is_finished
+from gen.base.findings import Findings, Location, UsageError, counted
+from gen.base.labels import RUN_LABEL
+from gen.base.repository.git import Base, find_base, in_git
+from gen.base.routes import at
+from gen.kubernetes.facts import queue_labels, resource_of_object
+from gen.kubernetes.facts.state import content
+from gen.kubernetes.objects import Body
+from gen.render.committed import CommittedRuns, as_written, body_of
 from gen.render.emit import HEADER
-from gen.repository.git import find_base
-from gen.repository.git_index import in_git
-from gen.resources import queue_labels
-from gen.resources.content import content
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from gen.diagnostics import Findings
-    from gen.kubernetes import Body
-    from gen.render.results import RenderedJob
-    from gen.repository.git import Base
-
-_REGULAR = ("100644", "100755")
+from gen.render.keep import report_start
+from gen.render.manifest import File
+from gen.render.rendered_object import ObjectKey, RenderedObject, parse_object, workload
+from gen.render.results import RenderedJob
+from gen.review.field_changes import FieldChange, field_changes
 
 
 def verify_kept_runs(
@@ -63,13 +61,43 @@ def compare_kept_runs(jobs: Sequence[RenderedJob], root: Path, base: Base, found
             if path in before:
                 hint = f"restore it with `git checkout {base.commit[:10]} -- {path}`, or {hint}"
             found.error(KEPT_RUN_DIFFERS, Location(path), message, hint)
+        _check_start(job, before, texts, found)
+
+
+def _check_start(job: RenderedJob, before: Mapping[str, str], after: Mapping[str, str], found: Findings) -> None:
+    """Report a run that the merge starts again, unless the overlay of today would start it as it is."""
+    behind = job.behind
+    assert behind is not None  # noqa: S101 - called for these only
+    path, who, source = behind.kept[0], job.files[0].identity, job.files[0].source.file
+    old, new = _state(before.get(path, "")), _state(after[path])
+    if (old, new) != ("suspended", "active") and (old != "finished" or new == "finished"):
+        return
+    found.items[:] = [one for one in found.items if (one.code, one.place.file) != (KEPT_RUN_NOT_GRANTED.name, path)]
+    if old == "suspended":
+        report_start(behind, who, Location(path), source, found)
+    else:
+        message = f"`{who}` was finished, and would start again as it was rendered then"
+        hint = f"start a new run with `gen render --restart {source}`, or set `state: finished`"
+        found.error(KEPT_RUN_NOT_GRANTED, Location(path), message, hint)
+
+
+def _state(text: str) -> str | None:
+    """The state of the run in a file; None without a run."""
+    body = body_of(text)
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    if resource is None:
+        return None
+    if is_finished(body.get("metadata")):
+        return "finished"
+    suspended = resource.suspend is not None and at(body, *resource.suspend) is True
+    return "suspended" if suspended else "active"
 
 
 def _base_files(jobs: Sequence[RenderedJob], base: Base) -> dict[str, str]:
     """Texts at the base of the folders of jobs, by path."""
     folders = {_folder(file.path) for job in jobs for file in job.files[:1]}
     files = {path: entry for path, entry in base.files().items() if _folder(path) in folders}
-    regular = {path: entry.digest for path, entry in files.items() if entry.mode in _REGULAR}
+    regular = {path: entry.digest for path, entry in files.items() if entry.is_regular}
     blobs = base.blobs(regular.values())
     return {path: as_written(blobs[digest]) for path, digest in regular.items()}
 
@@ -79,7 +107,7 @@ def _folder(path: str) -> str:
 
 
 def _problems(job: RenderedJob, after: Mapping[str, str], before: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Paths with what is wrong there."""
+    """Paths with the problem of each."""
     behind = job.behind
     assert behind is not None  # noqa: S101 - called for these only
     for path in behind.kept:
@@ -108,3 +136,66 @@ def _kept(body: Body) -> tuple[object, ...]:
     names = at(body, "metadata", "name"), at(body, "metadata", "namespace")
     labels = {key: at(body, "metadata", "labels", key) for key in (RUN_LABEL, *queue_labels())}
     return content(body), names, labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehindObject:
+    """An object of a kept run and its counterpart in a new run. One of the two may be missing."""
+
+    kept: RenderedObject | None
+    fresh: RenderedObject | None
+    fields: tuple[FieldChange, ...]
+    """Differing fields, if both runs have the object."""
+
+    @property
+    def key(self) -> ObjectKey:
+        one = self.kept or self.fresh
+        assert one is not None  # noqa: S101 - at least one of the two exists
+        return one.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehindRun:
+    """A run that `gen render --restart` would replace."""
+
+    source: str
+    """The job file."""
+    key: ObjectKey
+    """Its workload."""
+    replaced_by: str
+    """Name of the new run."""
+    objects: tuple[BehindObject, ...]
+    """Objects that differ, the workload first."""
+
+
+def behind_runs(jobs: Iterable[RenderedJob]) -> tuple[BehindRun, ...]:
+    """The kept runs among jobs with the texts of their files, ordered by identity."""
+    return tuple(sorted((_behind(job) for job in jobs if job.behind is not None), key=lambda run: run.key))
+
+
+def _behind(job: RenderedJob) -> BehindRun:
+    assert job.behind is not None  # noqa: S101 - called for these only
+    paths = frozenset(job.behind.kept)
+    kept = _objects(file for file in job.files if file.path in paths)
+    fresh = _objects(job.behind.fresh)
+    old = next(one for one in kept.values() if workload(one) is not None)
+    new = next(one for one in fresh.values() if workload(one) is not None)
+    objects = tuple(_compared(kept, fresh))
+    return BehindRun(source=job.files[0].source.file, key=old.key, replaced_by=new.key.name, objects=objects)
+
+
+def _objects(files: Iterable[File]) -> dict[str, RenderedObject]:
+    read = ((file.path, parse_object((file.text or "").encode(), file.path, Findings())) for file in files)
+    return {path: one for path, one in read if one is not None}
+
+
+def _compared(kept: dict[str, RenderedObject], fresh: dict[str, RenderedObject]) -> Iterator[BehindObject]:
+    for path in _union(kept, fresh):
+        old, new = kept.get(path), fresh.get(path)
+        fields = field_changes(old, new) if old is not None and new is not None else ()
+        if fields or old is None or new is None:
+            yield BehindObject(kept=old, fresh=new, fields=fields)
+
+
+def _union(first: Collection[str], second: Collection[str]) -> list[str]:
+    return [*first, *(path for path in second if path not in first)]

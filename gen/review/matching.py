@@ -8,20 +8,15 @@ for the hash.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from gen.diagnostics import Location
-from gen.findings.jobs import DUPLICATE_OBJECT
-from gen.resources import resource_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-
-    from gen.diagnostics import Findings
-    from gen.resources.base import Resource
-    from gen.review.rendered_object import ObjectKey, RenderedObject
-    from gen.review.rendered_trees import RenderedTrees
+from gen.base.codes.jobs import DUPLICATE_OBJECT
+from gen.base.findings import Findings, Location
+from gen.base.repository.layout import engine_of
+from gen.kubernetes.facts.base import Resource
+from gen.render.rendered_object import ObjectKey, RenderedObject, workload
+from gen.review.rendered_trees import RenderedTrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,9 @@ class Pair:
     @property
     def replaced(self) -> bool:
         """Whether it replaces an object with another identity."""
-        return self.before is not None and self.after is not None and self.before.key != self.after.key
+        return (
+            self.before is not None and self.after is not None and _in_cluster(self.before) != _in_cluster(self.after)
+        )
 
     @property
     def changed(self) -> bool:
@@ -61,20 +58,26 @@ class Pair:
         return workload(self.object)
 
 
-def workload(one: RenderedObject) -> Resource | None:
-    """Facts of the kind if the object is a run, or a schedule or definition of runs, otherwise None."""
-    resource = resource_of(one.key.group, one.key.kind)
-    return resource if resource is not None and resource.is_workload else None
+def _in_cluster(one: RenderedObject) -> ObjectKey:
+    """The identity of an object in its cluster: overlays with the same cluster can hand it over."""
+    return replace(one.key, scope=engine_of(one.key.scope) and one.key.scope)
 
 
-def match_objects(trees: RenderedTrees, found: Findings) -> list[Pair]:
-    """The objects of both trees, ordered by identity. Reports objects that two files define."""
+def match_objects(trees: RenderedTrees, found: Findings, clusters: Mapping[str, Hashable]) -> list[Pair]:
+    """The objects of both trees, ordered by identity. Reports objects that two files define.
+
+    `clusters` has a key for the cluster of each overlay.
+    """
+
+    def elsewhere(one: RenderedObject) -> Hashable | None:
+        return (clusters[one.key.scope], _in_cluster(one)) if one.key.scope in clusters else None
+
     before = _by_key(trees.before)
     after = _by_key(trees.after, {one.path for one in trees.before}, found)
     pairs = [Pair(before.get(key), one) for key, one in after.items() if key in before]
     old = [one for key, one in before.items() if key not in after]
     new = [one for key, one in after.items() if key not in before]
-    for criterion in (_name_without_hash, _job):
+    for criterion in (elsewhere, _name_without_hash, _job):
         matched = list(_match(old, new, criterion))
         taken = {one for pair in matched for one in (pair.before, pair.after)}
         old, new = [one for one in old if one not in taken], [one for one in new if one not in taken]
@@ -115,5 +118,5 @@ def _name_without_hash(one: RenderedObject) -> Hashable | None:
 
 
 def _job(one: RenderedObject) -> Hashable | None:
-    """Matches the runs of a job whose kind changed. In a sweep, only those with equal values."""
+    """Matches the runs of a job after a change of its kind; runs of a sweep by their values."""
     return (one.key.scope, one.key.namespace, one.job, one.values) if workload(one) is not None else None

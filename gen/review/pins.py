@@ -1,24 +1,20 @@
-"""Pins that move: images with another digest, and code of another commit, in objects before and after a merge.
+"""Moved pins: images with another digest and code with another commit, in objects before and after a merge.
 
-They are read from the objects, and not from locks, because the objects are what a cluster applies.
+They are read from the objects instead of the locks, because clusters apply the objects.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import orjson
 from msgspec import Struct
 
-from gen.kubernetes import GITSYNC_REF, GITSYNC_REPO
-from gen.pins.links import comparison
+from gen.kubernetes.objects import GITSYNC_REF, GITSYNC_REPO, Body
+from gen.pins.git import comparison
 from gen.pins.lock import COMMIT, DIGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from gen.kubernetes import Body
-    from gen.review.matching import Pair
+from gen.review.matching import Pair
 
 _MANIFEST: Final = "manifest"
 """Field of a workflow with the object of a step as a text."""
@@ -35,11 +31,11 @@ class MovedPin(Struct, frozen=True, kw_only=True, order=True):
     link: str = ""
     """Page that compares the commits; empty for images and unknown servers."""
     objects: int = 1
-    """Number of objects in which it moves."""
+    """Number of objects with this change."""
 
 
 def moved_pins(pairs: Iterable[Pair]) -> tuple[MovedPin, ...]:
-    """The pins that move, sorted by name. Those of one name are one if they are equal."""
+    """Moved pins, sorted by name. Equal changes count once, with the number of their objects."""
     found: dict[tuple[str, str, str], int] = {}
     for pair in pairs:
         before, after = pair.before, pair.after
@@ -66,7 +62,7 @@ def _by_name(body: Body) -> dict[str, set[str]]:
     return found
 
 
-def _pins(body: Any) -> Iterator[tuple[str, str]]:
+def _pins(body: object) -> Iterator[tuple[str, str]]:
     """Images with digests and repositories with commits in an object, of any form and depth."""
     waiting = [body]
     while waiting:
@@ -86,12 +82,12 @@ def _pins(body: Any) -> Iterator[tuple[str, str]]:
                     waiting.append(_parsed(inner) if key == _MANIFEST and isinstance(inner, str) else inner)
 
 
-def _setting(variables: list[Any], name: str) -> Any:
+def _setting(variables: list[object], name: str) -> object:
     """The value of a variable."""
     return next((one.get("value") for one in variables if isinstance(one, dict) and one.get("name") == name), None)
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     try:
         return orjson.loads(text)
     except ValueError:

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec.structs import replace
 
-from gen.diagnostics import Findings, Location, Severity, UsageError, did_you_mean
-from gen.findings.files import NOT_A_FILE
-from gen.repository.git_index import report_empty_folder
-from gen.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay, settings_name
-from gen.repository.safe_files import printable_path, read_regular
-from gen.review.rendered_object import RenderedObject, generated_object, parse_object
+from gen.base.codes.code import Code
+from gen.base.codes.files import NOT_A_FILE
+from gen.base.findings import Findings, Location, Severity, UsageError, did_you_mean
+from gen.base.repository.files import printable_path, read_regular
+from gen.base.repository.git import Base, Entry, report_empty_folder
+from gen.base.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay, settings_name
+from gen.render.rendered_object import RenderedObject, generated_object, parse_object
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-    from pathlib import Path
-
-    from gen.findings.code import Code
-    from gen.repository.git import Base, Entry
-
+_SHA1_DIGITS = 40
 MAX_BYTES = 4 << 20
 """More than the API server accepts, with room for indentation."""
-_REGULAR = ("100644", "100755")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,7 @@ class RenderedTrees:
     suspects: dict[str, bytes] = field(default_factory=dict)
     """Files of the work tree that differ from the base, or that gen did not write."""
     settings: list[str] = field(default_factory=list)
-    """Those of them that change settings of an engine."""
+    """Suspects that change settings of an engine."""
 
     def select(self, overlays: Collection[str]) -> RenderedTrees:
         """The objects of some overlays, or all. UsageError for an overlay without rendered objects."""
@@ -87,15 +82,15 @@ def _overlay(path: str) -> str:
 
 
 def _same(raw: bytes | None, entry: Entry) -> bool:
-    if raw is None or entry.mode not in _REGULAR:
+    if raw is None or not entry.is_regular:
         return False
-    algorithm = hashlib.sha1 if len(entry.digest) == 40 else hashlib.sha256  # noqa: PLR2004 - digits of SHA-1
+    algorithm = hashlib.sha1 if len(entry.digest) == _SHA1_DIGITS else hashlib.sha256
     return algorithm(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest() == entry.digest
 
 
 def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterator[RenderedObject]:
     own, reported = Findings(), {finding.place.file for finding in found}
-    regular = {path: entry for path, entry in entries.items() if entry.mode in _REGULAR}
+    regular = {path: entry for path, entry in entries.items() if entry.is_regular}
     blobs = base.blobs(entry.digest for entry in regular.values())
     for path in sorted(entries.keys() - regular.keys()):
         own.error(*_not_a_file(path))

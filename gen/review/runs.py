@@ -1,17 +1,42 @@
-"""Effects on runs: which ones start, stop, continue or become records that the engines ignore."""
+"""Effects on runs: which ones start, stop, continue or become records that the engines ignore.
+
+Reads the runs in two rendered trees, and reports changes that have no effect, or an unwanted one, in a cluster.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from gen.base.codes.rendered import NEVER_RAN, RUN_EDITED, UNKNOWN_USAGE
+from gen.base.containment import contained
+from gen.base.engines import is_finished
+from gen.base.findings import Findings, Location
+from gen.base.repository.layout import engine_of, scope_overlay
+from gen.base.routes import at
+from gen.job.starter import Edit
+from gen.kubernetes.facts import held_object, resource_of_object
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.facts.cost import RunCost, run_cost
+from gen.kubernetes.facts.demand import Demand, StepDemand, demand, step_demands
+from gen.kubernetes.facts.graphs import graph_of
+from gen.kubernetes.facts.pods import pod_sets
+from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
+from gen.kubernetes.facts.scheduling import queue_in
+from gen.kubernetes.facts.state import content
+from gen.kubernetes.objects import Body
+from gen.overlay.overlay import Overlay
+from gen.render.rendered_object import ObjectKey, RenderedObject, workload
+from gen.render.starters import starter_of_object
+from gen.review.matching import Pair
 
 if TYPE_CHECKING:
-    from gen.resources.cost import RunCost
-    from gen.resources.demand import Demand
-    from gen.resources.step_demand import StepDemand
-    from gen.review.matching import Pair
-    from gen.review.rendered_object import ObjectKey
+    from gen.kubernetes.facts.demand import Units
+
+Item = TypeVar("Item")
 
 
 class RunState(StrEnum):
@@ -44,15 +69,15 @@ class RunAction(StrEnum):
     SCHEDULED = "scheduled"
     """A new schedule. Its runs start at its times."""
     RESCHEDULED = "rescheduled"
-    """A schedule that changes in place. Runs that it started go on, and later ones have the change."""
+    """A schedule that changes in place. Its present runs continue; later runs have the change."""
     UNSCHEDULED = "unscheduled"
     """A removed schedule. The runs that it started are removed with it."""
     DEFINED = "defined"
     """A new pipeline of Kubeflow Pipelines. People start its runs."""
     REDEFINED = "redefined"
-    """A new version of one. Runs of earlier versions go on."""
+    """A new version of one. Runs of earlier versions continue."""
     UNDEFINED = "undefined"
-    """A removed one. Its runs go on."""
+    """A removed one. Its runs continue."""
     KEPT = "kept"
 
 
@@ -75,10 +100,8 @@ class RunVersion:
     """Empty without a queue."""
     values: str = ""
     """The values of a run of a sweep, as JSON."""
-    scheduled: bool = False
-    """Whether it is a schedule, which starts runs at its times."""
-    defined: bool = False
-    """Whether it only defines runs, which people start."""
+    edit: Edit = Edit.NEW_RUN
+    """The effect of an edit of its job."""
     steps: tuple[StepDemand, ...] = ()
     """The steps of a pipeline."""
     suspend_stops: bool = True
@@ -100,7 +123,17 @@ class RunVersion:
     @property
     def later(self) -> bool:
         """Whether its runs start after it was applied."""
-        return self.scheduled or self.defined
+        return self.in_place or self.versioned
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it is a schedule, which changes in place and starts runs at its times."""
+        return self.edit is Edit.IN_PLACE
+
+    @property
+    def versioned(self) -> bool:
+        """Whether it only defines runs, which people start."""
+        return self.edit is Edit.NEW_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +171,9 @@ class RunChange:
     @property
     def stops(self) -> bool:
         """Whether pods that may run are removed. A retired run is not stopped."""
-        if self.before is None or not self.before.counts or self.before.defined:
+        if self.before is None or not self.before.counts or self.before.versioned:
             return False
-        if self.after is not None and self.before.scheduled and not self.pair.replaced:
+        if self.after is not None and self.before.in_place and not self.pair.replaced:
             return False
         suspended = self.after is not None and self.after.state is RunState.SUSPENDED
         return self.after is None or self.pair.replaced or (suspended and not self.after.counts)
@@ -148,11 +181,11 @@ class RunChange:
     @property
     def action(self) -> RunAction:
         before, after = self.before, self.after
-        if self.latest.defined or before is None or after is None:
-            return self._defined() if self.latest.defined else self._added_or_removed()
+        if self.latest.versioned or before is None or after is None:
+            return self._defined() if self.latest.versioned else self._added_or_removed()
         if self.pair.replaced:
             return RunAction.REPLACED
-        if before.state is after.state and after.scheduled:
+        if before.state is after.state and after.in_place:
             return RunAction.RESCHEDULED if self.edited else RunAction.KEPT
         if before.state is after.state:
             return RunAction.EDITED if self.edited and after.state is not RunState.FINISHED else RunAction.KEPT
@@ -163,15 +196,148 @@ class RunChange:
     def _defined(self) -> RunAction:
         if self.after is None:
             return RunAction.UNDEFINED
-        if self.before is None or not self.before.defined:
+        if self.before is None or not self.before.versioned:
             return RunAction.DEFINED
         return RunAction.REDEFINED if self.pair.replaced or self.edited else RunAction.KEPT
 
     def _added_or_removed(self) -> RunAction:
-        if self.latest.scheduled and self.before is not None and self.before.counts:
+        if self.latest.in_place and self.before is not None and self.before.counts:
             return RunAction.UNSCHEDULED
-        if self.latest.scheduled and self.latest.active:
+        if self.latest.in_place and self.latest.active:
             return RunAction.SCHEDULED
         if self.before is None:
             return RunAction.STARTED if self.starts else RunAction.ADDED
         return RunAction.STOPPED if self.stops else RunAction.REMOVED
+
+
+_PREEMPTS = "PreemptLowerPriority"
+_DEFAULT = "(default)"
+"""In place of a class: pods without one have that of the cluster."""
+
+
+def preempting_classes(body: Body, kind: Resource) -> tuple[str, ...]:
+    """PriorityClasses of pods that may stop other pods. ValueError if a step cannot be read.
+
+    The scheduler removes pods of a lower priority from a node, in any namespace and queue, if a pod does not fit
+    otherwise and its policy is `PreemptLowerPriority` (`concepts/scheduling-eviction/pod-priority-preemption` of the
+    documentation of Kubernetes). Pods have the policy if the overlay declares it for their PriorityClass. That of
+    other classes is only known in the cluster.
+    """
+    return tuple(sorted(set(_classes(body, kind))))
+
+
+def _classes(body: Body, kind: Resource) -> Iterator[str]:
+    for pods in pod_sets(kind, body):
+        spec = at(pods.template, "spec")
+        if at(spec, "preemptionPolicy") == _PREEMPTS:
+            yield str(at(spec, "priorityClassName") or _DEFAULT)
+    steps = (task.body for task in graph_of(kind).tasks(body)) if kind.steps else None
+    for inner in steps or starter_of_object(kind).started(kind, body):
+        resource = resource_of_object(at(inner, "apiVersion"), at(inner, "kind"))
+        if resource is not None and not resource.steps and isinstance(inner, dict):
+            yield from _classes(inner, resource)
+
+
+def run_changes(pairs: Iterable[Pair], overlays: Mapping[str, Overlay], found: Findings) -> tuple[RunChange, ...]:
+    """The runs among the objects, with findings about their changes."""
+    both = list(pairs)
+    engines = _engines_at_base(both)
+    runs = []
+    for pair in both:
+        if pair.workload is not None:
+            with contained(found, Location(pair.object.path), f"compare {pair.object.key}"):
+                runs.append(run := _run(pair, overlays, engines, found))
+                _check(run, found)
+    return tuple(runs)
+
+
+def _engines_at_base(pairs: Iterable[Pair]) -> Mapping[str, set[str]]:
+    """The engines that apply the runs of each overlay at the base, by the objects that configure them."""
+    engines: dict[str, set[str]] = defaultdict(set)
+    for pair in pairs:
+        if pair.before is not None and (engine := engine_of(pair.before.key.scope)):
+            engines[scope_overlay(pair.before.key.scope)].add(engine)
+    return engines
+
+
+def _run(pair: Pair, overlays: Mapping[str, Overlay], engines: Mapping[str, set[str]], found: Findings) -> RunChange:
+    """A record is one for the engines of its tree: another engine may apply other objects."""
+    before = after = None
+    if pair.before is not None:
+        before = _version(pair.before, overlays, engines.get(pair.before.key.scope, ()), found)
+    if pair.after is not None:
+        overlay = overlays.get(pair.after.key.scope)
+        after = before
+        if before is None or pair.after is not pair.before or before.state is RunState.FINISHED:
+            after = _version(pair.after, overlays, overlay.engines if overlay is not None else (), found)
+    return RunChange(pair, pair.object.job, before, after, edited=_edited(pair))
+
+
+def _version(
+    run: RenderedObject, overlays: Mapping[str, Overlay], engines: Collection[str], found: Findings
+) -> RunVersion:
+    kind = workload(run)
+    assert kind is not None  # noqa: S101 - called for runs only
+    overlay = overlays.get(run.key.scope)
+    units = overlay.device_units if overlay is not None else {}
+    runtimes = overlay.runtimes if overlay is not None else NO_RUNTIMES
+    state = RunState.FINISHED if is_finished(run.metadata, engines) else RunState.ACTIVE
+    if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
+        state = RunState.SUSPENDED
+    queue = queue_in(run.metadata.get("labels")) or queue_in(at(held_object(run.outline), "metadata", "labels"))
+    one_run, starter = _demand(run, kind, units, runtimes, found), starter_of_object(kind)
+    at_once, a_month = starter.rate(at(run.outline, "spec"), one_run, active=state is RunState.ACTIVE)
+    prices = overlay.prices if overlay is not None else None
+    cost = run_cost(one_run, prices, at_once=at_once, a_month=a_month) if prices is not None else None
+    return RunVersion(
+        name=run.key.name,
+        state=state,
+        demand=one_run.times(at_once),
+        queue=queue,
+        values=run.values,
+        edit=starter.edit,
+        steps=_readable(lambda: step_demands(run.outline, kind, units, runtimes)) if kind.steps else (),
+        suspend_stops=kind.suspend_stops,
+        cost=cost,
+        preempts=_readable(lambda: preempting_classes(run.outline, kind)),
+    )
+
+
+def _readable(read: Callable[[], tuple[Item, ...]]) -> tuple[Item, ...]:
+    """Empty if the steps of a run are unreadable, which is reported with the demand."""
+    try:
+        return read()
+    except ValueError:
+        return ()
+
+
+def _demand(run: RenderedObject, kind: Resource, units: Units, runtimes: Runtimes, found: Findings) -> Demand:
+    """The demand of one run, also of a schedule."""
+    try:
+        return demand(run.outline, kind, units, runtimes)
+    except ValueError as error:
+        message = f"cannot read the demand of {run.key}: {error}"
+        found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
+        return Demand()
+
+
+def _edited(pair: Pair) -> bool:
+    before, after = pair.before, pair.after
+    if before is None or after is None or before is after or pair.replaced:
+        return False
+    return content(before.body) != content(after.body)
+
+
+def _check(run: RunChange, found: Findings) -> None:
+    place = Location(run.pair.object.path)
+    in_place = run.after is None or run.after.in_place
+    if run.edited and run.after is not None and not in_place and run.after.state is not RunState.FINISHED:
+        message = f"`{run.key}` changed but kept its name; the API server rejects the change or applies a part of it"
+        if run.pair.object.run and run.pair.object.run in run.key.name:
+            found.error(RUN_EDITED, place, message, "run `gen render`, which gives the run a new name")
+        else:
+            hint = "delete the object in the cluster so that it is recreated, or remove `runs: {naming: stable}`"
+            found.warning(RUN_EDITED, place, message, hint)
+    if run.pair.replaced and run.after is not None and run.after.state is RunState.FINISHED and run.stops:
+        message = f"`{run.key}` is the record of a run that never ran; it replaces a run that may be active"
+        found.warning(NEVER_RAN, place, message, "finish the job and edit it in two pull requests")

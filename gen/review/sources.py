@@ -1,24 +1,31 @@
-"""Texts of the files that a page shows beside rendered objects: job files of runs, and files with findings."""
+"""Sources that pages show: texts of job files and overlays without secrets, and links to commits and files on the web.
+
+Links have the form `<web>/commit/<commit>` and `<web>/blob/<commit>/<path>`, as in GitHub and Forgejo. In GitLab, paths
+begin with `/-` after the name of the project.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
 
+from msgspec import Struct
+
+from gen.base.findings import Diagnostic, UsageError
+from gen.base.regex import regex
+from gen.base.repository.files import linked_folder, read_regular
+from gen.base.repository.layout import jobs_path, overlays_path, source_job
+from gen.kubernetes.secrets import known_secrets
 from gen.render.emit import HEADER
-from gen.repository.layout import jobs_path, overlays_path, source_job
-from gen.repository.safe_files import linked_folder, read_regular
-from gen.review.runs import RunAction
-from gen.secrets import known_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from gen.review.rendered_object import RenderedObject
-    from gen.review.review import Review
+from gen.render.rendered_object import RenderedObject
+from gen.review.runs import RunAction, RunChange
 
 _MAX_BYTES: Final = 1 << 20
 HIDDEN: Final = "… a line with a secret is not shown …"
+_WEB = regex(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9_.~%+-]+)+")
+_COMMIT = regex(r"[0-9a-f]{7,64}")
 
 
 def job_file(one: RenderedObject) -> str:
@@ -27,9 +34,9 @@ def job_file(one: RenderedObject) -> str:
     return header["source"] if header is not None and source_job(header["source"]) is not None else ""
 
 
-def page_sources(root: Path, review: Review) -> dict[str, str]:
+def page_sources(root: Path, runs: Iterable[RunChange], findings: Iterable[Diagnostic]) -> dict[str, str]:
     """Job files of the runs that change, and files of jobs and overlays with findings. Links are not followed."""
-    return texts_of(root, _paths(review))
+    return texts_of(root, _paths(runs, findings))
 
 
 def texts_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
@@ -38,11 +45,11 @@ def texts_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
     return {path: without_secrets(text) for path, text in texts if text is not None}
 
 
-def _paths(review: Review) -> Iterator[str]:
-    for run in review.runs:
+def _paths(runs: Iterable[RunChange], findings: Iterable[Diagnostic]) -> Iterator[str]:
+    for run in runs:
         if run.action is not RunAction.KEPT and (path := job_file(run.pair.object)):
             yield path
-    for finding in review.findings:
+    for finding in findings:
         if finding.place.file.startswith((jobs_path(""), overlays_path(""))):
             yield finding.place.file
 
@@ -63,3 +70,37 @@ def without_secrets(text: str) -> str:
     lines = text.split("\n")
     shown = [HIDDEN if any(True for _ in known_secrets([line])) else line for line in lines]
     return HIDDEN if shown == lines else "\n".join(shown)  # a secret of several lines
+
+
+class Links(Struct, frozen=True):
+    """The repository on the web."""
+
+    web: str
+    prefix: str
+    """Path of the repository of jobs within the Git repository; empty, or ending with `/`."""
+    head: str
+    """The commit of the work tree."""
+
+    def commit(self, commit: str) -> str:
+        return f"{self.web}/commit/{commit}"
+
+    def file(self, path: str, line: int = 0) -> str:
+        return f"{self.web}/blob/{self.head}/{quote(self.prefix + path)}{f'#L{line}' if line else ''}"
+
+
+def links_to(web: str | None, head: str, prefix: str, environment: Mapping[str, str]) -> Links | None:
+    """Links to `web`, or to the repository of the CI job. UsageError for an invalid address or commit."""
+    address = web if web is not None else _of_ci(environment)
+    if web is not None and _WEB.fullmatch(web) is None:
+        raise UsageError(f"`--web {web}` is not a valid address; use a form like `https://github.com/example/jobs`")
+    if _COMMIT.fullmatch(head) is None:
+        raise UsageError(f"`--commit {head}` is not a valid commit; use its digits, as `git rev-parse` prints them")
+    return Links(address.rstrip("/"), prefix, head) if address and _WEB.fullmatch(address) else None
+
+
+def _of_ci(environment: Mapping[str, str]) -> str:
+    """The address that GitHub Actions, Forgejo Actions or GitLab CI sets."""
+    if project := environment.get("CI_PROJECT_URL"):
+        return f"{project}/-"
+    server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
+    return f"{server}/{repository}" if server and repository else ""

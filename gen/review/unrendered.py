@@ -1,4 +1,4 @@
-"""Objects in `rendered/` that gen did not render, whatever their first line claims: anyone can compute a valid header.
+"""Objects in `rendered/` that gen did not render. Their first line proves nothing: anyone can compute a valid header.
 
 A file that is the same at the base was accepted before, if it has a valid header. Every other file must have the text
 that a render writes.
@@ -6,29 +6,24 @@ that a render writes.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from gen.diagnostics import Findings, Location, counted
-from gen.findings.rendered import FOREIGN_FILE, HAND_EDITED, STALE
-from gen.kubernetes import at, identity_of
-from gen.load.manifests import read_manifests
-from gen.render.committed.read import as_written
+from gen.base.codes.rendered import FOREIGN_FILE, HAND_EDITED, STALE
+from gen.base.engines import is_control_file, refuse_control_file
+from gen.base.findings import Findings, Location, counted
+from gen.base.repository.files import printable_path
+from gen.base.repository.layout import RenderedPath
+from gen.base.routes import at
+from gen.kubernetes.facts import RUNS
+from gen.kubernetes.facts.demand import Demand, any_demand
+from gen.kubernetes.manifests.read import read_manifests
+from gen.kubernetes.objects import Body, identity_of
+from gen.render.committed import as_written
 from gen.render.emit import HEADER, has_text_of, untouched
-from gen.render.write.kept import is_kept
-from gen.repository.control_files import is_control_file, refuse_control_file
-from gen.repository.layout import RenderedPath
-from gen.repository.safe_files import printable_path
-from gen.resources import RUNS
-from gen.resources.demand import any_demand
+from gen.render.manifest import File
+from gen.render.write.compare import is_kept
 from gen.review.usage import UsageKey
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from gen.kubernetes import Body
-    from gen.render.manifest import File
-    from gen.resources.demand import Demand
 
 _MAX_NAMES = 3
 """Objects of one file that a message names."""
@@ -117,7 +112,7 @@ def _object(path: str, body: Body) -> UnrenderedObject:
 def _bodies(raw: bytes, path: str) -> Iterator[Body]:
     """Every object in a file, as engines read it: several documents, and the entries of lists."""
     manifests = read_manifests(raw, path, Findings())
-    waiting: list[Any] = list(manifests.documents) if manifests is not None else []
+    waiting: list[object] = list(manifests.documents) if manifests is not None else []
     for body in waiting:
         if isinstance(body, dict) and isinstance(items := body.get("items"), list):
             waiting += items

@@ -1,26 +1,28 @@
-"""GPUs of active runs per namespace and queue, before and after, compared with the quota of the overlay."""
+"""GPUs of active runs before and after a merge: per namespace and queue, compared with quotas, and per accelerator."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from gen.diagnostics import Findings, Location
-from gen.findings.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
+from msgspec import Struct
+
+from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
+from gen.base.findings import Findings, Location
+from gen.base.repository.git import Base
+from gen.base.repository.layout import overlay_file, overlays_path
+from gen.kubernetes.facts.demand import Demand
+from gen.kubernetes.objects import COMPONENT
+from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
-from gen.render.quota import GPUS, Requested, add_request, check_quotas, quotas
-from gen.repository.layout import overlay_file, overlays_path
-from gen.review.runs import RunAction
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from gen.overlay.overlay import Overlay
-    from gen.render.quota import Quota
-    from gen.resources.demand import Demand
-    from gen.review.runs import RunChange, RunVersion
+from gen.render.parts.quota import GPUS, Quota, Requested, add_request, check_quotas, quotas
+from gen.render.rendered_object import RenderedObject
+from gen.render.results import RunResult
+from gen.review.matching import match_objects
+from gen.review.rendered_trees import read_trees
+from gen.review.runs import RunAction, RunChange, RunVersion, run_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Usage:
     after: Load
     quota: int | None
     """GPUs that the overlay grants the namespace, over all queues; None without a quota."""
+    total: tuple[int, int]
+    """GPUs of the namespace over all queues, before and after."""
 
 
 def usage_changes(
@@ -72,6 +76,7 @@ def usage_changes(
     before: dict[UsageKey, Load] = {}
     after: dict[UsageKey, Load] = {}
     requested: Requested = Counter()
+    former: Requested = Counter()
     for key, demand in other:
         if demand.gpus:
             after[key] = after.get(key, Load()) + demand
@@ -83,21 +88,64 @@ def usage_changes(
             if version is not None and version.counts and version.demand.gpus:
                 key = UsageKey(run.key.scope, run.key.namespace, version.queue)
                 loads[key] = loads.get(key, Load()) + version.demand
-        if left is not None and left.counts:
-            asked = left.demand
-            add_request(requested, (run.key.scope, run.key.namespace), asked.gpus, asked.pods, asked.accelerators)
+        for version, amounts in ((run.before, former), (left, requested)):
+            if version is not None and version.counts:
+                _add_run(amounts, run, version)
+    totals = _totals(before), _totals(after)
     rows = tuple(
         Usage(
             key,
             before.get(key, Load()),
             after.get(key, Load()),
             _quotas(overlays, key.overlay, key.namespace).get(GPUS),
+            (totals[0][key.overlay, key.namespace], totals[1][key.overlay, key.namespace]),
         )
         for key in sorted(before.keys() | after.keys())
     )
     hint = "suspend some of its jobs, or set those that have ended to `finished` in a later change, or raise"
-    check_quotas(requested, overlays.values(), found, "would request", hint)
+    check_quotas(requested, overlays.values(), found, "would request", hint, former)
     return rows
+
+
+def _add_run(requested: Requested, run: RunChange, version: RunVersion) -> None:
+    demand = version.demand
+    add_request(requested, (run.key.scope, run.key.namespace), demand.gpus, demand.pods, demand.accelerators)
+
+
+def requested_at_base(root: Path, base: Base, overlays: Mapping[str, Overlay]) -> Requested:
+    """Requests of the active runs at the base, with the pods of TensorBoards."""
+    requested: Requested = Counter()
+    pairs = match_objects(read_trees(root, base, Findings()), Findings(), {})
+    for run in run_changes(pairs, overlays, Findings()):
+        if run.before is not None and run.before.counts:
+            _add_run(requested, run, run.before)
+    for pair in pairs:
+        if pair.before is not None and is_tensorboard(pair.before):
+            add_request(requested, (pair.before.key.scope, pair.before.key.namespace), 0, 1, {})
+    return requested
+
+
+def excuse_unraised_quotas(rendering: RunResult, root: Path, base: Base) -> None:
+    """Turn errors about quotas into warnings where the namespace requests no more than at the base."""
+    overlays = {overlay.name: overlay for overlay in OverlayReader(root, Findings()).read()}
+    strict, excused = Findings(), Findings()
+    check_quotas(rendering.requested, overlays.values(), strict)
+    check_quotas(rendering.requested, overlays.values(), excused, before=requested_at_base(root, base, overlays))
+    same = dict(zip(strict.items, excused.items, strict=True))
+    rendering.findings.items[:] = [same.get(one, one) for one in rendering.findings.items]
+
+
+def is_tensorboard(one: RenderedObject) -> bool:
+    """Found in the text, so that unchanged objects need not be parsed."""
+    return one.key.kind == "Deployment" and f"\n    {COMPONENT}: tensorboard\n" in one.text
+
+
+def _totals(loads: Mapping[UsageKey, Load]) -> Counter[tuple[str, str]]:
+    """GPUs by overlay and namespace."""
+    totals: Counter[tuple[str, str]] = Counter()
+    for key, load in loads.items():
+        totals[key.overlay, key.namespace] += load.gpus
+    return totals
 
 
 def version_after(run: RunChange, overlays: Mapping[str, Overlay]) -> RunVersion | None:
@@ -132,3 +180,39 @@ def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[st
         here = place or Location(overlay_file(name))
         found.warning(LIMITS_UNKNOWN, here, message, "run `gen check` to see its errors")
     return overlays
+
+
+class DeviceUsage(Struct, frozen=True, order=True, kw_only=True):
+    """GPUs of one accelerator that the active runs of a namespace request."""
+
+    overlay: str
+    namespace: str
+    accelerator: str
+    """Empty for devices without a name."""
+    before: int
+    after: int
+    quota: int | None
+    """None without a quota for this accelerator."""
+
+
+def device_changes(runs: Iterable[RunChange], overlays: Mapping[str, Overlay]) -> tuple[DeviceUsage, ...]:
+    """The accelerators that runs request before or after."""
+    before: Counter[tuple[str, str, str]] = Counter()
+    after: Counter[tuple[str, str, str]] = Counter()
+    for run in runs:
+        for version, counts in ((run.before, before), (version_after(run, overlays), after)):
+            if version is not None and version.counts:
+                for name, number in version.demand.most.items():
+                    counts[run.key.scope, run.key.namespace, name] += number
+    return tuple(
+        DeviceUsage(
+            overlay=place[0],
+            namespace=place[1],
+            accelerator=place[2],
+            before=before[place],
+            after=after[place],
+            quota=_quotas(overlays, place[0], place[1]).get(("accelerators", place[2])),
+        )
+        for place in sorted(before.keys() | after.keys())
+        if before[place] or after[place]
+    )

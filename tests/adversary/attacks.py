@@ -1,4 +1,4 @@
-"""What a pull request could try: files of one attack each, and the finding that refuses it."""
+"""Attacks by a pull request: files of one attack each, and the finding that refuses it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _HEAD = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python tra
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Files of an attack beside a repository that is sound without them."""
+    """Files of an attack, added to a valid repository."""
 
     id: str
     codes: str
-    """Codes that refuse it, any of them."""
+    """Codes of the refusal; one is enough."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     """Path of a symbolic link, and where it leads to."""
@@ -36,7 +36,7 @@ def _raw(name: str, text: str | bytes, codes: str) -> Attack:
     return Attack(name, codes, {JOB: text.encode() if isinstance(text, str) else text})
 
 
-# one attack a line is easier to read than what the formatter makes of it
+# one attack a line is easier to read than the formatter's layout
 # fmt: off
 _PATHS = (
     _job("name-climbs", "name: ../../evil\n", "invalid-value"),
@@ -152,6 +152,10 @@ _REACH = (
     _job("volume-not-granted", "data: {secret-data: /mnt}\n", "unknown-volume not-granted"),
     _job("all-gpus-by-the-back-door", "env: {NVIDIA_VISIBLE_DEVICES: all}\n", "reserved-env"),
     _job("master-address-of-another", "env: {MASTER_ADDR: evil.example.com}\n", "reserved-env"),
+    Attack(
+        "secret-of-the-platform", "not-granted", {JOB: f"{_HEAD}env: {{URL: {{secret: hook, key: url}}}}\n".encode()},
+        overlay="pipelines: {argo: {serviceAccount: gen, notify: {secret: hook}}}\n",
+    ),
     Attack("too-many-gpus", "over-quota", {JOB: f"{_HEAD}workers: 100\ngpus: 8\n".encode()}, place="overlays/dev/overlay.yaml"),
     Attack("job-outside-a-namespace", "misplaced-file", {"jobs/demo.yaml": _HEAD.encode()}, place="jobs/demo.yaml"),
     Attack(
@@ -202,6 +206,9 @@ _CONTROL = tuple(
     for name in ("kustomization.yaml", "Chart.yaml", ".argocd-source.yaml", ".sourceignore", ".gitattributes")
 )
 
-ATTACKS = (
-    *_PATHS, *_EXPRESSIONS, *_YAML, *_UNICODE, *_METADATA, *_REACH, *_SECRETS, *_LINKS, *_CONTROL,
-)
+WALLS: dict[str, tuple[Attack, ...]] = {
+    "Paths": _PATHS, "Expressions": _EXPRESSIONS, "YAML": _YAML, "Characters": _UNICODE, "Metadata": _METADATA,
+    "Reach": _REACH, "Secrets": _SECRETS, "Links": _LINKS, "Control files": _CONTROL,
+}
+"""Attacks by the wall that refuses them, which `docs/security.md` describes."""
+ATTACKS = tuple(attack for attacks in WALLS.values() for attack in attacks)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from gen.report.text import text
-from tests.adversary.attacks import ATTACKS, Attack
+from gen.report.findings.text import text
+from tests.adversary.attacks import ATTACKS, WALLS, Attack
 from tests.adversary.watch import watched
-from tests.support import Repository
+from tests.cases import for_each
+from tests.support import PROJECT, Repository
 from tests.work import lines_run
 
 OVERLAY = """\
@@ -38,7 +41,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return repo
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
+@for_each("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_an_attack_is_refused_with_a_place(attack: Attack, rendered: Repository, tmp_path: Path) -> None:
     repo = Repository(shutil.copytree(rendered.root, tmp_path / "repo"))
     _commit(attack, repo)
@@ -76,6 +79,34 @@ def test_the_watch_sees_what_a_render_writes(tmp_path: Path) -> None:
     written = [Path(path) for path in heard]
     assert written
     assert [path for path in written if not path.is_relative_to(repo.root / "rendered")] == []
+
+
+def test_the_watch_hears_other_commands_of_git(tmp_path: Path) -> None:
+    command = ["git", "--no-optional-locks", "-C", str(tmp_path), "status"]
+    with watched() as heard:
+        subprocess.run(command, capture_output=True, check=False)
+    assert len(heard) == 1
+
+
+def test_each_attack_names_its_wall() -> None:
+    page = (PROJECT / "docs/security.md").read_text("utf-8")
+    rows = {match[1]: match[0] for match in re.finditer(r"(?m)^\| \*\*([A-Z][\w ]+)\*\*: .*$", page)}
+    assert list(WALLS) == list(rows)
+    for wall, attacks in WALLS.items():
+        assert f"`{attacks[0].id}` and {len(attacks) - 1} more" in rows[wall], wall
+
+
+def test_each_test_of_the_page_exists() -> None:
+    """A wall without a test is a hope."""
+    page = (PROJECT / "docs/security.md").read_text("utf-8")
+    walls = page[page.index("\n## Walls") : page.index("\n## Required settings")]
+    named = re.findall(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`", walls)
+    assert len(named) > 60
+    for file, test in named:
+        assert (PROJECT / file).exists(), file
+        assert not test or f"def {test}(" in (PROJECT / file).read_text("utf-8"), test
+    rows = [line for line in walls.splitlines() if line.startswith("| ") and not line.startswith("| wall |")]
+    assert [row for row in rows if "`tests/" not in row and "pyproject.toml" not in row] == []
 
 
 def test_there_are_at_least_sixty() -> None:

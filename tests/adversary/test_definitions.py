@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.schemas.definitions import Definitions
+from gen.kubernetes.schemas.lookup import Definitions
 from tests.adversary.bare import HEAD
-from tests.schemas.definition import definition
+from tests.kubernetes.schemas.definition import definition
 from tests.support import Repository, validated
 
 if TYPE_CHECKING:

@@ -1,14 +1,15 @@
-"""What a job file cannot reach without a grant. Each test is named after the hole that it closes."""
+"""Limits of job files without grants. Each test is named after the hole that it closes."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.adversary.bare import HEAD, OVERLAY, codes, granted
+from tests.cases import for_each
 from tests.support import Repository, set_fields
 
 
-@pytest.mark.parametrize("namespace", ["kube-system", "kube-public", "flux-system", "argocd", "cd"])
+@for_each("namespace", ["kube-system", "kube-public", "flux-system", "argocd", "cd"])
 def test_a_star_in_namespaces_never_includes_those_of_the_cluster(repo: Repository, namespace: str) -> None:
     engine = "gitops: {argocd: {repoURL: 'https://git.example.com/a.git', namespace: cd}}\n"
     repo.job(HEAD, namespace=namespace)
@@ -101,7 +102,8 @@ def test_a_url_of_code_cannot_be_an_option(bare: Repository, url: str) -> None:
 )
 def test_ordinary_urls_of_code_are_accepted(bare: Repository, url: str) -> None:
     code = f"{{git: '{url}', ref: {'c' * 40}, name: a, credentials: key}}"
-    assert codes(bare, f"code: {code}\n") == []
+    bare.job(HEAD.replace("train.py", "code/a/train.py") + f"code: {code}\n")
+    assert bare.codes() == []
 
 
 @pytest.mark.parametrize(
@@ -111,12 +113,28 @@ def test_ordinary_urls_of_code_are_accepted(bare: Repository, url: str) -> None:
 def test_a_job_named_like_a_service_of_another_operator_is_refused_under_stable_names(
     bare: Repository, kind: str, name: str
 ) -> None:
-    bare.job(HEAD.replace("pytorch", kind), name="a")
+    head = HEAD.replace("pytorch", kind)
+    if kind == "mpi":
+        head = head.replace("python", "mpirun python")
+    bare.job(head, name="a")
     bare.job(HEAD.replace("pytorch", "batch"), name=name)
     bare.job(HEAD, name="a-master-x")
     assert bare.codes() == [], "hashes keep the names apart"
     bare.overlay(OVERLAY + "runs: {naming: stable}\n")
     (finding,) = bare.render()[0].findings
     assert (finding.code, finding.place.file) == ("duplicate-job", f"jobs/team/{name}.yaml")
-    bare.job(HEAD.replace("pytorch", kind) + "name: b\n", name="a")
+    bare.job(head + "name: b\n", name="a")
+    assert bare.codes() == []
+
+
+def test_no_pod_joins_a_service_of_its_namespace(bare: Repository) -> None:
+    """A Service selects pods by labels of any form, mostly without a prefix."""
+    bare.job(HEAD + "podLabels: {app: api}\n")
+    (finding,) = bare.render()[0].findings
+    assert finding.code == "not-granted"
+    assert finding.hint.startswith("add it to `namespaces.team.metadata` of the overlay, or move it to `labels`")
+    granted(bare, "{metadata: [app]}")
+    assert bare.codes() == []
+    bare.overlay(OVERLAY + "defaults: {podLabels: {app: b}}\n")
+    bare.job(HEAD)
     assert bare.codes() == []

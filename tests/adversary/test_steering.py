@@ -33,7 +33,7 @@ def test_steering_by_node_labels_needs_a_grant(bare: Repository, key: str) -> No
     "text",
     [
         "placement: {instanceType: a, zone: [b, c]}\n",
-        "gpus: 1\nplacement: {gpuModel: A10}\n",
+        "gpus: 1\nplacement: {gpuModel: NVIDIA-A10}\n",
         selector("topology.kubernetes.io/zone"),
         selector("kubernetes.io/arch"),
         selector("nvidia.com/gpu.product"),
@@ -84,6 +84,7 @@ def test_steering_by_the_overlay_needs_no_grant(bare: Repository) -> None:
 @pytest.mark.parametrize("label", ["aadpodidbinding", "applicationId", "pod-template-hash", "queue"])
 @pytest.mark.parametrize("field", ["labels", "podLabels"])
 def test_labels_without_a_prefix_that_controllers_act_on_are_reserved(bare: Repository, field: str, label: str) -> None:
+    granted(bare, f"{{metadata: [team, {label}]}}")
     assert codes(bare, f"{field}: {{{label}: x}}\n") == ["reserved-metadata"]
     assert codes(bare, f"{field}: {{team: x}}\n") == []
 
@@ -97,17 +98,17 @@ def test_visible_devices_of_every_vendor_are_reserved(bare: Repository, vendor: 
 @pytest.mark.parametrize(
     ("text", "refused"),
     [
-        ("placement: {gpuModel: A10}\n", True),
-        ("gpus: 1\nplacement: {gpuModel: A10}\n", False),
-        (MIXED + "placement: {gpuModel: A10}\n", False),
-        ("gpus: 1\nworkers: 2\nroles: {master: {gpus: 0, placement: {gpuModel: A10}}}\n", True),
-        ("gpus: many\nplacement: {gpuModel: A10}\n", None),
+        ("placement: {gpuModel: NVIDIA-A10}\n", True),
+        ("gpus: 1\nplacement: {gpuModel: NVIDIA-A10}\n", False),
+        (MIXED + "placement: {gpuModel: NVIDIA-A10}\n", False),
+        ("gpus: 1\nworkers: 2\nroles: {master: {gpus: 0, placement: {gpuModel: NVIDIA-A10}}}\n", True),
+        ("gpus: many\nplacement: {gpuModel: NVIDIA-A10}\n", None),
     ],
 )
 def test_a_gpu_model_without_gpus_is_refused(bare: Repository, text: str, refused: bool | None) -> None:
     expected = [] if refused is False else ["no-effect"] if refused else ["invalid-value"]
     assert codes(bare, text) == expected
-    bare.overlay(OVERLAY + "defaults: {placement: {gpuModel: A10}}\n")
+    bare.overlay(OVERLAY + "defaults: {placement: {gpuModel: NVIDIA-A10}}\n")
     assert codes(bare, "") == [], "a default of the overlay is for jobs with GPUs"
 
 

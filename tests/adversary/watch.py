@@ -23,12 +23,17 @@ _CHANGES = {
 }
 """Audit events that change a file system: which arguments are paths, and which the folders they are relative to."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_QUESTIONS = (
+    ["cat-file", "--batch"],
+    ["rev-parse", "--is-shallow-repository", "--is-inside-work-tree", "--show-prefix"],
+)
+"""Commands of Git by which a render reads the last commit. They write nothing, and run nothing of the repository."""
 
 _heard: list[list[str]] = []
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
-    if not _heard:
+    if not _heard or _is_harmless(event, args):
         return
     if event == "open" and not isinstance(args[0], int) and args[2] & _WRITES:  # a number was opened before
         _heard[-1].append(_path(args[0], -1))
@@ -38,6 +43,13 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         _heard[-1].append(f"process: {args[0]}")
     elif event in ("socket.connect", "socket.getaddrinfo", "socket.bind"):
         _heard[-1].append(f"network: {event}")
+
+
+def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
+    if event == "subprocess.Popen":
+        command = list(args[1])
+        return command[:3] == ["git", "--no-optional-locks", "-C"] and command[4:] in _QUESTIONS
+    return event == "open" and args[0] == os.devnull
 
 
 # a hook cannot be taken away again, so there is one for all tests

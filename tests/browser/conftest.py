@@ -24,7 +24,7 @@ def chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="install the extra `browser`")
     path = os.environ.get("CHROMIUM") or next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        pytest.skip("there is no Chromium on the PATH or in CHROMIUM: apt-get install chromium")
+        pytest.skip("found no Chromium on the PATH or in CHROMIUM: apt-get install chromium")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
@@ -33,7 +33,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def browser(chromium: Any, tmp_path: Path) -> Iterator[Browser]:
-    """Opens pages, and fails at the end if one of them had a console message, an error or a request."""
+    """Opens pages, and fails at the end if a page had a console message, an error or a request."""
     opened = Browser(chromium, tmp_path)
     yield opened
     opened.close()

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
-from gen.commands.documentation import VARIABLE
+from gen.commands.environment import VARIABLE
 from gen.report.plan.html import as_html
 from gen.report.plan.markdown import as_markdown
-from tests.browser.support import painted, searched
-from tests.history import JOB, branch
-
-if TYPE_CHECKING:
-    from tests.browser.support import Browser
-    from tests.history import History
+from tests.browser.support import Browser, painted, searched
+from tests.history import JOB, History, branch
 
 pytestmark = pytest.mark.slow  # starts a browser
 
@@ -79,7 +75,7 @@ def test_a_reviewer_sees_the_plan(changed: History, browser: Browser) -> None:
     assert (
         "budget" in page.locator("#findings mark").first.inner_text() + page.locator("#findings pre").first.inner_text()
     )
-    assert page.locator("#gpus tbody tr").count() == 5
+    assert page.locator("#gpus tbody tr").count() == 6
     steps = page.locator(".card", has_text="flow").locator(".tree li")
     assert [text.split(" ")[0] for text in steps.all_inner_texts()] == ["prepare", "left", "last"]
     assert "after left" in steps.nth(2).inner_text()
@@ -176,18 +172,26 @@ def test_axe_finds_no_violation(changed: History, browser: Browser, axe: str, sc
 
 
 def test_the_page_can_be_printed(changed: History, browser: Browser) -> None:
-    page = browser.open(as_html(changed.plan()))
+    page = browser.open(as_html(changed.plan()), width=A4)
     page.emulate_media(media="print")
+    title, facts = (
+        float(page.eval_on_selector(one, "(node) => parseFloat(getComputedStyle(node).fontSize)"))
+        for one in (".card .title", ".card .facts")
+    )
+    assert title > facts
+    assert page.evaluate("[...document.querySelectorAll('.scroll')].every((n) => n.scrollWidth <= n.clientWidth)")
     assert not page.locator(".tools").is_visible()
     assert len(page.pdf()) > 10_000
 
 
+A4 = 718
+"""Width of the paper without margins, in CSS pixels."""
 EVIL = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>'\"`&lt;{{7*7}}"
 NAME = "<img src=x onerror=window.pwned=1>"
 
 
 def poisoned(value: Any, *, top: bool = True) -> Any:
-    """The same object with the attack in every text, but for what makes it an object of its kind."""
+    """The same object with the attack in every text, except in those that identify its kind."""
     if isinstance(value, dict):
         same = ("apiVersion", "kind") if top else ()
         return {key: one if key in same else poisoned(one, top=False) for key, one in value.items()}

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.commands.documentation import VARIABLE
+from gen.commands.environment import VARIABLE
 from gen.commands.site import Request, run
-from tests.browser.support import painted, searched
+from tests.browser.support import Browser, painted, searched
 from tests.browser.test_plan import EVIL, NAME, harmless, poisoned
-from tests.history import JOB
+from tests.history import JOB, History
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.browser.support import Browser
-    from tests.history import History
 
 pytestmark = pytest.mark.slow  # starts a browser
 

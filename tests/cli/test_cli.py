@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen import __version__
-from gen.kinds import KINDS
+from gen.job.kinds import KINDS
+from tests.cases import for_each
 from tests.cli.jobs import JOB
 from tests.processes import gen, gen_process
 from tests.support import PROJECT, Repository
@@ -24,20 +25,20 @@ def test_a_clean_run_exits_with_0_from_any_folder_below(repo: Repository) -> Non
     done = gen_process("render", cwd=repo.root / "jobs/team")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "1 job in 1 overlay: wrote 1, removed 0, 0 unchanged"
-    assert gen_process("check", cwd=repo.root).returncode == 0
+    assert gen("check", cwd=repo.root).returncode == 0
 
 
 def test_violations_and_differences_exit_with_1(repo: Repository) -> None:
     repo.job(JOB)
-    assert gen_process("check", cwd=repo.root).returncode == 1
+    assert gen("check", cwd=repo.root).returncode == 1
     repo.job(JOB + "gpu: 1\n")
-    done = gen_process("render", cwd=repo.root)
+    done = gen("render", cwd=repo.root)
     assert done.returncode == 1
     assert done.stdout.startswith("jobs/team/demo.yaml:4:1: error: unknown field `gpu` [unknown-field]\n")
 
 
 def test_outside_of_a_repository_nothing_can_be_done(tmp_path: Path) -> None:
-    done = gen_process("render", cwd=tmp_path)
+    done = gen("render", cwd=tmp_path)
     assert done.returncode == 2
     assert "no jobs/ and overlays/ in" in done.stderr
 
@@ -53,19 +54,17 @@ def test_a_working_directory_that_was_removed_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_bug_exits_with_3_and_blames_no_user(repo: Repository) -> None:
+def test_a_bug_exits_with_3_and_blames_no_user(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.job(JOB)
-    broken = (
-        "import gen.render.build.metadata as m; m.job_labels = lambda plan, part: {'a': 1}; import gen.render.build.pod"
-    )
-    script = f"{broken}; from gen.__main__ import main; import sys; sys.argv = ['gen', 'render']; main()"
-    done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
+    monkeypatch.setattr("gen.render.parts.metadata.job_labels", lambda _plan, _part: {"a": 1})
+    done = gen("render", "--no-cache", cwd=repo.root)
     assert done.returncode == 3
-    assert "this is a bug of gen" in done.stderr
+    assert "it is a bug of gen" in done.stdout
+    assert "[internal-error]" in done.stdout
     assert not (repo.root / "rendered").exists()
 
 
-def test_json_and_github_say_the_same_as_the_text(repo: Repository) -> None:
+def test_json_and_github_have_the_same_content_as_the_text(repo: Repository) -> None:
     repo.job(JOB + "gpu: 1\n")
     document = json.loads(gen("render", "--output", "json", cwd=repo.root).stdout)
     assert document["version"] == 1
@@ -87,6 +86,13 @@ def test_a_job_cannot_give_commands_to_the_terminal_or_the_workflow(repo: Reposi
     assert [line for line in github.splitlines() if line.startswith("::warning")] == []
 
 
+def test_a_terminal_without_all_characters_shows_their_codes(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    repo.job(JOB + 'network: "鯨"\n')
+    done = gen_process("check", cwd=repo.root)
+    assert (done.returncode, "\\u9be8" in done.stdout, done.stderr) == (1, True, "")
+
+
 def test_a_narrowed_check_looks_at_the_named_jobs_alone(repo: Repository) -> None:
     repo.job(JOB)
     repo.job(JOB, name="other")
@@ -102,25 +108,27 @@ def test_a_narrowed_overlay_leaves_the_others_alone(repo: Repository) -> None:
     assert {path.split("/")[0] for path in repo.rendered()} == {"prod"}
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@for_each("kind", list(KINDS))
 def test_new_writes_a_job_that_renders(repo: Repository, kind: str) -> None:
     assert gen("new", kind, "first", "--namespace", "team", cwd=repo.root).returncode == 0
     assert gen("new", kind, "second", cwd=repo.root).returncode == 0, "the only namespace"
     assert gen("render", cwd=repo.root).returncode == 0
 
 
-def test_a_repository_that_cannot_be_used_is_said_without_a_traceback(repo: Repository) -> None:
+def test_an_unusable_repository_is_reported_without_a_traceback(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repo.job(JOB)
-    script = (
-        "import os, sys\nfrom gen.__main__ import main\nimport gen.commands.compared\n"
-        "def refuse(*_, **__): raise OSError(5, 'Input/output error', 'some/file')\n"
-        "gen.commands.compared.compare = refuse\nsys.argv = ['gen', 'render']\nmain()"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error", "some/file")
+
+    monkeypatch.setattr("gen.commands.rendering.compare", refuse)
+    done = gen("render", cwd=repo.root)
     assert (done.returncode, done.stderr.startswith("gen: some/file: Input/output error; ")) == (2, True)
 
 
-def test_set_changes_a_file_and_says_what_is_next(repo: Repository) -> None:
+def test_set_changes_a_file_and_names_the_next_command(repo: Repository) -> None:
     path = repo.job(JOB)
     done = gen("set", "team/demo", "attempt=2", "--unset", "retries", cwd=repo.root)
     assert (done.returncode, path.read_text("utf-8")) == (0, JOB + "attempt: 2\n")
@@ -148,7 +156,7 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-def test_nobody_needs_to_listen(repo: Repository, closed: str) -> None:
+def test_closed_outputs_are_accepted(repo: Repository, closed: str) -> None:
     command = f"{sys.executable} -m gen completion bash {closed}"
     assert subprocess.run(["sh", "-c", command], cwd=repo.root, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
@@ -165,7 +173,7 @@ def test_standard_input_is_looked_at_wherever_it_is_named(tmp_path: Path, positi
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "600 objects in 600 files: 1 error, 0 warnings")
 
 
-@pytest.mark.parametrize("pattern", ["team/d*", "d*", "team/demo", "demo", "demo.yaml"])
+@for_each("pattern", ["team/d*", "d*", "team/demo", "demo", "demo.yaml"])
 def test_a_job_is_named_from_its_folder_or_from_the_top(repo: Repository, pattern: str) -> None:
     repo.job(JOB)
     repo.job(JOB, name="other")

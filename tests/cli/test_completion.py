@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.commands import COMMANDS, words
+from gen.commands import COMMANDS, common
 
 if TYPE_CHECKING:
     from tests.support import Repository
@@ -32,7 +32,8 @@ _arguments() {{ print -rl -- "${{@[1]}}" }}
 _describe() {{ : }}
 words=({words}) CURRENT=$#words
 [ "{last}" ] || {{ words+=(""); CURRENT=$#words; }}
-env _TYPER_COMPLETE_ARGS="${{words[1,$CURRENT]}}" _GEN_COMPLETE=complete_zsh gen
+source <(gen completion zsh)
+_gen_completion
 """
 FISH = """
 gen completion fish | source
@@ -41,7 +42,7 @@ complete --do-complete "{line}"
 
 
 def completed(shell: str, line: str, cwd: Path) -> str:
-    """What a shell offers at the end of a line."""
+    """Completions of a shell at the end of a line."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     typed = line.split()
@@ -88,7 +89,7 @@ INTERACTIVE = {
 
 
 def pressed(shell: str, keys: str, expected: str, cwd: Path) -> str:
-    """What an interactive shell shows for these keys, up to an expected text."""
+    """Output of an interactive shell for these keys, up to an expected text."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     command, setup = INTERACTIVE[shell]
@@ -143,13 +144,13 @@ def test_names_with_other_characters_are_not_offered(repo: Repository, monkeypat
     repo.write("jobs/team/$(touch pwned).yaml", JOB)
     repo.write("jobs/team/a\x1b[31m.yaml", JOB)
     monkeypatch.chdir(repo.root)
-    assert words.jobs("") == ["team/train"]
-    assert words.overlays("") == ["dev"]
+    assert common.complete_jobs("") == ["team/train"]
+    assert common.complete_overlays("") == ["dev"]
 
 
 def test_nothing_is_offered_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert (words.jobs(""), words.overlays("")) == ([], [])
+    assert (common.complete_jobs(""), common.complete_overlays("")) == ([], [])
 
 
 @pytest.mark.slow

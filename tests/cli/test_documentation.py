@@ -9,14 +9,13 @@ import pytest
 
 import gen as package
 from gen.commands import COMMANDS
-from gen.commands.documentation import VARIABLE
+from gen.commands.environment import VARIABLE
 from tests.processes import gen
-from tests.support import PROJECT
+from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support import Repository
 
 SITE = "https://docs.example.com/gen"
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ngpu: 8\n"

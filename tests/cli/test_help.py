@@ -6,9 +6,8 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 from gen.commands import COMMANDS
+from tests.cases import for_each
 from tests.processes import gen
 from tests.support import PROJECT
 
@@ -16,22 +15,20 @@ MAX_MODULES, MAX_OWN_MODULES = 200, 5
 """Modules that `gen --help` may import: all, including those of Python itself, and those of gen."""
 
 
-@pytest.mark.parametrize(
-    "command", [[], *([name] for name in COMMANDS)], ids=lambda command: "-".join(command) or "gen"
-)
+@for_each("command", [[], *([name] for name in COMMANDS)], ids=lambda command: "-".join(command) or "gen")
 def test_help_fits_into_a_narrow_terminal(command: list[str]) -> None:
     done = gen(*command, "--help", cwd=PROJECT, COLUMNS="80")
     assert done.returncode == 0
     assert not re.search(r"…(?!\S)", done.stdout), "a word that is cut off"
-    assert "..." not in done.stdout.partition("\n")[2]
+    assert "..." not in done.stdout.partition("\n")[2], "a text that is cut off"
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 TYPE = re.compile(r"<[^<>]+>|\[(?:bool|int|float|str|list|tuple|Path)\b|\b(?:TEXT|INTEGER|FLOAT|BOOLEAN|STR|INT)\b")
-"""What typer shows of types, in any of its releases."""
+"""What typer shows of types."""
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@for_each("command", COMMANDS)
 def test_help_shows_no_types_of_python(command: str) -> None:
     shown = gen(command, "--help", cwd=PROJECT).stdout
     assert TYPE.findall(shown) == []

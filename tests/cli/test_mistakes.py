@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cases import for_each
 from tests.cli.jobs import JOB
 from tests.processes import gen
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tests.support import Repository
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         ["render", "--overlay", "dve"],
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
         ["init", "jobs/team/demo.yaml"],
     ],
 )
-def test_a_wrong_command_line_exits_with_2_and_says_why(repo: Repository, arguments: list[str]) -> None:
+def test_a_wrong_command_line_exits_with_2_and_a_reason(repo: Repository, arguments: list[str]) -> None:
     repo.job(JOB)
     done = gen(*arguments, cwd=repo.root)
     assert done.returncode == 2
@@ -48,7 +49,7 @@ def test_a_wrong_command_line_exits_with_2_and_says_why(repo: Repository, argume
     assert not (repo.root / "rendered").exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "said"),
     [
         (["rendr"], "unknown command `rendr`: did you mean `render`?"),
@@ -56,7 +57,10 @@ def test_a_wrong_command_line_exits_with_2_and_says_why(repo: Repository, argume
         (["check", "--fixx"], "unknown option `--fixx`: did you mean `--fix`?"),
         (["--frobnicate"], "unknown option `--frobnicate`; `gen --help` lists the arguments"),
         (["check", "--output", "jsn"], "invalid value for `--output`: `jsn`; did you mean `json`?"),
-        (["schema", "jobs"], "invalid value for `job|overlay`: `jobs`; did you mean `job`?"),
+        (
+            ["schema", "jobs"],
+            "invalid value for `job|overlay`: `jobs` is not one of `job`, `overlay`; `gen schema --help`",
+        ),
         (["new"], "missing argument `KIND`; `gen new --help` lists the arguments"),
         (["explain", "a", "b\x1b"], "got unexpected extra argument"),
     ],
@@ -70,13 +74,25 @@ def test_a_mistake_of_the_command_line_is_one_line(arguments: list[str], said: s
     assert "\x1b" not in done.stderr
 
 
-@pytest.mark.parametrize("value", ["x", "-1", "1e9"])
-def test_an_invalid_number_is_named(value: str, tmp_path: Path) -> None:
-    """The words depend on the release of typer."""
-    done = gen("check", "--parallel", value, cwd=tmp_path)
+@for_each(
+    ("arguments", "expected"),
+    [
+        (["check", "--parallel", "x"], "an integer"),
+        (["check", "--parallel", "-1"], "at least 0"),
+        (["check", "--parallel", "1e9"], "an integer"),
+        (["status", "--request-timeout", "nan"], "at most 600"),
+        (["status", "--request-timeout", "0.01"], "at least 0.1"),
+        (["status", "--request-timeout", "1000"], "at most 600"),
+        (["status", "--request-timeout", "x"], "a number"),
+    ],
+)
+def test_an_invalid_number_is_named(arguments: list[str], expected: str, tmp_path: Path) -> None:
+    done = gen(*arguments, cwd=tmp_path)
+    command, option, value = arguments
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("gen: invalid value for `--parallel`: ")
-    assert done.stderr.count("\n") == 1
+    name = "`--parallel` / `-n`" if option == "--parallel" else f"`{option}`"
+    said = f"invalid value for {name}: expected {expected}, got `{value}`"
+    assert done.stderr == f"gen: {said}; `gen {command} --help` lists the arguments\n"
 
 
 def test_unusable_paths_are_named_with_what_to_do(repo: Repository, tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ import pytest
 
 from tests.cli.test_screens import WIDTHS, compare
 from tests.cli.test_terminal import INHERITED, STYLE, run_on_terminal
-from tests.history import branch
+from tests.history import History, branch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.history import History
     from tests.support import Repository
 
 pytestmark = pytest.mark.slow  # programs on pseudo-terminals
@@ -36,7 +35,7 @@ spec:
 ERASE = "\x1b[2K"
 SLOW = """
 import itertools, sys
-import gen.commands.progress as progress
+import gen.commands.environment as progress
 progress.monotonic = map(float, itertools.count(0, {step})).__next__
 sys.argv = ["gen", *{arguments}]
 from gen.__main__ import main
@@ -57,7 +56,7 @@ def jobs(repo: Repository) -> Repository:
 
 
 def planned(repo: History) -> None:
-    """Files of all jobs differ from the base, and are not what a render writes."""
+    """Files of all jobs differ from the base, and from the result of a render."""
     branch(repo)
     for path in (repo.root / "rendered").rglob("pytorchjob-*.yaml"):
         path.write_text(path.read_text("utf-8").replace("train:1", "train:2"), "utf-8")

@@ -1,24 +1,23 @@
-"""Screens of a real pseudo-terminal at three widths; `␛` stands for the escape character, `⏎` for a carriage return."""
+"""Screens of a real pseudo-terminal at three widths; `␛` is the escape character, `⏎` for a carriage return."""
 
 from __future__ import annotations
 
 import re
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import Struct
 
-from gen.commands.documentation import VARIABLE
+from gen.commands.environment import VARIABLE
 from tests.cli.test_terminal import STYLE, on_terminal
-from tests.history import branch
+from tests.error_cases import error_case, write
+from tests.history import History, branch
 from tests.support import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from tests.history import History
 
 pytestmark = pytest.mark.slow  # programs on pseudo-terminals
 
@@ -79,10 +78,10 @@ def job(text: str = JOB) -> Callable[[History], None]:
 
 
 def mistake(name: str) -> Callable[[History], None]:
-    """One of the folders of `tests/errors`."""
+    """One of the cases in `tests/errors`."""
 
     def prepare(repo: History) -> None:
-        shutil.copytree(HERE / "errors" / name, repo.root, dirs_exist_ok=True)
+        write(error_case(name).files, repo.root)
 
     return prepare
 

@@ -43,12 +43,12 @@ INHERITED = (
 
 
 def on_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment: str) -> str:
-    """What a terminal with so many columns receives from gen."""
+    """Output of gen to a terminal of this width."""
     return run_on_terminal([sys.executable, "-m", "gen", *arguments], cwd=cwd, columns=columns, **environment)
 
 
 def run_on_terminal(command: list[str], *, cwd: Path, columns: int = 80, **environment: str) -> str:
-    """What a terminal receives from a program, whose standard input it is, too."""
+    """Output of a program to a terminal, which is its standard input, too."""
     own, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     kept = {name: value for name, value in os.environ.items() if name not in INHERITED}
@@ -132,7 +132,7 @@ main()
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_golden: bool) -> None:
-    from tests.cli.test_screens import compare  # noqa: PLC0415 - which needs this module
+    from tests.cli.test_screens import compare
 
     repo.write("jobs/team/train.yaml", JOB)
     script = INTERRUPTED.format(module="gen.render.write.swap", name="_create")
@@ -143,7 +143,7 @@ def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_gold
 @pytest.mark.parametrize(
     ("module", "name", "said"),
     [
-        ("gen.render.pipeline", "make_plan", "gen: interrupted\n"),
+        ("gen.render.stages", "make_plan", "gen: interrupted\n"),
         (
             "gen.render.write.swap",
             "_create",
@@ -151,7 +151,7 @@ def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_gold
         ),
     ],
 )
-def test_an_interrupted_run_says_so_and_the_next_one_ends_the_work(
+def test_an_interrupt_is_reported_and_the_next_run_completes_the_work(
     repo: Repository, module: str, name: str, said: str
 ) -> None:
     repo.write("jobs/team/train.yaml", JOB)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.base.findings import UsageError
 from gen.commands import render
-from gen.diagnostics import UsageError
 from gen.render.emit import untouched
 from tests.cli.test_screens import WIDTHS, compare
 from tests.cli.test_terminal import INHERITED, STYLE
@@ -37,7 +37,7 @@ WAITING = "waiting for changes of jobs/ and overlays/; Ctrl-C ends it"
 
 
 class Watched:
-    """A watch, and what it shows."""
+    """A watch and its output."""
 
     def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
         self.process, self.terminal = process, terminal
@@ -233,7 +233,7 @@ def test_options_that_must_not_act_again_and_again_are_refused(repo: Repository,
 
 
 def test_another_version_of_gen_ends_the_watch(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gen.commands import watch  # noqa: PLC0415 - the module, not the option
+    from gen.commands import render as watch
 
     digests = iter(["old", "old", "new"])
     monkeypatch.setattr(watch, "tools_digest", lambda: next(digests))
@@ -247,7 +247,7 @@ def test_another_version_of_gen_ends_the_watch(repo: Repository, monkeypatch: py
 
 
 def test_a_change_by_git_is_awaited(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gen.repository import watch  # noqa: PLC0415 - as above
+    from gen.commands import render as watch
 
     lock = repo.write(".git/index.lock", "")
     waits = []

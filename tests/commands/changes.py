@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support import set_fields
+from tests.support import Repository, set_fields
 
 if TYPE_CHECKING:
-    from gen.report.report import Report
-    from tests.support import Repository
+    from gen.report.formats import Report
 
 JOB = """\
-# what it is for
+# the purpose
 kind: pytorch   # the kind
 image: "registry.example.com/train:1"
 command: python train.py

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands.pins import World, world_of
-from tests.support import initialised
+from tests.support import Repository, initialised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.remote.servers import Registry
-    from tests.support import Repository
+    from tests.pins.servers import Registry
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import Severity
+from gen.base.findings import Severity
 
 if TYPE_CHECKING:
-    from gen.report.report import Report
+    from gen.report.formats import Report
 LINE = "arena submit pytorch --name=new --image=a/b:1 --data=claim:/data 'python train.py'"
 
 

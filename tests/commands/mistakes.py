@@ -1,4 +1,4 @@
-"""A job, and what people write instead."""
+"""A job, and common mistakes in it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MISTAKES = [
     ("workers: 2", "workers\uff1a2"),
     ("kind: pytorch", "kind: pytroch"),
 ]
-"""What the job has, and what somebody wrote."""
+"""Text of the job, and the mistake."""
 UNCERTAIN = [
     ("gpus: 8", "cpus_or_gpus: 8"),
     ("memory: 64Gi", "memory: 64GB"),

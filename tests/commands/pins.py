@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gen.commands import pin
-from tests.remote.servers import Registry, git, git_server
+from tests.pins.servers import Registry, git, git_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from typing import Any
 
     import pytest
 
-    from gen.report.report import Report
+    from gen.report.formats import Report
     from tests.support import Repository
 
 

@@ -14,12 +14,12 @@ import typer
 from typer.testing import CliRunner
 
 from gen import commands
-from gen.cli import app
+from gen.cli import app, command_line
 from gen.commands import COMMANDS
-from gen.commands.options import Overlays
-from gen.commands.result import Result
+from gen.commands.common import Overlays, Result
 from gen.commands.schema import SCHEMAS
 from gen.report.formats import PLAN_REPORTERS, REPORTERS
+from tests.cases import for_each
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
@@ -27,23 +27,13 @@ if TYPE_CHECKING:
 
 SHARED = {
     "__init__",
-    "compared",
-    "documentation",
-    "fix",
-    "live",
-    "message",
-    "options",
-    "pinned_jobs",
-    "pinned_source",
-    "progress",
-    "result",
-    "terminal",
-    "watch",
-    "words",
+    "common",
+    "environment",
+    "rendering",
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each("name", COMMANDS)
 def test_a_command_has_a_request_and_a_run(name: str) -> None:
     module = import_module(f"gen.commands.{name}")
     request = module.Request
@@ -80,6 +70,7 @@ def test_one_file_and_one_line_make_a_command(monkeypatch: pytest.MonkeyPatch) -
     vars(module).update(Request=Request, run=run, FORMATS={"text": lambda output: f"{output}\n", "json": str})
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(commands.COMMANDS, "greet", "Print a greeting.")
+    app = command_line()
     done = CliRunner().invoke(app, ["greet", "a", "--overlay", "x", "--overlay", "y"])
     assert (done.exit_code, done.output) == (1, "{'name': 'a', 'overlay': ('x', 'y')}\n")
     assert CliRunner().invoke(app, ["greet", "a", "--output", "json"]).output == "{'name': 'a', 'overlay': ()}"

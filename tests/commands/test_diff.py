@@ -1,4 +1,4 @@
-"""`gen diff`: what a render would change, by object."""
+"""`gen diff`: changes of a render by object."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from gen.report.formats import DIFF_REPORTERS
 from tests.processes import gen
 
 if TYPE_CHECKING:
-    from gen.report.live.view import View
-    from gen.review.would_change import RenderedDiff
+    from gen.report.terminal import View
+    from gen.review.rendered_diff import RenderedDiff
     from tests.support import Repository
 
 JOB = """\
 kind: pytorch
 image: registry.example.com/train:1
 command: |
+  set -e
   python prepare.py
   python train.py
   python report.py

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.commands.fix import find_fixes, write_fixes
+from gen.edit.fixes import find_fixes, write_fixes
+from tests.cases import for_each
 from tests.commands.mistakes import JOB, MISTAKES, UNCERTAIN
+from tests.error_cases import ErrorCase, error_cases
 from tests.processes import gen
-from tests.support import cases, copy_case
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,14 +49,14 @@ def test_a_hundred_broken_jobs_become_what_they_were(repo: Repository) -> None:
     assert repo.render()[1] == 0
 
 
-@pytest.mark.parametrize(("right", "wrong"), MISTAKES)
+@for_each(("right", "wrong"), MISTAKES)
 def test_each_mistake_is_fixed(repo: Repository, right: str, wrong: str) -> None:
     path = repo.job(JOB.replace(right, wrong))
     write_fixes(repo.root, find_fixes(repo.root, ()))
     assert path.read_text("utf-8") == JOB
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_fixes_that_share_renders_are_those_that_are_kept_alone(repo: Repository, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - cases of a test
     text = JOB
@@ -64,7 +65,7 @@ def test_fixes_that_share_renders_are_those_that_are_kept_alone(repo: Repository
     path = repo.job(text)
     (together,) = (edit.new for edit in find_fixes(repo.root, ()).edits)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gen.commands.fix.MAX_AGAIN", 0)
+        patched.setattr("gen.edit.fixes.MAX_AGAIN", 0)
         while edits := find_fixes(repo.root, ()).edits:
             write_fixes(repo.root, find_fixes(repo.root, ()))
             assert len(edits) == 1
@@ -75,7 +76,7 @@ def test_each_file_is_fixed_and_few_are_rendered_often(repo: Repository, monkeyp
     """A render for each mistake in each of many files would take hours. YAML is read up to the first mistake."""
     broken = JOB.replace('"@home"', "@home").replace('"{{ params.lr }}"', "{{ params.lr }}").replace("s: 2", "s:2")
     jobs = [repo.job(broken, name) for name in "abc"]
-    monkeypatch.setattr("gen.commands.fix.MAX_AGAIN", 3 * len(broken))
+    monkeypatch.setattr("gen.edit.fixes.MAX_AGAIN", 3 * len(broken))
     fixes = find_fixes(repo.root, ())
     assert fixes.findings == 3 + 2 + 1
     assert fixes.summary(done=True) == "fixed 6 findings in 3 files, and tries more if it runs again"
@@ -85,7 +86,7 @@ def test_each_file_is_fixed_and_few_are_rendered_often(repo: Repository, monkeyp
     assert find_fixes(repo.root, ()).complete
 
 
-@pytest.mark.parametrize(("right", "wrong"), UNCERTAIN)
+@for_each(("right", "wrong"), UNCERTAIN)
 def test_what_could_mean_something_else_is_left_to_the_author(repo: Repository, right: str, wrong: str) -> None:
     assert right in JOB
     repo.job(JOB.replace(right, wrong).replace("{lr: 1e-3}", "{lr: 1e-3, t: 12 hours}"))
@@ -94,9 +95,9 @@ def test_what_could_mean_something_else_is_left_to_the_author(repo: Repository, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", cases("errors"), ids=lambda case: case.name)
-def test_fixes_of_known_mistakes_are_stable_and_leave_fewer_errors(case: Path, tmp_path: Path) -> None:
-    repo = copy_case(case, tmp_path / "repo")
+@pytest.mark.parametrize("case", error_cases(), ids=lambda case: case.name)
+def test_fixes_of_known_mistakes_are_stable_and_leave_fewer_errors(case: ErrorCase, tmp_path: Path) -> None:
+    repo = case.copy(tmp_path / "repo")
     fixes = find_fixes(repo.root, ())
     if not fixes.edits:
         return

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
-from gen.commands.fix import MAX_JUDGED, find_fixes
+from gen.edit.fixes import MAX_JUDGED, find_fixes
+from tests.cases import for_each
 from tests.commands.mistakes import JOB, MISTAKES, UNCERTAIN
 from tests.processes import gen
 from tests.report.sarif import results, with_fix
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.support import Repository
 
 
-@pytest.mark.parametrize(("right", "wrong"), MISTAKES)
+@for_each(("right", "wrong"), MISTAKES)
 def test_sarif_offers_each_fix(repo: Repository, right: str, wrong: str) -> None:
     path = repo.job(JOB.replace(right, wrong))
     found = results(gen("check", "--output", "sarif", cwd=repo.root).stdout)
@@ -37,7 +38,7 @@ def test_fixes_of_one_file_are_offered_alone(repo: Repository) -> None:
     assert fixed == {broken.replace("\ngpu:", "\ngpus:"), broken.replace("time_out:", "timeout:")}
 
 
-@pytest.mark.parametrize(("right", "wrong"), UNCERTAIN)
+@for_each(("right", "wrong"), UNCERTAIN)
 def test_sarif_offers_nothing_else(repo: Repository, right: str, wrong: str) -> None:
     repo.job(JOB.replace(right, wrong).replace("{lr: 1e-3}", "{lr: 1e-3, t: 12 hours}"))
     found = results(gen("check", "--output", "sarif", cwd=repo.root).stdout)
@@ -46,7 +47,7 @@ def test_sarif_offers_nothing_else(repo: Repository, right: str, wrong: str) -> 
 
 
 def test_a_fix_that_shows_a_secret_is_not_offered(repo: Repository) -> None:
-    """Code scanning keeps what it is given."""
+    """Code scanning keeps its input."""
     for name, offered in (("GREETING", 1), ("API_PASSWORD", 0)):
         repo.job(JOB.replace('HOME_DIR: "@home"', f"{name}: @sesame"))
         assert len(find_fixes(repo.root, ()).edits) == 1
@@ -55,7 +56,7 @@ def test_a_fix_that_shows_a_secret_is_not_offered(repo: Repository) -> None:
 
 
 def test_few_of_many_fixes_are_tried_alone(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gen.commands.fix.MAX_ALONE", 3)
+    monkeypatch.setattr("gen.edit.fixes.MAX_ALONE", 3)
     for name in ("a", "b", "c"):
         repo.job(JOB.replace("\ngpus:", "\ngpu:").replace("timeout:", "time_out:"), name=name)
     found = results(gen("check", "--output", "sarif", cwd=repo.root).stdout)

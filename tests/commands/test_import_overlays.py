@@ -1,10 +1,10 @@
-"""What an import changes in the overlay, and what stays."""
+"""Changes of an overlay by an import."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.report.text import text
+from gen.report.findings.text import text
 from tests.commands.imports import LINE, errors
 from tests.importers.support import run_import, script
 
@@ -95,11 +95,12 @@ def test_a_profile_of_the_overlay_stays(repo: Repository) -> None:
     assert errors(report) == []
 
 
-def test_gpus_beside_other_devices_keep_their_meaning(repo: Repository) -> None:
+def test_gpus_with_other_devices_keep_their_meaning(repo: Repository) -> None:
     """A job without `accelerator` uses the only one of the overlay."""
     repo.overlay('kubernetes: "1.34"\n')
-    gpus = LINE.replace("--name=new", "--name=gpus --gpus=2")
-    npus = LINE.replace("--name=new", "--name=npus --device=example.com/npu=8")
+    line = LINE.replace("python", "torchrun")
+    gpus = line.replace("--name=new", "--name=gpus --gpus=2")
+    npus = line.replace("--name=new", "--name=npus --device=example.com/npu=8")
     plain = LINE.replace("--name=new", "--name=plain")
     file = script(repo.root.parent, gpus, npus, plain)
     assert run_import(repo.root, file, namespace="team", overlay="dev", yes=True)[1] == 0

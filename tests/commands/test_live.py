@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gen.commands.live import LiveRequest, ask
-from gen.diagnostics import Findings
+from gen.base.findings import Findings
+from gen.commands.common import LiveRequest, cluster_questions
 from tests.support import Repository, rendered
 
 JOB = "kind: pytorch\nimage: a/b:1\ncommand: x\ntimeout: 1h\n"
@@ -29,6 +29,6 @@ def test_only_the_clusters_with_runs_of_the_jobs_need_a_context(
     rendered(repo.root)
     config = repo.write("kubeconfig", "apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n")
     found = Findings()
-    ask(LiveRequest(root=repo.root, kubeconfig=str(config), overlay=overlay), jobs, found)
+    cluster_questions(LiveRequest(root=repo.root, kubeconfig=str(config), overlay=overlay), jobs, found)
     assert [finding.place.file for finding in found] == [f"overlays/{name}/overlay.yaml" for name in expected]
     assert {finding.code for finding in found} <= {"cluster-context"}

@@ -1,4 +1,4 @@
-"""`gen pin` with a real registry and a real Git server, and what a render does without them."""
+"""`gen pin` with a real registry and a real Git server, and renders without them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.report.text import text
+from gen.report.findings.text import text
 from tests.adversary.watch import watched
 from tests.commands.pins import World, pinned, world_of
-from tests.remote import servers
-from tests.remote.servers import git, running_registry
+from tests.pins import servers
+from tests.pins.servers import git, running_registry
 from tests.support import Repository, tree
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def test_a_link_in_the_place_of_a_lock_stays(world: World) -> None:
     assert (world.repo.root / "jobs/team/demo.lock").is_symlink()
 
 
-def test_a_lock_whose_last_pin_goes_is_valid(world: World) -> None:
+def test_a_lock_without_its_last_pin_is_valid(world: World) -> None:
     digest = f"sha256:{'0' * 64}"
     world.repo.overlay('kubernetes: "1.34"\nnamespaces: {"*": {}}\n')
     world.repo.job(f"kind: pytorch\nimage: {world.host}/train@{digest}\ncommand: a\n")

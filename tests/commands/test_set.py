@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from gen.edit.route import route_of
-from gen.kinds import KINDS
-from gen.report.text import text
+from gen.edit.change import route_of
+from gen.job.kinds import KINDS
+from gen.report.findings.text import text
+from tests.cases import for_each
 from tests.commands.changes import JOB, change, codes
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def test_fields_are_set_in_the_file_and_it_still_renders(repo: Repository) -> No
     assert repo.codes() == ["no-effect"], "nothing uses the parameter"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "assignment", "line"),
     [
         ("", "metrics=[loss, accuracy:PERCENTAGE]", 'metrics: [loss, "accuracy:PERCENTAGE"]'),
@@ -86,7 +85,7 @@ def test_a_short_form_gives_way_when_it_is_removed_in_the_same_command(repo: Rep
     assert repo.codes() == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "route"),
     [
         ("attempt", ("attempt",)),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.diagnostics import UsageError
-from gen.report.text import text
+from gen.base.findings import UsageError
+from gen.report.findings.text import text
 from tests.commands.changes import JOB, change, codes
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.support import Repository
 
 
-def test_a_file_that_says_so_already_is_not_written(repo: Repository) -> None:
+def test_a_file_with_the_values_is_not_written(repo: Repository) -> None:
     path = repo.job(JOB)
     before = path.stat()
     report, code = change(repo, "team/demo", "env.DEBUG=off", unset=("retries",))

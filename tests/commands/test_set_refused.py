@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
+from tests.cases import for_each
 from tests.commands.changes import JOB, change, codes
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def test_a_list_that_is_no_yaml_is_refused(repo: Repository) -> None:
         assert (code, codes(report)[:1], path.read_bytes()) == (1, ["invalid-value"], before)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("assignment", "code", "hint"),
     [
         ("atempt=2", "unknown-field", "did you mean `attempt`?"),
@@ -44,7 +45,7 @@ def test_a_mistake_is_a_finding_and_nothing_is_written(repo: Repository, assignm
     assert path.read_text("utf-8") == JOB
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("assignments", "line", "column", "message"),
     [
         (("env.DEBUG.secret=x",), 5, 14, "`env.DEBUG` is `off` and has no fields"),
@@ -70,7 +71,7 @@ def test_a_finding_about_another_line_keeps_the_line_of_the_file(repo: Repositor
     assert (finding.place.line, finding.code) == (7, "invalid-expression")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("assignments", "unset", "message"),
     [
         ((), (), "no fields to change"),
@@ -95,7 +96,7 @@ def test_what_is_removed_must_be_a_field(repo: Repository) -> None:
     assert (code, report.findings[0].hint) == (1, "did you mean `command`?")
 
 
-def test_no_job_at_all_is_said(repo: Repository) -> None:
+def test_a_repository_without_jobs_is_reported(repo: Repository) -> None:
     repo.job(JOB)
     with pytest.raises(UsageError, match="did you mean `team/demo`"):
         change(repo, "team/dmeo", "attempt=2")

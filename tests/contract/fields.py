@@ -11,7 +11,7 @@ from pydantic import BaseModel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.diagnostics import Route
+    from gen.base.findings import Route
 
 EACH = "*"
 """Stands for any key of a mapping, and any index of a list."""
@@ -71,6 +71,8 @@ def pattern(route: Route, known: set[Route]) -> Route | None:
     fits = [
         field
         for field in known
-        if len(field) <= len(route) and all(one in (EACH, step) for one, step in zip(field, route, strict=False))
+        if field[0] == route[0]
+        and len(field) <= len(route)
+        and all(one in (EACH, step) for one, step in zip(field, route, strict=False))
     ]
     return max(fits, key=lambda field: (len(field), -field.count(EACH)), default=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 KINDS = (
@@ -17,7 +17,7 @@ KINDS = (
 )
 """Kinds of objects in the namespaces of the tests, with their groups."""
 Applied = dict[str, tuple[str, int, str]]
-"""Of each object its uid, its generation, and when the engine last changed it."""
+"""Uid, generation and time of the last change by the engine, by object."""
 
 
 def applied(cluster: Cluster, namespaces: list[str], engine: str) -> Applied:

@@ -6,7 +6,7 @@ The cluster of `cluster` serves MPIJob v2beta1, that of `cluster_v1` the MPIJob 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -16,16 +16,13 @@ import pytest
 from tests.controllers import controller_manager as kcm
 from tests.controllers import mpi_operator as mpi
 from tests.controllers import training_operator as training
-from tests.controllers.programs import Programs
+from tests.controllers.programs import Controller, Programs
 from tests.controllers.workbench import Workbench
 from tests.e2e.cluster import Cluster
 from tests.e2e.server import api_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from tests.controllers.programs import Controller
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -63,7 +60,7 @@ def served() -> Callable[..., AbstractContextManager[Cluster]]:
 @pytest.fixture(scope="session")
 def cluster(controllers: Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """An API server without nodes. Controllers install the CRDs that they need."""
-    del controllers  # without programs there is no need for a server
+    del controllers  # without programs, a server is not needed
     with _served(tmp_path_factory.mktemp("apiserver"), authorization="RBAC") as server:
         yield server
 
@@ -104,7 +101,7 @@ def mpi_operator(
 
 @pytest.fixture(scope="session")
 def cluster_v1(controllers: Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """An API server whose MPIJob is that of the training operator, which runs."""
+    """An API server with the MPIJob of the training operator, which runs."""
     controllers.path("training-operator")
     with _served(tmp_path_factory.mktemp("apiserver-v1")) as server, training.started(server, controllers, mpi=True):
         yield server

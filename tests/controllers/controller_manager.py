@@ -5,13 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tests.controllers.programs import answers_over_tls
+from tests.controllers.programs import Controller, Programs, answers_over_tls
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.controllers.programs import Controller, Programs
     from tests.e2e.cluster import Cluster
 
 CONTROLLERS = (

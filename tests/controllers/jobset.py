@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tests.controllers import webhooks
-from tests.controllers.programs import ROTATED, answers
+from tests.controllers.programs import ROTATED, Controller, Programs, answers
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
-    from tests.controllers.programs import Controller, Programs
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 NAMESPACE = "jobset-system"

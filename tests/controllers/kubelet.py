@@ -1,4 +1,4 @@
-"""What a kubelet reports of pods, written through their status: there are no nodes."""
+"""Reports of a kubelet about pods, written to their status: the cluster has no nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 _READY = ("Initialized", "PodScheduled", "ContainersReady", "Ready")
@@ -18,7 +18,7 @@ _ALWAYS = ("Initialized", "PodScheduled")
 
 @dataclass(frozen=True, slots=True)
 class Kubelet:
-    """Writes the status of pods. A container has restarted as often as its last status says."""
+    """Writes the status of pods. The restart count of a container is that of its last status."""
 
     cluster: Cluster
 
@@ -34,7 +34,7 @@ class Kubelet:
         self._finish(pods, "Failed", exit_code)
 
     def disrupt(self, *pods: Body, reason: str = "EvictionByEvictionAPI") -> None:
-        """A drain of the node: containers are stopped, and the pod says why."""
+        """A drain of the node: containers are stopped, and the pod has the reason."""
         condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "lastTransitionTime": _now()}
         self._finish(pods, "Failed", 143, condition)
 

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tests.controllers import webhooks
-from tests.controllers.programs import answers
+from tests.controllers.programs import Controller, Programs, answers
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
-    from tests.controllers.programs import Controller, Programs
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 NAMESPACE = "kueue-system"
 _SERVICE = "kueue-webhook-service"
 _SECRET = "kueue-webhook-server-cert"  # noqa: S105 - its name
 _NOT_JOBS = ("pod", "deployment", "statefulset", "leaderworkerset")
-"""Frameworks whose webhooks would be called for every pod of the other tests."""
+"""Frameworks with webhooks that would be called for every pod of the other tests."""
 
 
 def shipped(programs: Programs) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tests.controllers.programs import answers, wait_for_port
+from tests.controllers.programs import Controller, Programs, answers, wait_for_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.controllers.programs import Controller, Programs
     from tests.e2e.cluster import Cluster
 
 NAMESPACE = "mpi-operator"

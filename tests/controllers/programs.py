@@ -21,7 +21,7 @@ from tests.e2e.server import LOG_TAIL, running
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 START_S = 180
@@ -55,7 +55,7 @@ class Programs:
         return program
 
     def manifests(self, name: str) -> Path:
-        """What the script copied from the sources of the program, such as its CRDs."""
+        """Files that the script copied from the sources of the program, such as its CRDs."""
         return self.folder / f"{name}.manifests"
 
     def definitions(self, name: str, folder: str = "") -> list[Body]:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from gen.resources.coscheduling import SCHEDULER
-from tests.controllers.programs import answers_over_tls
+from gen.kubernetes.facts.scheduling import SCHEDULER
+from tests.controllers.programs import Programs, answers_over_tls
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.controllers.programs import Programs
     from tests.e2e.cluster import Cluster
 
 PROGRAM = "scheduler-plugins"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from gen.report.text import text
+from gen.report.findings.text import text
 from tests.support import HERE, copy_case, tree
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.e2e.cluster import Cluster
 
 OPERATORS = {"declared-kind": "spark-operator", "declared-kind-that-never-ends": "lws"}
-"""By golden case, whose CRD has only the fields that it needs."""
+"""By golden case. Its CRD has only the fields that it needs."""
 
 
 @pytest.mark.parametrize("name", OPERATORS)

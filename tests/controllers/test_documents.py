@@ -19,7 +19,7 @@ from tests.support import PROJECT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 NAMESPACE = "training"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,15 +14,14 @@ from tests.controllers.waiting import give_time, wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from types import ModuleType
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.programs import Programs
     from tests.controllers.workbench import Workbench
     from tests.e2e.cluster import Cluster
 
-    Served = Callable[..., AbstractContextManager[Cluster]]
+    Discovery = Callable[..., AbstractContextManager[Cluster]]
 
 OVERLAY = """\
 kubernetes: "1.34"

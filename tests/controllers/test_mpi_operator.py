@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.controllers.waiting import give_time, wait
+from tests.controllers.workbench import Workbench
 from tests.controllers.workbench import pods as pods_of
 from tests.e2e.server import running
 
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.programs import Programs
-    from tests.controllers.workbench import Workbench
     from tests.e2e.cluster import Cluster
 
 pytestmark = pytest.mark.usefixtures("mpi_operator")

@@ -21,7 +21,7 @@ from tests.e2e.server import free_ports, running
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.support import Repository
 
 _SSHD = "/usr/sbin/sshd"
@@ -109,7 +109,7 @@ def containers(repo: Repository, implementation: str) -> dict[str, Body]:
 
 
 def environment(container: Body) -> dict[str, str]:
-    """What the container runtime gives a container: nothing of this process."""
+    """Environment of a container: nothing of this process."""
     given = {"PATH": "/opt/own/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root"}
     return {**given, **{entry["name"]: entry.get("value", SECRET) for entry in container["env"]}}
 

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.workbench import Workbench
     from tests.e2e.cluster import Cluster
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.controllers.workbench import Workbench
 from tests.controllers.workbench import pods as pods_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gen.kubernetes import Body
-    from tests.controllers.workbench import Workbench
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 COMMON = "image: a:1\ncommand: x\n"

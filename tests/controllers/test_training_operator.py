@@ -1,4 +1,4 @@
-"""The training operator: what it counts, replaces and ignores."""
+"""The training operator: counts, replacements and ignored fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.controllers.waiting import give_time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.workbench import Workbench
     from tests.e2e.cluster import Cluster
 

@@ -6,14 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.controllers import webhooks
-from tests.controllers.programs import ROTATED, answers
+from tests.controllers.programs import ROTATED, Controller, Programs, answers
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
-    from tests.controllers.programs import Controller, Programs
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 NAMESPACE = "kubeflow"

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from tests.controllers.programs import answers
+from tests.controllers.programs import Programs, answers
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
-    from tests.controllers.programs import Programs
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 PROGRAM = "volcano-scheduler"

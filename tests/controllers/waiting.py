@@ -25,5 +25,5 @@ def wait(found: Callable[[], T | None], what: str, seconds: float = WAIT_S) -> T
 
 
 def give_time(seconds: float = _QUIET_S) -> None:
-    """Controllers act within it; what has not happened after it is not expected any more."""
+    """Controllers act within it; later changes are not expected."""
     time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Webhooks of a controller that runs beside the server instead of in a pod.
+"""Webhooks of a controller that runs outside of the cluster instead of in a pod.
 
 The server finds the controller by a Service of type ExternalName. Controllers with a certificate rotator write their
 certificate into a Secret, which a pod would mount; `mount` copies it to the folder that they read.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 _FILES = ("ca.crt", "ca.key", "tls.key", "tls.crt")

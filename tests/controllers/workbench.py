@@ -1,4 +1,4 @@
-"""A repository whose rendered objects are applied to a namespace of a cluster, and what controllers make of them."""
+"""A repository with rendered objects that are applied to a namespace of a cluster, and the results of controllers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import yaml
 
-from gen.resources import RESOURCES
+from gen.kubernetes.facts import RESOURCES
 from tests.controllers.kubelet import Kubelet
 from tests.controllers.waiting import give_time, wait
 from tests.support import Repository
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 RUN_KINDS = {resource.kind for resource in RESOURCES.values() if resource.is_run}
@@ -97,7 +97,7 @@ class Workbench:
         wait(lambda: set(pods) <= self._live_without(uids).keys(), f"other pods {', '.join(pods)}")
 
     def replacements(self, pods: dict[str, Body], count: int) -> list[Body]:
-        """Wait for `count` pods that are not among these, whose names differ."""
+        """Wait for `count` pods with other names than these."""
         uids = {pod["metadata"]["uid"] for pod in pods.values()}
         wait(lambda: len(self._live_without(uids)) == count, f"{count} more pods")
         return list(self._live_without(uids).values())
@@ -129,7 +129,7 @@ def apply(cluster: Cluster, bodies: Iterable[Body]) -> None:
 
 
 def pods(cluster: Cluster, namespace: str, count: int, selector: str = "") -> dict[str, Body]:
-    """Live pods by name, once there are `count` of them."""
+    """Live pods by name, once their number is `count`."""
 
     def found() -> tuple[dict[str, Body]] | None:
         live = {

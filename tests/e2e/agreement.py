@@ -8,20 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gen.check.objects import check
-from gen.rules.catalogue import CATALOGUE
-from gen.rules.object_view import ObjectView
-from gen.rules.problem import Problem, dotted
-from gen.rules.rule import RuleSource
+from gen.base.routes import dotted
+from gen.kubernetes.check.objects import check
+from gen.kubernetes.rules.catalogue import RULES
+from gen.kubernetes.rules.rule import ObjectView, Problem, RuleSource
 from tests.e2e.mutations import Mutator, accident
 from tests.e2e.objects import all_rendered
-from tests.rules.support import objects
+from tests.kubernetes.rules.support import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
-    from gen.schemas.lookup import Kinds
+    from gen.kubernetes.objects import Body
+    from gen.kubernetes.schemas.lookup import Kinds
     from tests.e2e.cluster import Cluster
 
 _AT_ONCE = 3
@@ -67,7 +66,7 @@ def bases(name: str) -> list[Body]:
 
 
 def systematic(kinds: Kinds, body: Body, count: int, seed: int) -> Iterator[Case]:
-    """Some of all fields of a kind, each with some value at or beyond what it may be."""
+    """Some of all fields of a kind, each with some value at or beyond its limits."""
     kind = kinds.get(body["apiVersion"], body["kind"])
     assert kind is not None
     mutator = Mutator(kinds.schemas)
@@ -95,11 +94,11 @@ def judged(cases: list[Case], cluster: Cluster, kinds: Kinds) -> list[Verdicts]:
 def our_problems(body: Body, kinds: Kinds) -> tuple[Problem, ...]:
     """Errors that a server alone would find: the one of the tests has no operators with webhooks and controllers."""
     problems = check(body, kinds).problems
-    return tuple(one for one in problems if CATALOGUE[one.rule].source is RuleSource.SERVER and _is_error(one))
+    return tuple(one for one in problems if RULES[one.rule].source is RuleSource.SERVER and _is_error(one))
 
 
 def _is_error(problem: Problem) -> bool:
-    return CATALOGUE[problem.rule].severity.value == "error"
+    return RULES[problem.rule].severity.value == "error"
 
 
 def refusal(body: Body, cluster: Cluster) -> str:

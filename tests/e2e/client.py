@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
 
 _TIMEOUT_S = 60
 """For one request: several megabytes of CRD take the server seconds."""
@@ -24,7 +24,7 @@ _CLOSED = (RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOF
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What the server said. Its warnings stand beside an acceptance too."""
+    """Answer of the server. An acceptance can have warnings, too."""
 
     status: int
     text: str

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.client import Client, Response
 
 DRY_RUN = {"dryRun": "All", "fieldValidation": "Strict"}
@@ -24,7 +24,7 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Cluster:
-    """One API server. Objects are only tried, so that nothing stays, but for those of the engine in `engine.py`."""
+    """One API server. Objects are only tried, so that nothing stays, except those of the engine in `engine.py`."""
 
     client: Client
     _resources: dict[str, dict[str, Body]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Cluster:
         return self.client.create(f"{base}{folder}/{resource['name']}", body, **DRY_RUN)
 
     def try_to_create_file(self, body: Body, text: bytes) -> Response:
-        """The text goes to the server, whose own parser reads it; `body` is what it says, to know where it belongs."""
+        """The server parses the text; `body` is its content, for the path of the request."""
         return self.client.create(self._collection(body), text, **DRY_RUN)
 
     def apply(self, body: Body, manager: str = "test") -> Body:
@@ -87,7 +87,7 @@ class Cluster:
         raise AssertionError(f"the server knows no {kind} of {group}")
 
     def resource(self, base: str, kind: str) -> Body | None:
-        """What the server says of a kind of an API version that it serves; None for an unknown kind."""
+        """The server's description of a kind of an API version that it serves; None for an unknown kind."""
         return self._resources_of(base).get(kind)
 
     def listed(self, path: str) -> list[Body]:
@@ -129,7 +129,7 @@ class Cluster:
 
 
 def read_definitions(folder: Path) -> Iterator[Body]:
-    """Every CRD below a folder. Files that define the same resource become one CRD that serves all their versions.
+    """All CRDs below a folder. Files that define the same resource become one CRD that serves all their versions.
 
     Two operators define MPIJob, each in a version of its own, and a cluster takes a name once. Versions have a schema
     each, and a dry run meets that of its own version only, so one server can stand for the clusters of both.

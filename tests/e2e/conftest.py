@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.resources.kfp import PIPELINE, PIPELINE_VERSION
-from gen.schemas.registry import schemas, versions
+from gen.kubernetes.facts.kfp import PIPELINE, PIPELINE_VERSION
+from gen.kubernetes.schemas.registry import schemas, versions
 from tests.e2e.cluster import Cluster, read_definitions
 from tests.e2e.followed import World
 from tests.e2e.objects import all_rendered
@@ -19,7 +19,7 @@ from tests.support import SHARED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,7 +37,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver; scripts/apiserver.sh makes one")
     definitions = SHARED / "crds"
     if not definitions.is_dir():
-        pytest.skip(f"there are no CRDs in {definitions}")
+        pytest.skip(f"found no CRDs in {definitions}")
     with api_server(Path(assets), tmp_path_factory.mktemp("apiserver")) as client:
         cluster = Cluster(client)
         known = list(read_definitions(definitions))
@@ -47,7 +47,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def _pipelines(known: set[str]) -> Iterator[Body]:
-    """The kinds of Kubeflow Pipelines as our schemas have them, if the folder has no definitions of them."""
+    """The kinds of Kubeflow Pipelines as our schemas have them, if the folder has none."""
     group, version = PIPELINE.group, PIPELINE.served[0].rpartition("/")[2]
     for kind in (PIPELINE.kind, PIPELINE_VERSION.kind):
         plural = f"{kind.lower()}s"

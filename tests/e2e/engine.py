@@ -1,4 +1,4 @@
-"""A stand-in for Argo CD that does with rendered files what Argo CD does, by the rules of its documentation.
+"""A model of Argo CD that follows the rules of its documentation.
 
 ApplicationSets find folders and make an Application of each, as their `syncPolicy` lets them. An Application applies
 its files server-side where the server's own diff sees a difference, and creates again what is missing. Before that, it
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from tests.gitops.project import permitted
+from tests.overlay.profiles.engines.project import permitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 TRACKING = "argocd.argoproj.io/tracking-id"
@@ -51,7 +51,7 @@ class Engine:
     applications: dict[str, Application] = field(default_factory=dict)
 
     def sync(self) -> list[str]:
-        """Bring everything to what is in Git, as a webhook or the next interval would. What was done, in order."""
+        """Synchronize everything with Git, like a webhook or the next interval. Returns the actions in order."""
         done: list[str] = []
         for path in sorted(self.root.glob("rendered/argocd/*/applications/applicationset-*.yaml")):
             done += self._generate(yaml.safe_load(path.read_text("utf-8")))
@@ -97,7 +97,7 @@ class Engine:
                 yield yaml.safe_load(path.read_text("utf-8"))
 
     def _differs(self, application: Application, body: Body) -> bool:
-        """`ServerSideDiff=true`: what an apply would make of the object, against what there is."""
+        """`ServerSideDiff=true`: the object after an apply, against the live one."""
         live = self.cluster.client.get(self.cluster.path(body))
         if live.status == 404:
             return True

@@ -12,7 +12,7 @@ from tests.support import Repository
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 JOB = """\
@@ -52,7 +52,7 @@ class World:
         self.repo.job(JOB.format(kind=self.kind, lr=lr) + MORE.get(self.kind, "") + more, namespace=self.namespace)
 
     def merged(self, *warnings: str) -> list[str]:
-        """Render, commit, and let the engine follow. What it did."""
+        """Render, commit, and synchronize the engine. Returns its actions."""
         report, code = self.repo.render()
         assert (code, tuple(finding.code for finding in report.findings)) == (0, warnings)
         done = self.engine.sync()

@@ -1,7 +1,7 @@
-"""Changes of an object, made from its schema: each field in turn, with values at and beyond what it may be.
+"""Changes of an object, made from its schema: each field in turn, with values at and beyond its limits.
 
-The schema says which fields there are and of what type; what they may say it mostly does not, so about half of the
-changes make an object that a server refuses.
+The schema has the fields and their types, but mostly not their valid values, so a server refuses about half of the
+changed objects.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from gen.kubernetes import Body
-    from gen.schemas.registry import Schema, Schemas
+    from gen.kubernetes.objects import Body
+    from gen.kubernetes.schemas.registry import Schema, Schemas
 
 Path = tuple[str | int, ...]
 
@@ -60,7 +60,7 @@ _USUAL: dict[str, Any] = {
     "registry": "a:1",
     "diskURI": "https://a/b.vhd",
 }
-"""What a field says that has to be there beside the one in question."""
+"""Value of another field that is required with the mutated one."""
 
 _LEFT_ALONE = {("metadata", "namespace"), ("apiVersion",), ("kind",)}
 """Which namespaces and kinds there are is the cluster's matter."""
@@ -76,7 +76,7 @@ class Mutator:
     schemas: Schemas
 
     def paths(self, schema: Schema, value: Any, path: Path = (), seen: tuple[str, ...] = ()) -> Iterator[Path]:
-        """Every field below; an entry of a list stands for all, and of mappings those that the value has."""
+        """Every field below; one entry of a list, and the keys of mappings in the value."""
         reference = schema.get("$ref", "")
         if reference in seen:
             return
@@ -191,7 +191,7 @@ def _type(schema: Schema) -> str:
 
 
 def accident(body: Body, chance: Random) -> str:
-    """Change something of an object in place, as happens by mistake; says what."""
+    """Change an object in place, like a mistake, and describe the change."""
     holder, key = chance.choice(
         [place for place in _places(body) if place[1] not in {"apiVersion", "kind", "namespace"}]
     )

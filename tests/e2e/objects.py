@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from gen.repository.layout import DEFINITIONS
-from gen.resources import RESOURCES
+from gen.base.repository.layout import DEFINITIONS
+from gen.kubernetes.facts import RESOURCES
 from tests.support import HERE, PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class PodTemplate:
-    """A pod template, wherever an object holds it."""
+    """A pod template at any depth of an object."""
 
     owner: Rendered
     route: str
@@ -43,14 +43,14 @@ class PodTemplate:
         return f"{self.owner}:{self.route}"
 
     def pod(self) -> Body:
-        """The pod that a controller would make of it, as far as the template says."""
+        """The pod that a controller would make of it, as far as the template has its fields."""
         namespace = self.owner.body["metadata"]["namespace"]
         metadata = {"name": "pod", **self.body.get("metadata", {}), "namespace": namespace}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": self.body["spec"]}
 
 
 OTHER_RELEASES = ("train-in-2.0", "train-mpi-in-2.1")
-"""Cases for releases of operators whose definitions differ, in the same version, from those of the server."""
+"""Cases for releases of operators with other definitions of the same version than the server's."""
 _PARTIAL = {field for resource in RESOURCES.values() for field in resource.partial_templates}
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gen.render.patch.merge_schema import merge_schema
+from gen.render.patch.strategic import merge_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from gen.kubernetes import Body
-    from gen.schemas.registry import Schema, Schemas
+    from gen.kubernetes.objects import Body
+    from gen.kubernetes.schemas.registry import Schema, Schemas
 
 KINDS = (
     ("apps/v1", "Deployment"),
@@ -227,7 +227,7 @@ def unique(entries: list[Any], keys: tuple[str, ...]) -> list[Any]:
 
 
 def operations(body: Body, chance: Random) -> list[Body]:
-    """JSON 6902 operations, most of which apply to the object."""
+    """JSON 6902 operations. Most of these apply to the object."""
     return [_operation(body, chance) for _ in range(chance.randint(1, 3))]
 
 

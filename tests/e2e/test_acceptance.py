@@ -27,11 +27,11 @@ def test_the_server_accepts_a_rendered_object(rendered: Rendered, cluster: Clust
     response = cluster.try_to_create_file(rendered.body, rendered.text)
     assert response.status == 201, response.message
     assert response.warnings == ()
-    # what the server rewrites, a GitOps engine sees as a difference that never goes; what it adds is no difference
+    # a GitOps engine sees rewritten values as a lasting difference, but not added values
     assert list(_rewritten(rendered.body, response.body)) == []
 
 
-# the schemas of training resources say little or nothing about what is inside a pod template
+# the schemas of training resources have few or no rules for the content of a pod template
 @pytest.mark.parametrize("template", TEMPLATES, ids=str)
 def test_the_server_accepts_a_pod_of_a_template(template: PodTemplate, cluster: Cluster) -> None:
     response = cluster.try_to_create(template.pod())

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.schemas.definitions import Definitions
-from gen.schemas.lookup import Kinds
+from gen.kubernetes.schemas.lookup import Definitions, Kinds
 from tests.e2e.agreement import Case, Verdicts, accidental, bases, judged, systematic
-from tests.rules.support import FILES
+from tests.kubernetes.rules.support import FILES
 from tests.support import SHARED
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ SEED = int(os.environ.get("AGREEMENT_SEED", "20261120"))
 EACH = int(os.environ.get("AGREEMENT_CASES", "150"))
 VERSION = "1.34"
 ENGINES = ("argoproj.io", "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io")
-"""Groups of which our schemas say only what gen renders."""
+"""Groups with schemas that cover only rendered fields."""
 LEAST = 0.998
 MOST = 0.001
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.rules.object_view import is_custom
-from gen.rules.rule import RuleSource
+from gen.kubernetes.rules.rule import RuleSource, is_custom
 from tests.e2e.agreement import refusal
-from tests.rules.support import an_object, cases, changed
+from tests.kubernetes.rules.support import an_object, cases, changed
 
 if TYPE_CHECKING:
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 

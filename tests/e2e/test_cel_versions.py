@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.cel import library
-from gen.cel.admission import admission_environment
-from gen.cel.errors import CompileError
-from gen.cel.functions import FUNCTIONS
-from gen.cel.program import compile_expression
+from gen.kubernetes.cel import library
+from gen.kubernetes.cel.environment import FUNCTIONS
+from gen.kubernetes.cel.program import compile_expression
+from gen.kubernetes.cel.values import CompileError, Type
+from gen.kubernetes.cel.variables import admission_environment
 from tests.go_programs import answers, go_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gen.cel.types import Type
 
 MINORS = range(30, 37)
 """`admissionregistration.k8s.io/v1` has policies since 1.30; `k8s.io/apiserver` is of 1.36."""

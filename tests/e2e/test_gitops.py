@@ -1,4 +1,4 @@
-"""The life of a job under a GitOps engine: what starts, what stops, what is left alone, and that no data goes."""
+"""The life of a job under a GitOps engine: starts, stops, unchanged runs and lasting data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_life_of_a_job(world: Callable[[str, str], World], kind: str) -> Non
     assert not any(line.startswith("pruned") for line in added)
 
     here.delete(here.runs()[0])
-    assert here.engine.sync() == [f"created {KINDS[kind]} {first}"], "an active run that somebody deleted is healed"
+    assert here.engine.sync() == [f"created {KINDS[kind]} {first}"], "a deleted active run is restored"
 
     here.job(lr="1e-4")
     edited = here.merged()
@@ -121,7 +121,7 @@ def test_a_run_is_suspended_and_resumed_in_place(world: Callable[[str, str], Wor
 def test_it_is_the_annotation_that_keeps_a_claim(
     world: Callable[[str, str], World], tmp_path: Path, options: str, gone: bool
 ) -> None:
-    """Were pruning ever switched on for storage. It shows, too, that the stand-in prunes what is not protected."""
+    """With pruning of storage. It shows, too, that the model prunes unprotected objects."""
     here = world("mpi", "pruned" if gone else "kept")
     here.job(lr="3")
     assert here.repo.render()[1] == 0

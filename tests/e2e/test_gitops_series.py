@@ -11,7 +11,7 @@ from tests.e2e.followed import JOB, KINDS, MORE, OVERLAY, VOLUMES, World, delete
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

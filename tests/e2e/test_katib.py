@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.kinds import KINDS
-from gen.model.metric import KnownMetric
-from gen.resources.base import Conditions
-from gen.resources.katib import condition
+from gen.job.kinds import KINDS
+from gen.job.metric import KnownMetric
+from gen.kubernetes.facts.base import Conditions, Resource
+from gen.kubernetes.facts.katib import condition
 from tests.e2e.objects import Rendered, all_rendered
 from tests.go_programs import answers, go_program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.kubernetes import Body
-    from gen.resources.base import Resource
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 SEARCHES = [one for one in all_rendered() if one.body["kind"] == "Experiment"]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.kinds import KINDS
-from gen.resources.waiting import waiting
+from gen.job.kinds import KINDS
+from gen.kubernetes.facts.waiting import waiting
 from tests.e2e.test_workflows import STATUSES
 from tests.kfp import Step, steps_of
 from tests.support import HERE
@@ -23,7 +23,7 @@ from tests.support import HERE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 FILE = HERE / "golden/pipeline-for-kubeflow-pipelines/rendered/dev/jobs/team/demo/pipelineversion-demo.yaml"
@@ -229,7 +229,7 @@ def test_a_second_pod_waits_for_the_object_of_the_first(run: Run) -> None:
         assert process.wait(_MOST_S) == 0
 
 
-def test_the_object_of_somebody_else_is_not_taken_over(run: Run) -> None:
+def test_a_foreign_object_is_not_taken_over(run: Run) -> None:
     step = STEPS["jax"]
     body = run.object(step)
     path = run.cluster.path(body)

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.diagnostics import Findings
-from gen.load import Layer, source_of, typed
-from gen.overlay.patches.directives import check_directives
-from gen.overlay.patches.operations import read_operations
+from gen.base.findings import Findings
+from gen.base.yaml.layers import Layer
+from gen.base.yaml.source import source_of
+from gen.base.yaml.strict import typed
+from gen.kubernetes.schemas.registry import schemas
+from gen.overlay.patch import check_directives
+from gen.overlay.patch_files import read_operations
 from gen.render.patch.json6902 import DoesNotApply, apply
 from gen.render.patch.provenance import Provenance
 from gen.render.patch.strategic import StrategicMerge
-from gen.schemas.registry import schemas
 from tests.e2e.patch_cases import KINDS, Generator, operations
 from tests.go_programs import answers, go_program
 from tests.support import HERE, PROJECT
@@ -30,7 +32,7 @@ from tests.support import HERE, PROJECT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
 
 SEED = int(os.environ.get("PATCH_SEED", "20261121"))
 CASES = int(os.environ.get("PATCH_CASES", "4000"))

@@ -17,10 +17,11 @@ import pytest
 import yaml
 from msgspec import Struct
 
-from gen.policies.policy_set import POLICY
-from gen.schemas.lookup import Kinds
+from gen.kubernetes.objects import POLICY
+from gen.kubernetes.policies.policy_set import PolicySet
+from gen.kubernetes.schemas.lookup import Kinds
 from tests.e2e.mutations import Mutator
-from tests.policies.support import (
+from tests.kubernetes.policies.support import (
     EXAMPLES,
     NAMESPACE,
     PARAMS,
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gen.kubernetes import Body
-    from gen.policies.policy_set import PolicySet
+    from gen.kubernetes.objects import Body
     from tests.e2e.client import Response
     from tests.e2e.cluster import Cluster
 
@@ -137,7 +137,7 @@ def compared(cluster: Cluster, policies: PolicySet) -> list[Compared]:
     ]
 
 
-def test_every_case_is_judged_alike(cluster: Cluster, policies: PolicySet) -> None:
+def test_every_case_has_the_same_verdict(cluster: Cluster, policies: PolicySet) -> None:
     for case in CASES:
         for body in (case.denied, case.accepted):
             if body is not None:
@@ -146,7 +146,7 @@ def test_every_case_is_judged_alike(cluster: Cluster, policies: PolicySet) -> No
                 assert said(response) == findings(policies, body), case.name
 
 
-def test_updates_are_judged_alike(cluster: Cluster, tmp_path: Path) -> None:
+def test_updates_have_the_same_verdict(cluster: Cluster, tmp_path: Path) -> None:
     every = update_cases()
     objects = {case.name: case.policy for case in every}
     bindings = {name: binding(policy) for name, policy in objects.items()}

@@ -12,7 +12,7 @@ from tests.e2e.objects import all_rendered, pod_templates
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
     Change = Callable[[Body], object]
@@ -71,7 +71,7 @@ def test_each_version_of_mpijob_has_a_schema_of_its_own(cluster: Cluster) -> Non
     )
 
 
-def test_the_server_refuses_a_key_that_stands_twice(cluster: Cluster) -> None:
+def test_the_server_refuses_a_duplicate_key(cluster: Cluster) -> None:
     rendered = next(one for one in RENDERED if one.body["kind"] == "PersistentVolumeClaim")
     response = cluster.try_to_create_file(rendered.body, rendered.text + b"kind: PersistentVolumeClaim\n")
     assert response.status == 400

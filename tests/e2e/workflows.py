@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.go_programs import answers, go_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    Ask = Callable[[Iterable[dict[str, Any]]], list[dict[str, Any]]]
+Ask = Callable[[Iterable[dict[str, Any]]], list[dict[str, Any]]]
+"""A function from requests to replies."""
 
 
 def built(folder: Path) -> Ask:

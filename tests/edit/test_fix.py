@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gen.diagnostics import Diagnostic, Fix, Location, Move, Put, Rename, Respell, only_near
+from gen.base.codes.files import TOO_MANY
+from gen.base.findings import Diagnostic, Fix, Location, Move, Put, Rename, Respell, only_near
 from gen.edit.change import EditError
-from gen.edit.fix import MAX_FIXES, fixed
-from gen.edit.fix_text import applied
-from gen.findings.files import TOO_MANY
+from gen.edit.fix import MAX_FIXES, applied, fixed
+from tests.cases import for_each
 
 TEXT = """\
 # a comment
@@ -21,7 +21,7 @@ logdir: /logs
 """
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fix", "old", "new"),
     [
         (Rename(("gpu",), "gpus"), "gpu: 8", "gpus: 8"),
@@ -43,7 +43,7 @@ def test_a_moved_value_has_its_comment() -> None:
     assert applied(TEXT, Move(("gpu",), ("other",))) == moved
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fix",
     [
         Rename(("absent",), "gpus"),
@@ -88,7 +88,7 @@ def test_fixes_that_are_not_kept_are_tried_up_to_a_limit() -> None:
 
 
 class Judged:
-    """Errors about fields in lines of their own, whose names begin with `wrong_`, and about names in `also`."""
+    """Errors about fields that begin with `wrong_`, each in a line of its own, and about names in `also`."""
 
     def __init__(self, also: dict[str, str] | None = None, most: int = 1000) -> None:
         self.texts: list[str] = []
@@ -146,7 +146,7 @@ def test_fixes_of_one_line_have_renders_of_their_own() -> None:
     assert (result.text, result.renders) == ("{a: 1, b: 2, c: 3}\n", 3)
 
 
-@pytest.mark.parametrize(("most", "kept"), [(0, 0), (1, 1), (2, 3), (3, 7), (6, 40)])
+@for_each(("most", "kept"), [(0, 0), (1, 1), (2, 3), (3, 7), (6, 40)])
 def test_the_renders_that_are_left_suffice_for_one_fix(most: int, kept: int) -> None:
     """With one render, there is one fix: a group that is not kept would leave none for its parts."""
     result = fixed(mistakes(40), Judged(), most)
@@ -173,7 +173,7 @@ def test_a_fix_that_a_judge_finds_again_and_again_ends() -> None:
     assert len(fixed("a: 0\n", judge).findings) == MAX_FIXES
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("word", "known", "meant"),
     [
         ("imge", ["image", "command"], "image"),
@@ -183,6 +183,8 @@ def test_a_fix_that_a_judge_finds_again_and_again_ends() -> None:
         ("x", ["y"], ""),
         ("completely", ["other"], ""),
         ("aaaaaaaaaaaa", ["aaaaaaaaabbb"], ""),
+        ("iamge", ["image", "command"], "image"),
+        ("suspend", ["suspended", "suspends"], ""),
         ("a" * 5000, ["a" * 5001], ""),
     ],
 )

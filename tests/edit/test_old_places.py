@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from gen.diagnostics import Diagnostic, Findings, Location
-from gen.edit.old_places import in_old_file
-from gen.load import Source, source_of
+from gen.base.findings import Diagnostic, Findings, Location
+from gen.base.yaml.source import Source, source_of
+from gen.edit.checks import in_old_file
+from tests.cases import for_each
 from tests.work import lines_run
 
 LINES = 50_000
@@ -23,7 +22,7 @@ def lines_of(old: Source, new: Source, *lines: int) -> list[int]:
     return [item.place.line for item in in_old_file(items, old, new, ())]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "expected"),
     [
         ("a: 1\nb: 2\n", "a: 1\nb: 2\n", [1, 2]),

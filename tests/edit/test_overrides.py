@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from gen.diagnostics import Findings
-from gen.edit.change import EditError
-from gen.edit.overrides import with_finished
-from gen.load.strict import parse
+from gen.base.findings import Findings
+from gen.base.yaml.strict import parse
+from gen.edit.change import EditError, with_finished
+from tests.cases import for_each
 
 ENTRY = {"when": {"lr": "0.10", "note": "1e3"}, "state": "finished"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "old"),
     [
         ("sweep:\n  # rates\n  matrix: {lr: [0.10]}\n", []),
@@ -31,7 +31,7 @@ def test_entries_are_added(before: str, old: list[Any]) -> None:
     assert [line for line in before.splitlines() if "#" in line] == [line for line in after.splitlines() if "#" in line]
 
 
-@pytest.mark.parametrize("text", ["kind: batch\n", "sweep: 1\n", "sweep: {overrides: 3}\n", "- a\n", ""])
+@for_each("text", ["kind: batch\n", "sweep: 1\n", "sweep: {overrides: 3}\n", "- a\n", ""])
 def test_other_files_are_refused(text: str) -> None:
     with pytest.raises(EditError):
         with_finished(text, [{"lr": "1"}])

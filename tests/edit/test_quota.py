@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
+from tests.cases import for_each
 from tests.commands.changes import JOB, change, codes
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 QUOTA = 'kubernetes: "1.34"\nnamespaces: {team: {gpus: 8}}\n'
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("assignments", "expected"),
     [
         (("gpus=4",), []),

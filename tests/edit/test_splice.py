@@ -1,4 +1,4 @@
-"""Changes of a text: the reader gets what was asked for, and everything else stays as it was."""
+"""Changes of a text: the requested value is read, and everything else stays."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gen.diagnostics import Findings
+from gen.base.findings import Findings
+from gen.base.yaml.strict import parse
 from gen.edit.change import Change, EditError
-from gen.edit.scalar import scalar
-from gen.edit.splice import edited
-from gen.load.strict import parse
+from gen.edit.splice import edited, scalar
+from tests.cases import for_each
 
 
 def read(text: str) -> Any:
@@ -25,7 +25,7 @@ def read(text: str) -> Any:
 
 
 NEVER = "\ufeff" + "".join(map(chr, range(0xFDD0, 0xFDF0)))
-"""What the reader refuses in any spelling."""
+"""Values that the reader refuses in any spelling."""
 KEYS = st.text(string.ascii_letters + "é/._-", min_size=1, max_size=6) | st.sampled_from(
     ["on", "8", "a b", "x: y", "#"]
 )
@@ -109,7 +109,7 @@ def test_a_value_is_replaced_and_nothing_else(
 
 
 def difference(old: str, new: str) -> tuple[str, str]:
-    """What is not the same at the start or at the end."""
+    """The part that differs, without the common start and end."""
     start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     room = min(len(old), len(new)) - start
     end = next((i for i in range(room) if old[-1 - i] != new[-1 - i]), room)
@@ -159,7 +159,7 @@ def test_what_readers_take_for_an_instruction_is_quoted(text: str) -> None:
     assert scalar(text, flow=False) == f"'{text}'"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "route", "value", "new"),
     [
         ("a: 1  # why\nb: 2\n", "a", "x y", "a: x y  # why\nb: 2\n"),
@@ -188,7 +188,7 @@ def test_where_a_value_goes(old: str, route: str, value: str, new: str) -> None:
     assert edited(old, Change(steps, value)) == new
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "route", "new"),
     [
         ("a: 1\n# about b\nb: 2  # x\nc: 3\n", "b", "a: 1\n# about b\nc: 3\n"),
@@ -207,7 +207,7 @@ def test_where_a_field_is_removed(old: str, route: str, new: str) -> None:
     assert edited(old, Change(steps, None)) == new
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "change", "message"),
     [
         ("a: 1\n", Change(("a", "b"), "2"), "`a` is `1` and has no fields"),
@@ -218,6 +218,6 @@ def test_where_a_field_is_removed(old: str, route: str, new: str) -> None:
         ("? a\n: 1\nb: 2\n", Change(("a",), None), "this value is written in a form"),
     ],
 )
-def test_what_cannot_be_edited_is_said(old: str, change: Change, message: str) -> None:
+def test_text_that_cannot_be_edited_is_reported(old: str, change: Change, message: str) -> None:
     with pytest.raises(EditError, match=message.replace("[", r"\[")):
         edited(old, change)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gen.diagnostics import Findings
-from gen.edit.needs import missing
-from gen.edit.yaml_text import with_additions, written
-from gen.load import source_of
+from gen.base.findings import Findings
+from gen.base.yaml.source import source_of
+from gen.base.yaml.user_text import with_additions, written
+from gen.importers.overlay_needs import missing
+from tests.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "# first\na: {b: 1}  # flow\nlist: [x]\n# end\n",
@@ -47,7 +47,7 @@ def test_a_text_is_read_as_it_was_written(text: str) -> None:
     assert source.data == {"a": text, "b": {"c": [text]}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("overlay", "lacking"),
     [
         ({}, {"volumes": {"a": {"claim": "a"}}, "namespaces": {"t": {"queues": ["q"]}, "*": {}}}),

@@ -6,15 +6,15 @@ import shlex
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gen.diagnostics import Findings
+from gen.base.findings import Findings
 from gen.importers import IMPORTERS
-from gen.importers.base import Given, ImportedJob
+from gen.importers.base import ImportedJob, ImportInput
 from tests.support import opened
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.report.report import Report
+    from gen.report.formats import Report
 
 COMMAND = import_module("gen.commands.import")
 
@@ -22,7 +22,7 @@ COMMAND = import_module("gen.commands.import")
 def imported(text: str, importer: str = "arena", namespace: str = "team") -> tuple[list[ImportedJob], list[Any]]:
     """Jobs of a text, and findings."""
     found = Findings()
-    jobs = IMPORTERS[importer]().read(Given(file="submit.sh", text=text, otherwise=namespace), found)
+    jobs = IMPORTERS[importer]().read(ImportInput(file="submit.sh", text=text, otherwise=namespace), found)
     return list(jobs), list(found)
 
 

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import Location, UsageError
-from gen.importers import IMPORTERS, Importer
-from gen.importers.base import Given, ImportedJob
-from gen.plugins.registries import IMPORTER_GROUP, PROVIDERS, register
+from gen.base.findings import Findings, Location, UsageError
+from gen.importers import IMPORTERS
+from gen.importers.base import ImportedJob, Importer, ImportInput
+from gen.overlay.plugins import IMPORTER_GROUP, PROVIDERS, register
+from tests.cases import for_each
 from tests.importers.support import COMMAND
-from tests.support import PROJECT
+from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from gen.diagnostics import Findings
-    from tests.support import Repository
 
 
 class Notes(Importer):
@@ -25,7 +23,7 @@ class Notes(Importer):
 
     summary = "lines with a name"
 
-    def read(self, given: Given, found: Findings) -> Sequence[ImportedJob]:  # noqa: ARG002 - as the interface
+    def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         return [
             ImportedJob(
                 name=name,
@@ -48,7 +46,7 @@ def _notes() -> Iterator[None]:
     del PROVIDERS[IMPORTER_GROUP, "notes"]
 
 
-@pytest.mark.parametrize("name", list(IMPORTERS))
+@for_each("name", list(IMPORTERS))
 def test_an_importer_is_described_and_documented(name: str) -> None:
     assert IMPORTERS[name].summary
     assert f"`gen import {name}` reads" in (PROJECT / "docs/import.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Kinds that overlays declare: every guard holds for them, and a job sets only what the overlay permits."""
+"""Kinds that overlays declare: every guard holds for them, and a job sets only permitted fields."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.kinds import KINDS
-from gen.resources import RESOURCES
+from gen.job.kinds import ALL_KINDS, KINDS
+from gen.kubernetes.facts import RESOURCES
 from tests.support import OVERLAY, Repository
 from tests.test_costs import gen
 
@@ -204,7 +204,7 @@ def test_a_declaration_is_checked(robots: Repository, changed: dict[str, Any], e
 
 def test_a_name_of_gen_is_taken(robots: Repository) -> None:
     robots.overlay(OVERLAY + yaml.safe_dump({"kinds": {"pytorch": ROBOT}}))
-    assert "overlays/dev/overlay.yaml:20:3: gen has a kind `pytorch`" in messages(robots)
+    assert "overlays/dev/overlay.yaml:21:3: gen has a kind `pytorch`" in messages(robots)
 
 
 def test_overlays_declare_a_kind_in_the_same_way(robots: Repository) -> None:
@@ -224,11 +224,12 @@ def test_a_kind_is_only_for_overlays_that_declare_it(robots: Repository) -> None
 
 def test_a_kind_does_not_outlive_its_overlay(robots: Repository) -> None:
     assert robots.render()[1] == 0
-    assert "robot" in KINDS
+    assert "robot" in ALL_KINDS
+    assert "robot" not in KINDS
     assert KEY in RESOURCES
     robots.overlay(OVERLAY)
     assert "unknown-kind" in robots.codes()
-    assert "robot" not in KINDS
+    assert "robot" not in ALL_KINDS
     assert KEY not in RESOURCES
 
 

@@ -1,18 +1,16 @@
-"""Declared kinds whose pods are items of a list: templates, numbers, patches, demand and guards follow the roles."""
+"""Declared kinds with pods in a list: templates, numbers, patches, demand and guards follow the roles."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
-from gen.resources import resource_of_object
-from gen.resources.demand import demand
-from tests.support import OVERLAY
-
-if TYPE_CHECKING:
-    from tests.support import Repository
+from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.demand import demand
+from tests.cases import for_each
+from tests.support import OVERLAY, Repository
 
 FLEET: dict[str, Any] = {
     "apiVersion": "acme.example.com/v1",
@@ -116,7 +114,7 @@ def test_faulty_declarations(repo: Repository, fields: dict[str, Any], problem: 
     assert any(problem in message for message in messages(repo)), messages(repo)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arm", "problem"),
     [
         ({"template": "spec.units[].other", "replicas": "spec.units[].size"}, "`arm` has other routes than the other"),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import Findings
+from gen.base.findings import Findings
+from gen.base.repository.layout import overlay_file
 from gen.overlay.files import OverlayFiles
-from gen.repository.layout import overlay_file
 
 if TYPE_CHECKING:
     from tests.support import Repository

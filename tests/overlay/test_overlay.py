@@ -1,11 +1,10 @@
-"""Overlays: what they inherit, select, grant and change."""
+"""Overlays: inheritance, selection, grants and changes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.cases import for_each
 from tests.support import OVERLAY, Repository
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
@@ -82,7 +81,7 @@ def test_grants_of_a_namespace_and_of_all_others(repo: Repository) -> None:
     assert repo.codes() == ["unknown-queue"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "field", ["queue: research", "priority: high", "serviceAccount: trainer", "data: {node: /x}", "network: host"]
 )
 def test_nothing_is_granted_by_an_overlay_that_grants_nothing(repo: Repository, field: str) -> None:
@@ -93,14 +92,15 @@ def test_nothing_is_granted_by_an_overlay_that_grants_nothing(repo: Repository, 
 
 def test_finished_and_suspended_jobs_hold_no_gpus(repo: Repository) -> None:
     repo.overlay(VERSION + "namespaces: {team: {gpus: 8}}\n")
-    repo.job(JOB + "gpus: 8\ntimeout: 1d\n")
-    repo.job(JOB + "gpus: 8\nstate: finished\n", name="old")
+    job = JOB.replace("python", "torchrun --nproc-per-node 8")
+    repo.job(job + "gpus: 8\ntimeout: 1d\n")
+    repo.job(job + "gpus: 8\nstate: finished\n", name="old")
     assert repo.codes() == []
-    repo.job(JOB + "gpus: 8\ntimeout: 1d\n", name="new")
+    repo.job(job + "gpus: 8\ntimeout: 1d\n", name="new")
     assert repo.codes() == ["over-quota"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("version", "annotations"),
     [
         ("1.0.10", {"k8s.aliyun.com/eni": "true"}),
@@ -120,7 +120,7 @@ def test_eni_is_asked_for_as_the_version_of_terway_wants_it(
     assert master(repo)["spec"].get("nodeSelector") == exclusive
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("image", "expected"),
     [
         ("python:3", "mirror.example.com/library/python:3"),
@@ -170,7 +170,7 @@ def test_a_patched_sidecar_does_not_take_the_first_place_of_the_training_contain
     assert [entry["name"] for entry in containers] == ["mpi", "side"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "code"),
     [
         ("defaults: {kinds: {pytorch: 8}}", "invalid-value"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+from gen.pins.git import comparison
+from tests.cases import for_each
 
-from gen.pins.links import comparison
 
-
-@pytest.mark.parametrize(
+@for_each(
     ("url", "page"),
     [
         ("https://github.com/team/train.git", "https://github.com/team/train/compare/a1...b2"),

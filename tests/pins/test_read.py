@@ -1,4 +1,4 @@
-"""A lock can only say what content the images and the code of its job stand for."""
+"""A lock can only fix the content of the images and the code of its job."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from gen.diagnostics import Findings
-from gen.pins.read import read_lock
-from gen.repository.layout import JobFile
+from gen.base.findings import Findings
+from gen.base.repository.layout import JobFile
+from gen.pins.lock import read_lock
+from tests.support import OVERLAY
 
 if TYPE_CHECKING:
     from tests.support import Repository
 
 JOB = (
-    "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+    "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python code/train/train.py\n"
     "code: {git: https://git.example.com/team/train.git, ref: main}\n"
 )
 DIGEST, COMMIT = "sha256:" + "0123456789abcdef" * 4, "0123456789abcdef0123456789abcdef01234567"
@@ -29,6 +30,8 @@ class Attack(NamedTuple):
     lock: str
     code: str = "invalid-lock"
     line: int = 2
+    refused: bool = True
+    """Otherwise it has no effect, and is a warning."""
 
 
 ATTACKS = (
@@ -36,7 +39,7 @@ ATTACKS = (
     Attack("another registry", f"images:\n  {IMAGE}: evil.example.com/train:1@{DIGEST}\n"),
     Attack("another tag", f"images:\n  {IMAGE}: registry.example.com/train:2@{DIGEST}\n"),
     Attack("a longer name", f"images:\n  {IMAGE}: {IMAGE}.evil.example.com/a@{DIGEST}\n"),
-    Attack("an image that the job does not have", f"images:\n  evil:1: evil:1@{DIGEST}\n", "unused-pin"),
+    Attack("an image that the job does not have", f"images:\n  evil:1: evil:1@{DIGEST}\n", "unused-pin", refused=False),
     Attack("no digest", f"images:\n  {IMAGE}: {IMAGE}\n"),
     Attack("a short digest", f"images:\n  {IMAGE}: {IMAGE}@sha256:0123\n"),
     Attack("a digest of another function", f"images:\n  {IMAGE}: {IMAGE}@md5:{'0' * 64}\n"),
@@ -51,7 +54,9 @@ ATTACKS = (
     Attack("an option", f"code:\n  {URL}:\n    main: --upload-pack=id\n", line=3),
     Attack("a short commit", f"code:\n  {URL}:\n    main: {COMMIT[:12]}\n", line=3),
     Attack("a commit in upper case", f"code:\n  {URL}:\n    main: {COMMIT.upper()}\n", line=3),
-    Attack("another repository", f"code:\n  https://evil.example.com/a.git:\n    main: {COMMIT}\n", "unused-pin", 3),
+    Attack(
+        "another repository", f"code:\n  https://evil.example.com/a.git:\n    main: {COMMIT}\n", "unused-pin", 3, False
+    ),
     Attack("another ref", f"code:\n  {URL}:\n    evil: {COMMIT}\n", "unused-pin", 3),
     Attack("a commit without a ref", f"code:\n  {URL}: {COMMIT}\n"),
     Attack("a commit of the image", f"images:\n  {IMAGE}: {COMMIT}\n"),
@@ -64,15 +69,17 @@ ATTACKS = (
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_an_attack_on_a_lock_is_refused_with_place_and_remedy(attack: Attack, repo: Repository) -> None:
+def test_an_attack_on_a_lock_has_a_finding_and_no_effect(attack: Attack, repo: Repository) -> None:
     repo.job(JOB)
     repo.write("jobs/team/demo.lock", attack.lock)
     report, code = repo.render()
-    assert code == 1
+    assert code == (1 if attack.refused else 0)
     findings = [finding for finding in report.findings if finding.place.file == "jobs/team/demo.lock"]
     assert (attack.code, attack.line) in [(finding.code, finding.place.line) for finding in findings]
     assert all(finding.hint for finding in findings)
-    assert not repo.rendered()
+    rendered = repo.rendered()
+    assert not (attack.refused and rendered)
+    assert not any(DIGEST in text or COMMIT in text for text in rendered.values())
 
 
 def test_the_lock_without_an_attack_is_accepted(repo: Repository) -> None:
@@ -84,6 +91,22 @@ def test_the_lock_without_an_attack_is_accepted(repo: Repository) -> None:
     assert f'value: "{COMMIT}"' in run
 
 
+def test_a_change_of_an_image_of_the_platform_needs_no_new_locks(repo: Repository) -> None:
+    image = "registry.k8s.io/git-sync/git-sync:v4.7.1"
+    repo.overlay(OVERLAY + "pins: required\n")
+    repo.job(JOB)
+    repo.write("jobs/team/demo.lock", LOCK.replace("images:\n", f"images:\n  {image}: {image}@{DIGEST}\n"))
+    assert repo.render()[1] == 0
+    other = f"mirror.example.com/tools/sync:5@{DIGEST}"
+    repo.overlay(OVERLAY + f"pins: required\ncodeSync: {{gitImage: '{other}'}}\n")
+    assert "unused-pin" in repo.codes()
+    assert repo.render()[1] == 0
+    repo.job(JOB.replace("train:1", "train:2"))
+    report, code = repo.render()
+    assert code == 1
+    assert [one.code for one in report.findings if one.is_error] == ["mutable-ref"]
+
+
 def test_a_link_is_not_followed(repo: Repository) -> None:
     repo.job(JOB)
     repo.write("elsewhere", LOCK)
@@ -92,7 +115,7 @@ def test_a_link_is_not_followed(repo: Repository) -> None:
 
 
 def test_a_pin_of_another_job_has_no_effect(repo: Repository) -> None:
-    """A lock beside no job is refused, and one beside another job pins nothing here."""
+    """A lock without a job is refused, and the lock of another job pins nothing here."""
     repo.job(JOB)
     repo.job(JOB.replace("train:1", "train:2"), name="other")
     repo.write("jobs/team/other.lock", LOCK.replace("train:1", "train:2"))

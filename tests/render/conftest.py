@@ -21,6 +21,6 @@ def shell(request: pytest.FixtureRequest) -> list[str]:
 
 @pytest.fixture
 def team(repo: Repository) -> Repository:
-    """A repository whose namespace `team` may search."""
+    """A repository with searches granted to the namespace `team`."""
     overlay(repo)
     return repo

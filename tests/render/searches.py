@@ -1,4 +1,4 @@
-"""A job with a search, and the parts of what it renders."""
+"""A job with a search, and parts of its objects."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 GRANT = "search: {maxTrials: 30, parallelTrials: 9}"
 OVERLAY = """\
 kubernetes: "1.34"
+runtimes: {{torch-distributed: {{}}, deepspeed-distributed: {{}}}}
 namespaces: {{team: {{{grant}, queues: [research]}}}}
 volumes: {{nas: {{claim: nas}}}}
 katib: {{trialResources: [MPIJob.v2beta1.kubeflow.org, JobSet.v1alpha2.jobset.x-k8s.io]}}

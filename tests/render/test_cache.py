@@ -1,10 +1,11 @@
-"""With a cache and without one a run says and writes the same; it only takes less time."""
+"""A run with a cache has the same output and files as one without."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.render.cache import Cache, _tools, cache_folder
-from gen.render.pipeline import render_file
-from gen.report.text import text
+from gen.render.pipeline import render_files
+from gen.report.findings.text import text
 from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ def cached(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> tuple[Repositor
     assert repo.render(cache=repo.root / "cache")[1] == 0
     rendered: list[str] = []
 
-    def noted(root: Path, job: Any, overlays: Any, **options: Any) -> Any:
-        rendered.append(job.stem)
-        return render_file(root, job, overlays, **options)
+    def noted(inputs: Any, jobs: Any, done: Any) -> Any:
+        rendered.extend(job.stem for job in jobs)
+        return render_files(inputs, jobs, done)
 
-    monkeypatch.setattr("gen.render.run.render_file", noted)
+    monkeypatch.setattr("gen.render.run.render_files", noted)
     return repo, rendered
 
 
@@ -46,6 +47,19 @@ def test_nothing_is_rendered_when_nothing_changed(cached: tuple[Repository, list
         assert (code, report.changes, rendered) == (0, (), [])
     assert report.summary == "3 jobs in 1 overlay: would write 0, would remove 0, 5 unchanged"
     assert repo.render(cache=repo.root / "cache")[0].summary.endswith("wrote 0, removed 0, 5 unchanged")
+
+
+def test_without_a_change_no_models_are_imported(cached: tuple[Repository, list[str]]) -> None:
+    """Their import takes as long as everything else of such a run."""
+    root, cache = str(cached[0].root), str(cached[0].root / "cache")
+    code = (
+        "import sys; from pathlib import Path; from gen.commands.rendering import RenderRequest, render_and_compare\n"
+        f"done = render_and_compare(RenderRequest(root=Path({root!r})), Path({cache!r}))\n"
+        "heavy = ('gen.job', 'gen.overlay', 'gen.render.pipeline', 'pydantic.', 'yaml', 'jinja2')\n"
+        "print(done.comparison.same, [name for name in sys.modules if name.startswith(heavy)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "5 []"
 
 
 def test_only_the_job_that_changed_is_rendered(cached: tuple[Repository, list[str]]) -> None:
@@ -189,13 +203,13 @@ def test_a_cache_that_cannot_be_written_is_no_error(repo: Repository) -> None:
         lambda root: (root / "overlays/stray").mkdir(),
     ],
 )
-def test_whatever_lies_beside_overlays_counts(repo: Repository, change: Callable[[Path], object]) -> None:
+def test_all_files_of_the_overlays_folder_count(repo: Repository, change: Callable[[Path], object]) -> None:
     before = Cache.open(repo.root, repo.root / "cache", None).key
     change(repo.root)
     assert Cache.open(repo.root, repo.root / "cache", None).key != before
 
 
-def test_large_files_beside_overlays_are_not_read(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_of_the_overlays_folder_are_not_read(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = repo.write("overlays/dev/weights.bin", b"")
     os.truncate(weights, 1 << 40)
     real, sizes = os.read, list[int]()
@@ -214,12 +228,12 @@ def test_an_overlay_that_is_edited_during_a_run_is_read_again(
 ) -> None:
     repo.job(JOB, name="a")
 
-    def interrupted(root: Path, job: Any, overlays: Any, **options: Any) -> Any:
+    def interrupted(inputs: Any, jobs: Any, done: Any) -> Any:
         repo.overlay(OVERLAY + "defaults: {cpu: 2}\n")
-        return render_file(root, job, overlays, **options)
+        return render_files(inputs, jobs, done)
 
     with monkeypatch.context() as patch:
-        patch.setattr("gen.render.run.render_file", interrupted)
+        patch.setattr("gen.render.run.render_files", interrupted)
         assert repo.render(cache=repo.root / "cache")[1] == 0
     assert not (repo.root / "cache").exists()
     assert repo.check()[0].summary.endswith("3 unchanged, 1 run kept from an earlier platform")
@@ -228,7 +242,7 @@ def test_an_overlay_that_is_edited_during_a_run_is_read_again(
     )
 
 
-def test_the_cache_lies_where_xdg_says_and_nowhere_relative(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_in_the_absolute_folder_of_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/me")
     assert cache_folder() == Path("/var/cache/me/gen")
     for ignored in ("cache", "./cache", ""):
@@ -261,6 +275,6 @@ def test_what_was_advised_about_a_job_is_remembered(cached: tuple[Repository, li
 
 def test_each_file_of_gen_counts() -> None:
     stamped = {stamp[0] for stamp in _tools() if isinstance(stamp, tuple)}
-    for file in ("render/emit.py", "schemas/data/common.json", "templates/pods/*.sh"):
+    for file in ("render/emit.py", "kubernetes/schemas/data/common.json", "templates/pods/*.sh"):
         assert any(Path(path).match(f"gen/{file}") for path in stamped), file
     assert not any("__pycache__" in path for path in stamped)

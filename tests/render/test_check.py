@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gen.diagnostics import BugError, Findings, Location
+from gen.base.findings import BugError, Findings, Location
+from gen.kubernetes.schemas.lookup import Kinds
 from gen.render.check import check_manifests
-from gen.render.manifest import Manifest, Patched
+from gen.render.manifest import Manifest, PatchedObjects
 from gen.render.patch.provenance import Provenance
-from gen.report.text import text
-from gen.schemas.lookup import Kinds
-from tests.schemas.definition import definition
+from gen.report.findings.text import text
+from tests.cases import for_each
+from tests.kubernetes.schemas.definition import definition
 from tests.support import Repository
 
 HEAD = 'kubernetes: "1.34"\npatches:\n'
@@ -19,7 +20,7 @@ POD = "/spec/template/spec"
 FIRST = "overlays/dev/overlay.yaml:4:"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("patch", "expected"),
     [
         (f"[{{op: remove, path: {POD}/restartPolicy}}]", f"{FIRST}13: error: Job team/demo, spec.template.spec"),
@@ -81,11 +82,11 @@ def test_a_fault_that_was_there_before_a_patch_is_a_bug() -> None:
     provenance = Provenance()
     provenance.record(("data",), None, ())  # type: ignore[arg-type] # no place is looked up for a bug
     with pytest.raises(BugError, match="datta"):
-        check_manifests(Patched((manifest,), (manifest,), (provenance,), frozenset()), Kinds("1.34"), Findings())
+        check_manifests(PatchedObjects((manifest,), (manifest,), (provenance,), frozenset()), Kinds("1.34"), Findings())
 
 
 def test_a_definition_of_the_cluster_counts_before_our_own_schema(repo: Repository) -> None:
-    """As with a cluster whose operator is newer: it knows a field that ours does not, and lacks one of ours."""
+    """As in a cluster with a newer operator: it knows a field that ours does not, and lacks one of ours."""
     repo.write("overlays/dev/crds/pytorchjobs.yaml", NEWER)
     repo.overlay(HEAD + "  - target: {kind: PyTorchJob}\n    patch: {spec: {newField: 0}}\n")
     repo.job("kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n")
@@ -102,7 +103,7 @@ def test_a_changed_definition_counts_in_the_next_run_of_the_process(repo: Reposi
     for changed in (NEWER, NEWER.replace("newField", "otherField")):
         repo.write("overlays/dev/crds/pytorchjobs.yaml", changed)
         codes.append([one.code for one in repo.render()[0].findings])
-    assert codes == [[], ["unknown-field"]]
+    assert codes == [[], ["undefined-field"]]
 
 
 NEWER = definition(

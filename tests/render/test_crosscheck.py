@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def test_an_inherited_patch_is_not_unmatched_where_its_own_mistake_kept_the_objects_from_rendering(
     repo: Repository,
 ) -> None:
-    """`aaa` has no job that it could match; in `dev`, its typo is the reason that there is no object."""
+    """`aaa` has no job that it could match; in `dev`, its typo is the reason that its object is missing."""
     repo.overlay(
         "abstract: true\npatches:\n  - target: {kind: PyTorchJob, name: demo}\n"
         "    patch: {spec: {runPolicy: {backofLimit: 1}}}\n",
@@ -23,7 +23,7 @@ def test_an_inherited_patch_is_not_unmatched_where_its_own_mistake_kept_the_obje
     repo.overlay('extends: base\nkubernetes: "1.34"\n')
     repo.job("kind: pytorch\nimage: a/b:1\ncommand: x\n")
     repo.job("kind: pytorch\nimage: a/b:1\ncommand: x\n", name="other")
-    assert repo.codes() == ["unknown-field"]
+    assert repo.codes() == ["undefined-field"]
 
 
 def test_a_job_that_an_inherited_pattern_excludes_names_the_pattern(repo: Repository) -> None:

@@ -1,4 +1,4 @@
-"""The same inputs give the same bytes, whatever the machine, the order or the number of processes."""
+"""The same inputs give the same bytes on any machine, in any order, with any number of processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.commands.new import job_text
-from gen.kinds import KINDS
+from gen.job.kinds import KINDS
 from tests.support import OVERLAY, Repository, tree
 
 if TYPE_CHECKING:

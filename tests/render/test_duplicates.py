@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.load import read
+from gen.base.yaml.source import Source, read
 from tests.support import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.diagnostics import Findings
-    from gen.load import Source
+    from gen.base.findings import Findings
 
 JOB = "kind: pytorch\nname: same\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 

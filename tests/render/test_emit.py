@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gen.diagnostics import BugError
-from gen.kubernetes import RUN, TRIAL
+from gen.base.findings import BugError
+from gen.base.placeholders import RUN, TRIAL
 from gen.render.emit import HEADER, digest_of, header, to_yaml, untouched
-from gen.render.seal import filled
+from gen.render.seal import fill_hash
+from tests.cases import for_each
 from tests.go_programs import go_program
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ ODD = [
 ]
 
 PLACEHOLDERS = "".join(map(chr, range(0xFDD0, 0xFDF0)))
-"""Noncharacters, which `gen.load` refuses in every file."""
+"""Noncharacters, which `gen.base.yaml` refuses in every file."""
 
 texts = st.one_of(
     st.sampled_from(HAZARDS + ODD),
@@ -177,13 +178,13 @@ def test_long_and_multi_line_texts_stay_readable() -> None:
     assert text.count("\n") == 6
 
 
-@pytest.mark.parametrize("value", [None, object(), float("nan"), float("inf"), "\ud800", ("a",), {"a": None}])
+@for_each("value", [None, object(), float("nan"), float("inf"), "\ud800", ("a",), {"a": None}])
 def test_what_yaml_and_json_do_not_share_is_refused(value: object) -> None:
     with pytest.raises(BugError):
         to_yaml({"value": value})
 
 
-def test_the_first_line_tells_the_source_and_a_digest_of_the_rest() -> None:
+def test_the_first_line_has_the_source_and_a_digest_of_the_rest() -> None:
     text = header("jobs/team/demo.yaml", digest_of("a: b\n")) + "a: b\n"
     match = HEADER.match(text)
     assert match is not None
@@ -208,4 +209,4 @@ def test_the_hash_of_a_run_is_written_as_if_the_object_had_it(digest: str, piece
         "kind": "ConfigMap",
         "data": {"a": text, text: "b", "list": [text, {"c": text}, [text]]},
     }
-    assert to_yaml(body, digest) == to_yaml(filled(body, digest))
+    assert to_yaml(body, digest) == to_yaml(fill_hash(body, digest))

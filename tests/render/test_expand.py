@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.diagnostics import Diagnostic, Location
+from gen.base.findings import Diagnostic, Location
 from gen.render.expand import merge_findings
-from gen.report.text import text
+from gen.report.findings.text import text
 from tests.commands.changes import change, codes
 from tests.support import OVERLAY, Repository
 from tests.work import is_linear, lines_run
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 JOB = """\
 kind: pytorch
 image: registry.example.com/train:1
-command: [python, train.py, "{{ params.rate }}", "{{ run.id }}"]
+command: [torchrun, train.py, "{{ params.rate }}", "{{ run.id }}"]
 gpus: 2
 memory: 1Gi
 timeout: 1h
@@ -156,7 +156,7 @@ def test_a_finding_of_some_runs_names_their_values(swept: Repository) -> None:
 
 def test_a_finding_of_a_patch_is_reported_once(swept: Repository) -> None:
     swept.overlay(OVERLAY + "patches:\n- target: {kind: PyTorchJob}\n  patch: {spec: {wrong: 1}}\n")
-    assert swept.codes() == ["unknown-field"]
+    assert swept.codes() == ["undefined-field"]
 
 
 def test_a_patch_may_match_only_one_of_the_runs(swept: Repository) -> None:
@@ -187,7 +187,7 @@ def test_no_run_is_rendered_if_one_has_an_error(swept: Repository) -> None:
     assert not (swept.root / "rendered").exists()
 
 
-def test_other_mistakes_are_reported_beside_those_of_the_sweep(swept: Repository) -> None:
+def test_other_mistakes_are_reported_with_those_of_the_sweep(swept: Repository) -> None:
     swept.job(JOB.replace("high, low", "low, low").replace("nas:", "nsa:"))
     assert sorted(swept.codes()) == ["invalid-sweep", "unknown-volume"]
 
@@ -251,3 +251,61 @@ def test_later_runs_add_findings_only_at_new_places_or_with_new_codes() -> None:
     first = [Diagnostic(here, "x", "one"), Diagnostic(here, "x", "two")]
     second = [Diagnostic(here, "x", "three"), Diagnostic(here, "y", "four"), Diagnostic(there, "x", "five")]
     assert [finding.message for finding in merge_findings([first, second])] == ["one", "two", "four", "five"]
+
+
+RUNS = "sweep: {matrix: {a: [" + ", ".join(map(str, range(16))) + "], b: [" + ", ".join(map(str, range(16))) + "]}}\n"
+STEPS = "".join(f"  s{number}: {{kind: batch, command: a}}\n" for number in range(60))
+ROLES = "".join(f"  r{number}: {{replicas: 1}}\n" for number in range(100))
+IMAGE = "image: registry.example.com/train:1\n"
+USED = "command: python train.py {{ params.a }} {{ params.b }}\n"
+LARGE = {
+    "variables": (
+        f"kind: batch\n{IMAGE}{USED}{RUNS}env:\n" + "".join(f"  V{number}: x\n" for number in range(6000)),
+        "4:1: the job has 6006 values in 256 runs, together 1537536; the maximum is 100000",
+    ),
+    "text": (
+        f"kind: batch\n{IMAGE}{USED}{RUNS}env: {{A: {'x' * 90_000}}}\n",
+        "4:1: the job has 90079 characters in 256 runs, together 23060224; the maximum is 8388608",
+    ),
+    "steps": (
+        f"kind: pipeline\n{IMAGE}env:\n" + "".join(f"  V{n}: x\n" for n in range(3000)) + f"steps:\n{STEPS}",
+        "1:1: the job has 3186 values in 60 roles or steps, together 181622; the maximum is 100000",
+    ),
+    "roles": (
+        f"kind: jobset\n{IMAGE}{USED}{RUNS}env: {{A: b, C: d}}\nroles:\n{ROLES}",
+        "4:1: the job has 209 values in 256 runs with 100 roles or steps, together 742912; the maximum is 100000",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), LARGE.values(), ids=LARGE)
+def test_the_product_of_runs_and_values_is_limited(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
+) -> None:
+    def expands(*_: object) -> None:
+        raise AssertionError("a job above the limit takes no other stage")
+
+    monkeypatch.setattr("gen.render.expand.expand", expands)
+    repo.overlay(OVERLAY)
+    repo.job(text)
+    found = [one for one in repo.render()[0].findings if one.code == "too-large"]
+    assert [f"{one.place.line}:{one.place.column}: {one.message}" for one in found] == [expected]
+
+
+def test_the_text_that_expressions_insert_in_all_runs_is_limited(repo: Repository) -> None:
+    repo.overlay(OVERLAY)
+    inserted = "{{ params.x }}" * 40
+    repo.job(f"kind: batch\n{IMAGE}{USED}{RUNS}params: {{x: {'y' * 1000}}}\nenv: {{A: '{inserted}'}}\n")
+    (finding,) = [one for one in repo.render()[0].findings if one.code == "invalid-expression"]
+    assert finding.message == "the expressions of a run insert more than 32768 characters"
+
+
+def test_the_text_of_a_repository_is_limited(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.overlay(OVERLAY)
+    repo.job(f"kind: batch\n{IMAGE}command: python train.py\n", "small")
+    repo.job(f"kind: batch\n{IMAGE}command: python train.py {'x' * 5000}\n", "large")
+    assert repo.render()[1] == 0
+    monkeypatch.setattr("gen.render.run.MAX_CHARACTERS", 5000)
+    (finding,) = [one for one in repo.render()[0].findings if one.is_error]
+    assert (finding.code, finding.place.file) == ("too-large", "jobs/team/large.yaml")
+    assert finding.message.endswith("of them from this file; the maximum is 5000")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.commands import render as command
-from gen.policies import evaluate
+from gen.kubernetes.policies import evaluate
 from gen.render.run import render
 from tests.support import OVERLAY, Repository
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gen.policies.evaluate import Verdict
-    from gen.policies.policy_set import PolicySet
-    from gen.policies.request import Request
+    from gen.kubernetes.policies.evaluate import Verdict
+    from gen.kubernetes.policies.policy_set import PolicySet
+    from gen.kubernetes.policies.request import Request
 
 POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -93,7 +93,7 @@ def test_without_a_change_no_policy_is_evaluated(
         counted.append(request.name)
         return evaluate.verdicts(policies, request)
 
-    monkeypatch.setattr("gen.check.policies.verdicts", counting)
+    monkeypatch.setattr("gen.kubernetes.check.policies.verdicts", counting)
     cached(repo)
     first = len(counted)
     assert first > 0
@@ -115,7 +115,8 @@ def test_repositories_without_policies_load_no_engine(repo: Repository) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom gen.render.run import render\n"
         f"render(Path({str(repo.root)!r}), (), ())\n"
-        "print([name for name in sys.modules if name.startswith(('gen.cel', 'gen.policies', 're2'))])"
+        "rooms = ('gen.kubernetes.cel', 'gen.kubernetes.policies', 're2')\n"
+        "print([name for name in sys.modules if name.startswith(rooms)])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

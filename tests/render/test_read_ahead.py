@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import Findings
-from gen.load import read
+from gen.base.findings import Findings
+from gen.base.repository.job_files import all_jobs
+from gen.base.yaml.source import read
 from gen.render import read_ahead as module
 from gen.render.read_ahead import MIN_FILES, read_ahead
-from gen.repository.job_files import all_jobs
 from tests.support import Repository, tree
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def test_the_run_uses_them(many: Repository, monkeypatch: pytest.MonkeyPatch) ->
         seen.append(file)
         return read(root, file, found)
 
-    monkeypatch.setattr("gen.render.pipeline.read", noted)
+    monkeypatch.setattr("gen.render.stages.read", noted)
     monkeypatch.setattr("gen.render.run._JOBS_PER_PROCESS", 1000)
     report, code = many.render(parallel=PROCESSES)
     assert (seen, code) == (["jobs/team/broken.yaml"], 1)

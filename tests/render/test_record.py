@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gen.diagnostics import Findings
-from gen.load import Data, source_of
+from gen.base.findings import Findings
+from gen.base.yaml.source import Source, source_of
+from gen.base.yaml.strict import Data
 from gen.render.emit import HEADER
 from gen.render.emit import header as first_line
 from gen.render.pipeline import render_job
 from gen.render.record import NOT_PART_OF_RUN, Record, run_record
 from tests.contract.fields import leaves, without
-from tests.contract.test_jobs import EVERY, OVERLAY, Case, read_overlay, source
+from tests.contract.test_jobs import EVERY, OVERLAY, Case, dump, read_overlay, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from _pytest.mark.structures import ParameterSet
 
-    from gen.load import Source
     from gen.overlay.overlay import Overlay
 
 JOB = "kind: pytorch\nimage: a:1\ncommand: x\n"
@@ -58,9 +58,9 @@ def fields_and_kinds() -> Iterator[ParameterSet]:
 
 @pytest.mark.parametrize("case", list(fields_and_kinds()))
 def test_a_value_that_starts_a_new_run_changes_the_record(case: Case, granted: Overlay) -> None:
-    with_it = run_and_record(source(case.document), granted)
+    with_it = run_and_record(source(dump(case.document)), granted)
     for route in leaves(dict(case.fields)):
-        without_it = run_and_record(source(without(case.document, route)), granted)
+        without_it = run_and_record(source(dump(without(case.document, route))), granted)
         if with_it is None or without_it is None:
             continue
         if route[0] in NOT_PART_OF_RUN:

@@ -1,4 +1,4 @@
-"""What makes a new run, and what does not."""
+"""Changes that make a new run, and changes that do not."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from tests.cases import for_each
 from tests.support import OVERLAY, Repository
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\nfiles: {/etc/a: b}\n"
@@ -19,7 +20,7 @@ def run_name(repo: Repository, text: str, kind: str = "PyTorchJob") -> str:
     return name
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         "workers: 2\n",
@@ -60,7 +61,7 @@ def test_command_image_and_files_are_part_of_the_run(repo: Repository, old: str,
     assert run_name(repo, JOB) != run_name(repo, JOB.replace(old, new))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         "labels: {cost-center: '42'}\n",
@@ -125,8 +126,8 @@ def test_stable_names_have_no_hash(repo: Repository) -> None:
     assert "kustomize.toolkit.fluxcd.io/ssa" not in body["metadata"].get("annotations", {})
 
 
-def test_the_hash_stands_in_objects_that_outlive_the_run_too(repo: Repository) -> None:
-    """Where a job says it; their names, and what the hash covers, stay as they are."""
+def test_objects_that_outlive_the_run_have_the_hash_too(repo: Repository) -> None:
+    """Only if set in the job; their names and the input of the hash stay."""
     text = JOB + "data: {data: /data}\ntensorboard: true\n"
     plain = run_name(repo, text)
     repo.job(text + "labels: {run: '{{ run.hash }}'}\n")

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.inventory.listing import Filters
-from gen.inventory.read import list_jobs
-from gen.kinds import KINDS
-from gen.resources import held_object
-from gen.resources.demand import any_demand, demand
-from gen.resources.katib import EXPERIMENT, condition
+from gen.job.kinds import KINDS
+from gen.kubernetes.facts import held_object
+from gen.kubernetes.facts.demand import any_demand, demand
+from gen.kubernetes.facts.katib import EXPERIMENT, condition
+from gen.review.job_list import Filters, list_jobs
 from tests.render.searches import GRANT, JOB, OVERLAY, containers, experiment, job, overlay, trial
 from tests.support import Repository
 
@@ -28,7 +27,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def test_a_trial_is_the_run_of_the_same_job(team: Repository) -> None:
-    """Without the search, the job renders the object that is the trial, but for its name and its command."""
+    """Without the search, the job renders the object of the trial, except its name and its command."""
     job(team, "workers: 2\ngpus: 1\nqueue: research\n")
     searched = trial(team)
     assert "name" not in searched["metadata"]
@@ -83,8 +82,8 @@ patches:
 @pytest.mark.parametrize(
     ("patch", "code"),
     [
-        ("{kind: PyTorchJob}\n  patch: {spec: {runPolicy: {unknown: 1}}}", "unknown-field"),
-        ("{kind: Experiment}\n  patch: {spec: {unknown: 1}}", "unknown-field"),
+        ("{kind: PyTorchJob}\n  patch: {spec: {runPolicy: {unknown: 1}}}", "undefined-field"),
+        ("{kind: Experiment}\n  patch: {spec: {unknown: 1}}", "undefined-field"),
         ("{kind: Experiment}\n  patch: {spec: {parallelTrialCount: 9}}", "experiment-counts"),
         ("{kind: Experiment}\n  patch: {spec: {objective: null}}", "experiment-parts"),
         ("{kind: Experiment}\n  patch: {metadata: {labels: {gen/run: other}}}", "patch-breaks"),
@@ -138,6 +137,7 @@ def test_a_committed_search_is_kept_when_the_platform_changes(team: Repository) 
 def test_trials_at_the_same_time_count(team: Repository) -> None:
     job(team, "workers: 2\ngpus: 4\ntimeout: 2h\n")
     text = JOB.format(kind="pytorch", more="workers: 2\ngpus: 4\ntimeout: 2h\n", space="[0.1, 0.2]")
+    text = text.replace("python", "torchrun")
     team.job(text.replace("maxTrials: 4", "maxTrials: 4, parallelTrials: 3"))
     asked = demand(experiment(team), EXPERIMENT, {})
     assert (asked.pods, asked.gpus, asked.seconds) == (6, 24, 2 * 7200)
@@ -193,3 +193,10 @@ def test_lists_show_trials_at_the_same_time(team: Repository) -> None:
     team.job(text.replace("maxTrials: 4", "maxTrials: 4, parallelTrials: 3"))
     (row,) = list_jobs(team.root, (), (), Filters()).rows
     assert (row.gpus, row.workers, row.errors) == (6, 3, ())
+
+
+def test_the_metrics_of_an_mpi_runtime_are_in_the_log_of_its_launcher(team: Repository) -> None:
+    written = JOB.format(kind="train", more="runtime: deepspeed-distributed\n", space="[0.1, 0.2]").splitlines()
+    team.job("\n".join(line for line in written if not line.startswith("image:")))
+    labels = experiment(team)["spec"]["trialTemplate"]["primaryPodLabels"]
+    assert labels["jobset.sigs.k8s.io/replicatedjob-name"] == "launcher"

@@ -1,4 +1,4 @@
-"""Values that Katib inserts into the text of a trial: where they can be, and what they cannot do."""
+"""Values that Katib inserts into the text of a trial: their places and limits."""
 
 from __future__ import annotations
 

@@ -6,10 +6,11 @@ import pytest
 
 from gen.commands.explain import Request, run
 from gen.commands.schema import SCHEMAS
-from gen.kinds import KINDS
-from gen.model.job import JobFields
+from gen.job.fields import JobFields
+from gen.job.kinds import KINDS
 from gen.overlay.fields import OverlayFields
 from gen.report.fields import Field, document_fields, matching
+from tests.cases import for_each
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def test_every_field_of_the_models_is_listed(fields: list[Field]) -> None:
             assert matching(fields, f"job.{field.alias}"), (kind, name)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_every_kind_is_described_with_its_fields(kind: str) -> None:
     text = explained(kind)
     assert f"kind: {kind}\n    {' '.join((KINDS[kind].__doc__ or '').split())[:30]}" in text
@@ -49,7 +50,7 @@ def test_every_kind_is_described_with_its_fields(kind: str) -> None:
     assert [name for name in own - others[0].intersection(*others) if f"\n{name} <" not in text] == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "parts"),
     [
         ("gpus", ["job.gpus <integer>\n", "Other fields of this name:\n", "    overlay.namespaces.<name>.gpus\n"]),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from gen.report.table import Column, table
-from gen.report.terminal import Terminal
+from gen.report.terminal import Column, Terminal, table
+from tests.cases import for_each
 
 COLUMNS = (
     Column(name="NAME", texts=("a-run-with-a-long-name", "b"), rank=0, cut=True),
@@ -25,7 +23,7 @@ def test_without_a_width_nothing_is_cut() -> None:
     assert made.left_out == ()
 
 
-@pytest.mark.parametrize("width", [60, 30, 24, 20, 8, 1])
+@for_each("width", [60, 30, 24, 20, 8, 1])
 def test_lines_fit(width: int) -> None:
     made = table(COLUMNS, Terminal(width=width), {})
     assert all(len(line) <= max(width, 10) for line in made.lines), made

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from jinja2 import TemplateAssertionError, UndefinedError
 
-from gen.report.markdown import table_cell
-from gen.report.sanitize import sanitize
+from gen.report.escaping import sanitize, table_cell
 from gen.report.templates import Phrase, as_markup, environment
+from tests.cases import for_each
 
 HOSTILE = "@all|<b>`\x1b[31m\n::error::x"
 
@@ -17,7 +17,7 @@ def rendered(template: str) -> str:
     return environment(table_cell, filters).from_string(template).render(value=HOSTILE, phrase=Phrase("a-b (1)"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "template",
     [
         "{{ value }}",
@@ -48,7 +48,7 @@ def test_a_template_cannot_declare_a_value_safe() -> None:
         rendered("{{ misspelt }}")
 
 
-@pytest.mark.parametrize("text", list('`|<>@[]*#\\\n\x1b&$!~/"'))
+@for_each("text", list('`|<>@[]*#\\\n\x1b&$!~/"'))
 def test_a_phrase_has_no_character_with_a_special_meaning(text: str) -> None:
     with pytest.raises(ValueError, match="not a phrase"):
         Phrase(f"a{text}b")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gen.diagnostics import Findings
-from gen.repository.git import Base
+from gen.base.findings import Findings
+from gen.base.repository.git import Base
+from gen.render.rendered_object import RenderedObject, parse_object
 from gen.review.compare import compare_trees, run_scopes
-from gen.review.rendered_object import RenderedObject, parse_object
 from gen.review.rendered_trees import RenderedTrees
 
 BASE = Base(Path("/nowhere"), "", "main", "0" * 40)

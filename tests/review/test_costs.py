@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from gen.commands.list import Request as ListRequest
 from gen.commands.list import run as list_jobs
 from gen.commands.plan import Request, review
-from gen.kinds import KINDS
-from gen.quantity import money
+from gen.job.kinds import KINDS
+from gen.kubernetes.quantity import money
 from gen.report.formats import LIST_REPORTERS, PLAN_REPORTERS
-from gen.report.plan.cost_phrases import ASSUMPTIONS
-from tests.history import branch
-
-if TYPE_CHECKING:
-    from tests.history import History
+from gen.report.plan.phrases import ASSUMPTIONS
+from tests.history import History, branch
 
 OVERLAY = """\
 kubernetes: "1.34"
@@ -32,6 +29,7 @@ accelerators:
   new: {extended: example.com/gpu}
 namespaces:
   team: {search: {maxTrials: 100, parallelTrials: 10}}
+runtimes: {torch-distributed: {}}
 """
 IMAGE = "image: registry.example.com/train:1\ncommand: python train.py\n"
 PYTORCH = f"kind: pytorch\n{IMAGE}"
@@ -173,7 +171,7 @@ def test_the_gpus_of_an_overlay_with_one_kind_have_a_price(history: History) -> 
     assert report["summary"]["cost"]["atMost"] == {"USD": "11.94"}
 
 
-def test_nothing_is_said_about_costs_without_prices(history: History) -> None:
+def test_costs_are_omitted_without_prices(history: History) -> None:
     started(history, f"{PYTORCH}gpus: 2\n", 'kubernetes: "1.34"\nnamespaces: {team: {}}\n')
     for form in ("text", "markdown"):
         assert "cost" not in PLAN_REPORTERS[form](history.plan()).lower()

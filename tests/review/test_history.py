@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gen.review.history import run_history
-from tests.history import JOB
+from tests.history import JOB, History
 from tests.kfp import defining
-from tests.support import OVERLAY
-
-if TYPE_CHECKING:
-    from tests.history import History
-    from tests.support import Repository
+from tests.support import OVERLAY, Repository
 
 
 def test_events_of_a_job(history: History) -> None:

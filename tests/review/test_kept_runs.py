@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.base.findings import Findings, UsageError
+from gen.base.yaml.source import source_of
 from gen.commands import check
-from gen.diagnostics import Findings, UsageError
-from gen.load import source_of
 from gen.render.emit import HEADER, digest_of, header
 from gen.render.record import run_record
 from tests.history import History
@@ -102,7 +102,7 @@ def job_edited_and_record_forged(repo: History) -> None:
 
 
 def job_that_claims_an_earlier_run(repo: History) -> None:
-    """The job says something else than the run that goes on."""
+    """The job differs from the kept run."""
     text = JOB.replace("timeout: 1h", "timeout: 2h") + FILES + CODE
     repo.job(text)
     edit(repo, RUN, "kind: Job", "kind: Job", record_of(text))
@@ -121,7 +121,7 @@ def new_job_with_a_forged_run(repo: History) -> None:
 
 
 def older_version_of_the_run(repo: History) -> None:
-    """Authentic, but not what the base has."""
+    """Authentic, but different from the base."""
     repo.git("switch", "--quiet", "main")
     old = (repo.root / RUN).read_text("utf-8"), (repo.root / CONFIG).read_text("utf-8")
     repo.commit("restart", restart=True)

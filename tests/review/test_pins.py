@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from tests.history import JOB, branch
-
-if TYPE_CHECKING:
-    from tests.history import History
+from tests.history import JOB, History, branch
 
 IMAGE = "registry.example.com/train:1"
 URL = "https://github.com/team/train.git"
@@ -22,7 +17,7 @@ def lock(digit: str) -> str:
 
 @pytest.fixture
 def moved(history: History) -> History:
-    """Two jobs and a pipeline, whose pins move."""
+    """Two jobs and a pipeline with changed pins."""
     code = f"code: {{git: {URL}, ref: main}}\n"
     for name in ("a", "b"):
         history.job(JOB + code, name=name)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
 
+from gen.report.formats import PLAN_REPORTERS
 from gen.report.plan.text import as_text
-from tests.history import branch
+from tests.history import History, branch
 from tests.kfp import defining
 from tests.support import OVERLAY
-
-if TYPE_CHECKING:
-    from tests.history import History
 
 JOB = """\
 kind: pipeline
@@ -53,6 +51,8 @@ def test_an_edited_step_replaces_the_run(history: History) -> None:
     report = history.report()
     assert [run["action"] for run in report["runs"]] == ["replaced"]
     assert report["summary"]["runs"]["started"] == report["summary"]["runs"]["stopped"] == 1
+    (row,) = (line for line in PLAN_REPORTERS["markdown"](history.plan()).splitlines() if "replaces `" in line)
+    assert re.search(r"replaces `[^`]+`, `prepare", row), "two code spans would join without text between them"
 
 
 def test_a_label_is_no_edit_of_a_run(history: History) -> None:

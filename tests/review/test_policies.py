@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.history import JOB, History, branch
-from tests.policies.support import GROUP
+from tests.kubernetes.policies.support import GROUP
 from tests.support import OVERLAY
 
 if TYPE_CHECKING:
-    from gen.diagnostics import Diagnostic
+    from gen.base.findings import Diagnostic
 
 RULE = """\
 apiVersion: {group}

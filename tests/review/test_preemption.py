@@ -1,4 +1,4 @@
-"""Runs whose pods may stop pods of a lower priority."""
+"""Runs that may stop pods of a lower priority."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_format_names_the_priority_of_pods_that_stop_others(history: Histo
 
 
 @pytest.mark.parametrize("job", [JOB, JOB + "priority: patient\n", JOB + "priority: plain\n"])
-def test_other_priorities_are_not_said_to_stop_pods(history: History, job: str) -> None:
+def test_other_priorities_are_not_reported_to_stop_pods(history: History, job: str) -> None:
     """Without a policy, only the class in the cluster knows."""
     history.overlay(OVERLAY)
     branch(history)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import Findings, UsageError
-from gen.review.removals import RemovalLimit
+from gen.base.findings import Findings, UsageError
+from gen.review.compare import RemovalLimit
+from tests.cases import for_each
 from tests.history import JOB, History, branch
 from tests.processes import gen
 from tests.support import OVERLAY
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("most", "removed", "before", "refused"),
     [
         (None, 100, 100, False),
@@ -38,7 +39,7 @@ def test_the_limit(most: str | None, removed: int, before: int, *, refused: bool
     assert [finding.code for finding in found] == (["too-many-removed"] if refused else [])
 
 
-@pytest.mark.parametrize("text", ["", "-1", "many", "1e3", "101%", "%", "1%%", "\u0661", "1.5"])
+@for_each("text", ["", "-1", "many", "1e3", "101%", "%", "1%%", "\u0661", "1.5"])
 def test_an_invalid_limit_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match="--max-removed"):
         RemovalLimit.parse(text)
@@ -80,9 +81,10 @@ def test_a_project_that_no_longer_permits_the_last_run_is_a_warning(history: His
     assert ("kind-no-longer-permitted", "warning") in history.codes()
     history.overlay(OVERLAY + engine + "operators: {batch: batch/v1, pytorch: kubeflow.org/v1}\n")
     history.rendering()
-    (finding,) = history.plan().findings
-    assert finding.code == "apply-by-hand"
-    assert finding.message == "`AppProject argocd/dev-jobs` permits `CronJob`", "for schedules"
+    project, settings = history.plan().findings
+    assert {project.code, settings.code} == {"apply-by-hand"}
+    assert project.message == "`AppProject argocd/dev-jobs` permits `CronJob`", "for schedules"
+    assert settings.message == "`argocd-cm` gets settings that are not applied from Git", "their health"
 
 
 def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:

@@ -87,15 +87,60 @@ def test_changes_of_state(
     assert report["refused"] is False
 
 
-@pytest.mark.parametrize("mark", ["argocd.argoproj.io/hook: Skip", "kustomize.toolkit.fluxcd.io/ssa: Ignore"])
-def test_one_annotation_is_enough_for_a_record(history: History, mark: str) -> None:
+MARKS = {"argocd": "argocd.argoproj.io/hook: Skip", "flux": "kustomize.toolkit.fluxcd.io/ssa: Ignore"}
+
+
+def with_engine(engine: str) -> str:
+    return OVERLAY + f"gitops: {{{engine}: {{repoURL: https://git.example.com/a.git}}}}\n"
+
+
+@pytest.mark.parametrize("removed", MARKS)
+@pytest.mark.parametrize("engine", MARKS)
+def test_the_annotation_of_the_engine_makes_a_record(history: History, engine: str, removed: str) -> None:
+    """That of another engine protects from a change of the engine only."""
+    history.overlay(with_engine(engine))
     history.job(JOB)
     branch(history)
     history.job(JOB + "state: finished\n")
     history.rendering()
     path = history.file("pytorchjob")
-    path.write_text(path.read_text().replace(f"    {mark}\n", ""))
-    assert [run.action.value for run in history.plan().runs] == ["retired"]
+    path.write_text(path.read_text().replace(f"    {MARKS[removed]}\n", ""))
+    (run,) = history.plan().runs
+    assert run.action.value == ("kept" if removed == engine else "retired")
+
+
+@pytest.mark.parametrize(("before", "after"), [("argocd", "flux"), ("flux", "argocd")])
+def test_a_change_of_the_engine_starts_no_record(history: History, before: str, after: str) -> None:
+    history.overlay(with_engine(before))
+    history.job(JOB + "state: finished\n")
+    branch(history)
+    text = history.file("pytorchjob").read_text()
+    assert all(mark in text for mark in MARKS.values()), "the engine that runs reads the file before and after"
+    history.overlay(with_engine(after))
+    report = history.report()
+    assert counts(report) == {}
+    assert report["gpus"] == []
+    assert history.file("pytorchjob").read_text() == text
+
+
+@pytest.mark.parametrize(("before", "after"), [("argocd", "flux"), ("flux", "argocd")])
+def test_a_record_that_the_new_engine_applies_is_a_start(history: History, before: str, after: str) -> None:
+    """Its file does not change: the annotation for the other engine was taken out before."""
+    history.overlay(with_engine(before))
+    history.job(JOB + "state: finished\n")
+    history.rendering()
+    path = history.file("pytorchjob")
+    path.write_text(text := path.read_text().replace(f"    {MARKS[after]}\n", ""))
+    history.git("add", "--all")
+    history.git("commit", "--quiet", "--message", "base")
+    history.git("switch", "--quiet", "--create", "topic")
+    history.overlay(with_engine(after))
+    history.rendering()
+    path.write_text(text)
+    review = history.plan()
+    (run,) = review.runs
+    assert (run.action.value, run.starts, [row.after.gpus for row in review.usage]) == ("reopened", True, [24])
+    assert history.check()[1] == 1
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from gen.report.plan.text import as_text
-from tests.history import JOB, branch
-
-if TYPE_CHECKING:
-    from tests.history import History
+from tests.history import JOB, History, branch
 
 SCHEDULE = JOB.replace("kind: pytorch", "kind: batch") + "schedule: 0 3 * * *\n"
 

@@ -19,7 +19,7 @@ from tests.history import JOB, History, branch
 from tests.render.write.test_foreign import FORGED_JOB, forged, stage
 
 if TYPE_CHECKING:
-    from gen.review.review import Review
+    from gen.review.result import Review
 
 RUN = "rendered/dev/jobs/team/demo/pytorchjob-demo.yaml"
 CLAIM = "rendered/dev/storage/team/persistentvolumeclaim-nas.yaml"
@@ -200,7 +200,7 @@ def malicious(choice: random.Random, name: str) -> tuple[dict[str, Any], int, in
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_every_pod_gpu_and_volume_of_malicious_plans_is_in_the_first_line(merged: History, seed: int) -> None:
-    """Forged headers, any kind, place and form: 400 objects in 40 plans, a third of which remove data, too."""
+    """Forged headers, any kind, place and form: 400 objects in 40 plans; a third of the plans removes data, too."""
     choice = random.Random(seed)  # noqa: S311 - reproducible
     pods = gpus = 0
     paths = set()

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from gen.kinds import KINDS
+from gen.job.kinds import KINDS
+from gen.report.formats import PLAN_REPORTERS
+from gen.report.plan.html import usage_bars
 from tests.history import JOB, History, branch
 from tests.support import OVERLAY
 
@@ -24,13 +26,29 @@ def test_queues_limits_and_time(history: History) -> None:
         "namespace": "team",
         "queue": "research",
         "limit": 64,
+        "namespaceGpus": {"before": 24, "after": 48},
         "before": queued,
         "after": None,
     }
     assert rows[None]["after"] == {"gpus": 24, "gpuHours": 0.0, "unboundedRuns": 1}
     text = history.report("text")
     assert "GPUs          24 → 48; starting runs request 24 GPUs, 1 run without a time limit\n" in text
-    assert "dev      team       none   0 → 24  64     0 → unbounded" in text
+    assert "dev      team       none   0 → 24  48 of 64    0 → unbounded" in text
+
+
+def test_a_queue_is_not_compared_with_the_quota_of_its_namespace(history: History) -> None:
+    history.overlay(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 64\n'))
+    history.job(JOB, name="outside")
+    branch(history)
+    history.job(JOB + "queue: research\n", name="queued")
+    assert "  dev      team       research  0 → 24  48 of 64    0 → 288" in history.report("text").splitlines()
+    assert "| `dev` | `team` | `research` | 0 → 24 | 48 of 64 | 0 → 288 |" in history.report("markdown")
+    bars = {bar.names[2]: (bar.amount, bar.limit_text, bar.limit >= 0) for bar in usage_bars(history.plan())}
+    assert bars == {
+        "all queues": ("24 → 48", "64", True),
+        "": ("24 → 24", "", False),
+        "research": ("0 → 24", "", False),
+    }
 
 
 def test_a_quota_covers_all_queues(history: History) -> None:
@@ -48,7 +66,26 @@ def test_an_unreadable_overlay_has_unknown_quotas(history: History) -> None:
     history.job(JOB)
     branch(history)
     history.overlay(OVERLAY + "unknown: 1\n")
-    assert sorted(history.codes()) == [("limits-unknown", "warning"), ("not-rendered", "warning")]
+    assert sorted(history.codes()) == [
+        ("limits-unknown", "warning"),
+        ("not-rendered", "warning"),
+        ("unknown-field", "error"),
+    ]
+
+
+def test_a_plan_without_the_jobs_that_have_errors_is_refused(history: History) -> None:
+    history.overlay(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 40\n'))
+    history.job(JOB)
+    branch(history)
+    history.job(JOB.replace("gpus: 8", "gpus: 99"), name="large")
+    plan = history.plan()
+    assert plan.incomplete
+    assert {(finding.code, finding.severity.value) for finding in plan.findings} >= {("over-quota", "error")}
+    first = PLAN_REPORTERS["text"](plan).splitlines()[0]
+    assert first.startswith("refused: incomplete plan, because jobs with errors are not rendered, 0 runs start")
+    heading, _, errors = PLAN_REPORTERS["markdown"](plan).partition("\n\n")[0:3]
+    assert "Refused: `over-quota`; incomplete plan" in heading
+    assert errors.startswith("**Errors (do not merge):**"), "errors are directly below the heading"
 
 
 def test_the_gpu_resource_of_the_overlay_is_counted(history: History) -> None:

@@ -6,13 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from gen import quantity
-from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
+from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import label, literal
+from gen.kubernetes import quantity
 
 if TYPE_CHECKING:
-    from gen.importers.arena.draft import Draft
-    from gen.importers.arena.submission import Value
+    from gen.importers.arena.submission import Draft, Value
 
 _SHARED_MEMORY: Final = "2Gi"
 """Size of `/dev/shm` in Arena's pods (`charts/*/values.yaml`)."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
+from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.arena.pods import pair
 from gen.importers.draft import label
-from gen.kinds import KINDS
-from gen.kubernetes import INSTANCE_TYPE, ZONE
+from gen.job.kinds import ALL_KINDS
+from gen.kubernetes.objects import INSTANCE_TYPE, ZONE
 
 if TYPE_CHECKING:
-    from gen.importers.arena.draft import Draft
-    from gen.importers.arena.submission import Value
+    from gen.importers.arena.submission import Draft, Value
     from gen.importers.base import Fields
 
 _ENI: Final = "k8s.aliyun.com/eni"
 _OLD_TERWAY: Final = "1.0.10"
-"""A release of Terway that reads this annotation (`gen.networks.terway`)."""
+"""A release of Terway that reads this annotation (`gen.overlay.profiles.networks.alibaba`)."""
 _MACHINE: Final = {INSTANCE_TYPE: "instanceType", ZONE: "zone"}
 _EFFECTS: Final = frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"})
 _PATCH: Final = "the platform owner can set it for some jobs with `patches` of the overlay"
@@ -46,11 +45,11 @@ def network(draft: Draft) -> None:
 
 
 def queue(draft: Draft) -> None:
-    """`--gang` has the labels of ACK's gang scheduling. `--queue` is for kube-queue, in whose place gen has Kueue."""
+    """`--gang` has the labels of ACK's gang scheduling. `--queue` is for kube-queue; gen uses Kueue."""
     given = draft.given
     if given.on("queue"):
         name = draft.namespace
-        kueue = KINDS[draft.fields["kind"]].facts.kueue
+        kueue = ALL_KINDS[draft.fields["kind"]].facts.kueue
         listed = {"frameworks": [kueue.framework]} if kueue is not None and not kueue.shipped else {}
         draft.join(name, {"kueue": {"localQueue": name, **listed}}, given.place_of("queue"))
         again = f", and list `{kueue.framework}` in its configuration" if listed and kueue is not None else ""
@@ -121,7 +120,7 @@ def selector(draft: Draft, flag: str) -> Fields:
     return placement
 
 
-def tolerations(draft: Draft) -> list[Any]:
+def tolerations(draft: Draft) -> list[dict[str, str]]:
     """Tolerations. Arena ignores those that are not `key=value:effect,operator`; gen also reads the usual form."""
     made = []
     for value in draft.given.every("toleration"):
@@ -173,7 +172,7 @@ def placement(draft: Draft, own: dict[str, str], *, roles: tuple[str, ...] = (),
 
 
 def devices(draft: Draft) -> None:
-    """Extended resources: one of them is an accelerator of the overlay."""
+    """Extended resources, as an accelerator of the overlay."""
     given = draft.given
     for number, value in enumerate(given.every("device")):
         found = pair(draft, "device", value)

@@ -6,21 +6,16 @@ From `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text
-from gen.importers.kfp.order import depends_on
-from gen.importers.kfp.retries import retries_of_template
-from gen.kubernetes import at, present
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.diagnostics import Route
-    from gen.importers.kfp.graph import When
-    from gen.kubernetes import Body
+from gen.base.findings import Route
+from gen.base.routes import at
+from gen.importers.kfp.calls import depends_on
+from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, When, as_text, retries_of_template
+from gen.kubernetes.objects import Body, present
 
 _POD: Final = ("nodeSelector", "tolerations", "affinity", "priorityClassName", "schedulerName", "serviceAccountName")
 _POD_OF_WORKFLOW: Final = ("nodeSelector", "tolerations", "affinity", "imagePullSecrets", "hostNetwork")
@@ -75,7 +70,7 @@ def _name(document: Body) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _values(holder: Any, field: str = "arguments") -> dict[str, str]:
+def _values(holder: object, field: str = "arguments") -> dict[str, str]:
     """Parameters with a value or a default value, by name."""
     known = at(holder, field, "parameters")
     found = {}
@@ -140,19 +135,19 @@ def _pod(container: Body, template: Body, spec: Body) -> Body:
     return {**kept, "containers": [{**container, "name": "main"}], **present(volumes=used)}
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [str(one) for one in _list(value)]
 
 
-def _words(container: Any) -> tuple[str, ...]:
+def _words(container: object) -> tuple[str, ...]:
     return (*_texts(at(container, "command")), *_texts(at(container, "args")))
 
 
-def _dag(data: Any, route: Route) -> Iterator[Task]:
+def _dag(data: object, route: Route) -> Iterator[Task]:
     tasks = _list(at(data, "tasks"))
     goes_on = {at(one, "name") for one in tasks if at(one, "continueOn", "failed") is True}
     for number, one in enumerate(tasks):
@@ -169,7 +164,7 @@ def _dag(data: Any, route: Route) -> Iterator[Task]:
         yield _task(one, (*route, "tasks", number), needs, when or "succeeded", lost)
 
 
-def _steps(data: Any, route: Route) -> Iterator[Task]:
+def _steps(data: object, route: Route) -> Iterator[Task]:
     """Each group of steps starts after the group before it."""
     before: tuple[str, ...] = ()
     goes_on: list[bool] = []
@@ -202,7 +197,7 @@ def _task(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: tu
     )
 
 
-def _items(data: Body) -> tuple[tuple[Any, ...] | None, tuple[str, ...]]:
+def _items(data: Body) -> tuple[tuple[object, ...] | None, tuple[str, ...]]:
     """The items of a loop; names of loops over values that only a run of the pipeline has."""
     for field in ("withItems", "withParam", "withSequence"):
         if field not in data:
@@ -221,7 +216,7 @@ def _items(data: Body) -> tuple[tuple[Any, ...] | None, tuple[str, ...]]:
     return None, ()
 
 
-def _sequence(data: Any) -> list[str] | None:
+def _sequence(data: object) -> list[str] | None:
     """Numbers of a sequence from `start`: as many as `count`, or up to `end`."""
     start, number, end = (at(data, field) for field in ("start", "count", "end"))
     try:

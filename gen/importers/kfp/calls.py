@@ -1,21 +1,115 @@
-"""The tasks of a pipeline without groups: each call of a template, with the calls that it waits for."""
+"""Calls of templates: the tasks of a pipeline without groups, each with its predecessors and conditions.
+
+From `util/resource/` and `workflow/common/ancestry.go` of argo-workflows: a name without a result, and `dependencies`,
+mean that the task succeeded or was skipped.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Final
 
 from msgspec import Struct
 
+from gen.base.findings import Route
+from gen.base.regex import regex
 from gen.importers.draft import label
-from gen.importers.kfp.graph import PARAMETER, Group, Leaf, Pipeline, Task, with_item, with_values
-from gen.importers.kfp.order import holds, status_in
-from gen.importers.kfp.retries import NO_RETRIES, Retries
+from gen.importers.kfp import graph
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+_ATOM: Final = regex(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")
+_SUCCEEDED: Final = frozenset({"", "Succeeded", "Skipped", "Daemoned"})
+_FAILED: Final = frozenset({"Failed", "Errored"})
+_OTHERWISE: Final = frozenset({"Omitted"})
+_MAX_NEEDS: Final = 8
+"""All outcomes of as many tasks are tried."""
+_STATUS: Final = regex(
+    r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
+)
+_COMPARISON: Final = regex(r"""(["']?)([^"'=!<>&|]*)\1\s*(==|!=|<=|>=|<|>)\s*(["']?)([^"'=!<>&|]*)\4""")
+_MAX_TEXT: Final = 2000
 
-    from gen.diagnostics import Route
-    from gen.importers.kfp.graph import When
+
+def depends_on(text: str) -> tuple[tuple[str, ...], graph.When | None]:
+    """The tasks of a condition such as `a.Succeeded && b.Succeeded`, and how they must have ended.
+
+    None for a condition that means something else.
+    """
+    names = tuple(dict.fromkeys(match[1] for match in _ATOM.finditer(text)))
+    if not names or len(names) > _MAX_NEEDS or len(text) > _MAX_TEXT:
+        return names, None
+    tree = _parsed(text)
+    if tree is None:
+        return names, None
+    atoms = [(match[1], match[2] or "") for match in _ATOM.finditer(text)]
+    if any(result not in _SUCCEEDED | _FAILED | _OTHERWISE for _, result in atoms):
+        return names, None
+    outcomes = list(product((True, False), repeat=len(names)))
+    starts = [_starts(tree, atoms, dict(zip(names, outcome, strict=True))) for outcome in outcomes]
+    if starts == [all(outcome) for outcome in outcomes]:
+        return names, "succeeded"
+    if starts == [not all(outcome) for outcome in outcomes]:
+        return names, "failed"
+    return names, "ended" if all(starts) else None
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """The expression with `a0`, `a1`, … in place of tasks with results. Nothing of it is run."""
+    numbers = iter(range(len(text)))
+    plain = _ATOM.sub(lambda _: f"a{next(numbers)}", text)
+    plain = re.sub(r"!(?!=)", " not ", plain.replace("&&", " and ").replace("||", " or ")).strip()
+    try:
+        return ast.parse(plain, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _starts(tree: ast.expr, atoms: Sequence[tuple[str, str]], succeeded: Mapping[str, bool]) -> bool | None:
+    """Whether the condition holds if these tasks have succeeded, and the others failed."""
+    if isinstance(tree, ast.BoolOp):
+        parts = [_starts(one, atoms, succeeded) for one in tree.values]
+        return all(parts) if isinstance(tree.op, ast.And) else any(parts)
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return not _starts(tree.operand, atoms, succeeded)
+    if isinstance(tree, ast.Name):
+        name, result = atoms[int(tree.id[1:])]
+        return result in _SUCCEEDED if succeeded[name] else result in _FAILED
+    return None
+
+
+def status_in(condition: str) -> graph.When | None:
+    """How the tasks before must have ended, if the condition only compares their status."""
+    match = _STATUS.fullmatch(condition.strip())
+    if match is None:
+        return None
+    equal, succeeded = match[1] == "==", match[2] == "Succeeded"
+    if not succeeded and match[2] not in {"Failed", "Error"}:
+        return None
+    return "succeeded" if equal == succeeded else "failed"
+
+
+def holds(condition: str) -> bool | None:
+    """Whether a comparison of two known values is true; None for every other condition."""
+    match = _COMPARISON.fullmatch(condition.strip().removeprefix("(").removesuffix(")").strip())
+    if match is None or "{{" in condition:
+        return None
+    left, operator, right = match[2].strip(), match[3], match[5].strip()
+    try:
+        one, other = float(left), float(right)
+    except ValueError:
+        known = {"==": left == right, "!=": left != right}
+        return known.get(operator)
+    return {
+        "==": one == other,
+        "!=": one != other,
+        "<": one < other,
+        ">": one > other,
+        "<=": one <= other,
+        ">=": one >= other,
+    }[operator]
+
 
 _MAX_CALLS: Final = 64
 _MAX_TASKS: Final = 1000
@@ -31,13 +125,13 @@ class Call(Struct, frozen=True, kw_only=True):
     """A name that no other call has."""
     task: str
     """Its name in the pipeline."""
-    leaf: Leaf
+    leaf: graph.Leaf
     route: Route
     values: Mapping[str, str]
-    item: Any = None
+    item: object = None
     needs: tuple[str, ...] = ()
-    when: When = "succeeded"
-    retries: Retries = NO_RETRIES
+    when: graph.When = "succeeded"
+    retries: graph.Retries = graph.NO_RETRIES
     lost: tuple[str, ...] = ()
 
 
@@ -45,10 +139,10 @@ class _Scope(Struct, frozen=True, kw_only=True):
     """The surroundings of a template: the values of its inputs, and the calls that it waits for."""
 
     values: Mapping[str, str]
-    item: Any = None
+    item: object = None
     needs: tuple[str, ...] = ()
-    when: When = "succeeded"
-    retries: Retries = NO_RETRIES
+    when: graph.When = "succeeded"
+    retries: graph.Retries = graph.NO_RETRIES
     """Those of the task that calls the template."""
     lost: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
@@ -65,7 +159,7 @@ class _Ends(Struct, frozen=True, kw_only=True):
 class Reader:
     """Collects the calls of a pipeline."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: graph.Pipeline) -> None:
         self.pipeline = pipeline
         self.calls: dict[str, Call] = {}
         self.lost: list[tuple[str, Route]] = []
@@ -82,7 +176,7 @@ class Reader:
             self._template(self.pipeline.at_end, self.pipeline.at_end, (), scope)
         if not self.calls:
             for name, one in templates.items():
-                if isinstance(one, Leaf):
+                if isinstance(one, graph.Leaf):
                     self._template(name, name, (), _Scope(values={}))
         return list(self.calls.values())
 
@@ -95,16 +189,16 @@ class Reader:
             lost = (f"task `{task}`: {why}, `{name}`,", route or self.pipeline.route)
             self.lost += [lost] if lost not in self.lost else []
             return nothing
-        if isinstance(template, Leaf):
+        if isinstance(template, graph.Leaf):
             return self._leaf(template, task or name, scope)
         return self._group(template, name, scope)
 
     def _full(self) -> bool:
         return len(self.calls) >= _MAX_CALLS or self._tasks > _MAX_TASKS
 
-    def _leaf(self, leaf: Leaf, task: str, scope: _Scope) -> _Ends:
+    def _leaf(self, leaf: graph.Leaf, task: str, scope: _Scope) -> _Ends:
         name = self._free(task)
-        retries = scope.retries if scope.retries is not NO_RETRIES else leaf.retries
+        retries = scope.retries if scope.retries is not graph.NO_RETRIES else leaf.retries
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -126,7 +220,7 @@ class Reader:
         names = (f"{base}-{number}" if number else base for number in (0, *range(2, _MAX_CALLS + 2)))
         return next(name for name in names if name not in self.calls)
 
-    def _group(self, group: Group, name: str, scope: _Scope) -> _Ends:
+    def _group(self, group: graph.Group, name: str, scope: _Scope) -> _Ends:
         by_name = {one.name: one for one in group.tasks[:_MAX_TASKS]}
         values = {**group.defaults, **scope.values}
         inner = _Scope(values=values, item=scope.item, above=(*scope.above, name))
@@ -141,15 +235,15 @@ class Reader:
         last = tuple(call for one in ends if one not in needed for call in ends[one].last)
         return _Ends(last=tuple(dict.fromkeys(last)), every=tuple(call for one in ends.values() for call in one.every))
 
-    def _task(self, task: Task, scope: _Scope, inner: _Scope, ends: Mapping[str, _Ends]) -> _Ends:
+    def _task(self, task: graph.Task, scope: _Scope, inner: _Scope, ends: Mapping[str, _Ends]) -> _Ends:
         known = [ends[need] for need in task.needs if need in ends]
         parts = [one.every if task.when == "failed" else one.last for one in known]
         needs = tuple(dict.fromkeys(call for one in parts for call in one))
-        when: When = task.when
+        when: graph.When = task.when
         if not task.needs:
             needs, when = scope.needs, scope.when
         lost = (*scope.lost, *task.lost)
-        condition = with_item(with_values(task.condition, inner.values), inner.item)
+        condition = graph.with_item(graph.with_values(task.condition, inner.values), inner.item)
         if condition:
             status, true = status_in(condition), holds(_with_defaults(condition, self.pipeline.parameters))
             if true is False:
@@ -161,12 +255,16 @@ class Reader:
                 lost = (*lost, f"the condition `{condition}`")
         return self._calls(task, needs, when, lost, inner)
 
-    def _calls(self, task: Task, needs: tuple[str, ...], when: When, lost: tuple[str, ...], inner: _Scope) -> _Ends:
+    def _calls(
+        self, task: graph.Task, needs: tuple[str, ...], when: graph.When, lost: tuple[str, ...], inner: _Scope
+    ) -> _Ends:
         made = []
-        if task.retries.limit and isinstance(self.pipeline.templates.get(task.calls), Group):
+        if task.retries.limit and isinstance(self.pipeline.templates.get(task.calls), graph.Group):
             lost = (*lost, f"`{task.retries.field}`")
         for item in task.items if task.items is not None else (inner.item,):
-            values = {key: with_item(with_values(text, inner.values), item) for key, text in task.values.items()}
+            values = {
+                key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()
+            }
             scope = _Scope(
                 values=values, item=item, needs=needs, when=when, retries=task.retries, lost=lost, above=inner.above
             )
@@ -178,4 +276,4 @@ class Reader:
 
 
 def _with_defaults(text: str, parameters: Mapping[str, str]) -> str:
-    return PARAMETER.sub(lambda match: parameters.get(match[1], match[0]), text)
+    return graph.PARAMETER.sub(lambda match: parameters.get(match[1], match[0]), text)

@@ -1,20 +1,72 @@
-"""A compiled pipeline of either version: templates that run something, and groups of tasks that call them."""
+"""A compiled pipeline of either version: templates that run something, groups of tasks that call them, and retries.
+
+Argo runs the container again in a new pod up to `limit` times, after the first one (`RetryStrategy` in
+`pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows), as a Job does up to `backoffLimit`. `retryPolicy` of
+the IR becomes such a strategy: `getTaskRetryStrategyFromInput` in `backend/src/v2/compiler/argocompiler/container.go`
+of kubeflow/pipelines.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct, field
 
-from gen.importers.kfp.retries import NO_RETRIES, Retries
-from gen.regex import regex
+from gen.base.findings import Route
+from gen.base.regex import regex
+from gen.base.routes import at
+from gen.kubernetes.objects import Body
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Mapping
 
-    from gen.diagnostics import Route
-    from gen.kubernetes import Body
+
+_NUMBER: Final = regex(r"[0-9]{1,9}")
+_POLICIES: Final = ("", "OnFailure", "Always")
+"""Policies that retry a failed program. A Job also retries a pod that was lost."""
+
+
+class Retries(Struct, frozen=True, kw_only=True):
+    """The number of repetitions of a step, and fields that a job does not have."""
+
+    limit: int = 0
+    lost: tuple[str, ...] = ()
+    field: str = ""
+    """The field with the limit; empty for none."""
+
+
+NO_RETRIES: Final = Retries()
+
+
+def retries_of_template(template: object) -> Retries:
+    """Retries of a template of Argo. Without a limit, they never end."""
+    strategy = at(template, "retryStrategy")
+    if not strategy and strategy != {}:
+        return NO_RETRIES
+    limit = _number(at(strategy, "limit"))
+    if limit is None or at(strategy, "expression") or at(strategy, "retryPolicy") not in (None, *_POLICIES):
+        return Retries(lost=("retryStrategy",))
+    lost = tuple(f"retryStrategy.{name}" for name in ("affinity", "backoff") if at(strategy, name))
+    return Retries(limit=limit, lost=lost, field="retryStrategy.limit")
+
+
+def retries_of_task(task: object) -> Retries:
+    """Retries of a task of the IR."""
+    policy = at(task, "retryPolicy")
+    if not policy:
+        return NO_RETRIES
+    limit = _number(at(policy, "maxRetryCount") or 0)
+    if limit is None:
+        return Retries(lost=("retryPolicy",))
+    names = ("backoffDuration", "backoffMaxDuration")
+    lost = tuple(f"retryPolicy.{name}" for name in names if limit and at(policy, name) not in (None, "", "0s"))
+    return Retries(limit=limit, lost=lost, field="retryPolicy.maxRetryCount")
+
+
+def _number(value: object) -> int | None:
+    return int(str(value)) if not isinstance(value, bool) and _NUMBER.fullmatch(str(value)) else None
+
 
 When = Literal["succeeded", "failed", "ended"]
 
@@ -63,7 +115,7 @@ class Task(Struct, frozen=True, kw_only=True):
     """Decides when the pipeline runs whether the task does."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Values of the inputs of the template."""
-    items: tuple[Any, ...] | None = None
+    items: tuple[object, ...] | None = None
     """It runs once for each."""
     retries: Retries = NO_RETRIES
     """Those of the template that it calls."""
@@ -98,7 +150,7 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
     return _replaced(INPUT, text, lambda match: values.get(match[1], match[0]))
 
 
-def with_item(text: str, item: Any) -> str:
+def with_item(text: str, item: object) -> str:
     """A text with an item of a loop."""
 
     def value(match: re.Match[str]) -> str:
@@ -123,8 +175,8 @@ def _replaced(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str
     return pattern.sub(short, text)
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """A value of a parameter as pipelines write it into texts."""
-    import json  # noqa: PLC0415 - few pipelines have other values than texts
+    import json
 
     return value if isinstance(value, str) else json.dumps(value)

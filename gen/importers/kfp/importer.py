@@ -1,25 +1,190 @@
-"""`gen import kfp`: compiled pipelines. Each step that runs a program or creates a run becomes a step of a job."""
+"""`gen import kfp`: compiled pipelines. Each step that runs a program or creates a run becomes a step of a job.
+
+One job of kind `pipeline` is assembled from the jobs of the steps.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
 
-from gen.diagnostics import Location
-from gen.findings.imports import INVALID_MANIFEST, NOT_CARRIED
-from gen.importers.base import Given, ImportedJob, Importer
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
+from gen.base.findings import Findings, Location
+from gen.importers.base import Fields, ImportedJob, Importer, ImportInput
+from gen.importers.draft import label, literal
 from gen.importers.kfp.argo import pipeline_of_argo
-from gen.importers.kfp.assembly import Made, assembled
-from gen.importers.kfp.calls import Reader
+from gen.importers.kfp.calls import Call, Reader
+from gen.importers.kfp.graph import Pipeline, When
 from gen.importers.kfp.ir import pipeline_of_ir
-from gen.importers.kfp.parts import parts_of
-from gen.load.manifests import read_manifests
+from gen.importers.kfp.parts import Part, param_name, parts_of
+from gen.job.kinds.pipeline import PipelineJob
+from gen.kubernetes.manifests.read import Manifests, read_manifests
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+_MAX_NAME: Final = 20
+"""Characters of the pipeline, so that the names of its pods fit."""
+_ACCOUNT: Final = "gen-pipeline"
+_MERGED: Final = frozenset({"labels", "annotations", "metrics"})
+"""Fields of the pipeline as a whole that have those of all steps."""
 
-    from gen.diagnostics import Findings
-    from gen.importers.kfp.graph import Pipeline
-    from gen.load.manifests import Manifests
+
+class CallJobs(Struct, frozen=True, kw_only=True):
+    """A call with the jobs that it creates."""
+
+    call: Call
+    place: Location
+    parts: list[Part]
+
+
+class _Step(Struct, frozen=True, kw_only=True):
+    """A step of the pipeline of gen."""
+
+    name: str
+    part: Part
+    needs: tuple[str, ...]
+    when: When
+
+
+def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, found: Findings) -> list[ImportedJob]:
+    """The pipeline; a single step becomes a job of its own."""
+    steps = _steps(every, found)
+    if len(steps) < 2:  # noqa: PLR2004 - one step has no order
+        return [_with_params(step.part.job, step.part.params, pipeline.parameters) for step in steps]
+    jobs = [step.part.job for step in steps]
+    fields: Fields = {"kind": "pipeline", **_common(jobs)}
+    for step in steps:
+        _hoist(fields, step, found)
+    own = {step.name: _own(step, fields) for step in steps}
+    name = label(pipeline.name, "pipeline")[:_MAX_NAME].strip("-")
+    _check_clashes(steps, found)
+    params = frozenset().union(*(step.part.params for step in steps))
+    account = {"pipelines": {"argo": {"serviceAccount": pipeline.account or _ACCOUNT}}}
+    job = ImportedJob(
+        name=name if name[:1].isalpha() else f"pipeline-{name}",
+        namespace=jobs[0].namespace,
+        fields={**fields, "steps": own},
+        overlay=_merged([*(job.overlay for job in jobs), account]),
+        grants=_merged([job.grants for job in jobs]),
+        comment=f"Imported from the pipeline {name}.",
+        place=place,
+        places={f"steps.{step.name}": step.part.job.place for step in steps},
+        originals=tuple(replace(one, step=step.name) for step in steps for one in step.part.job.originals[:1]),
+    )
+    return [_with_params(job, params, pipeline.parameters)]
+
+
+def _with_params(job: ImportedJob, names: frozenset[str], parameters: Mapping[str, str]) -> ImportedJob:
+    if not names:
+        return job
+    params = {param_name(name): literal(parameters[name]) for name in sorted(names)}
+    fields = {**job.fields, "params": params}
+    if "steps" in fields:
+        fields["steps"] = fields.pop("steps")
+    return replace(job, fields=fields)
+
+
+def _steps(every: Sequence[CallJobs], found: Findings) -> list[_Step]:
+    """Steps with jobs. A step that waits for one without a job waits for what that waits for."""
+    names: dict[str, tuple[str, ...]] = {}
+    steps = []
+    for made in every:
+        call = made.call
+        needs = tuple(dict.fromkeys(name for need in call.needs for name in names.get(need, ())))
+        gone = [need for need in call.needs if not any(one.call.name == need and one.parts for one in every)]
+        if call.when == "failed" and gone and made.parts:
+            known = {one.call.name for one in every if one.parts}
+            needs = tuple(name for need in call.needs if need in known for name in names[need])
+            _lose(f"step `{call.task}` waits for the failure of `{gone[0]}`, which", made.place, found)
+        if not made.parts or (call.when == "failed" and not needs):
+            names[call.name] = needs
+            continue
+        own = [call.name, *(f"{call.name}-{number}" for number in range(2, len(made.parts) + 1))]
+        names[call.name] = tuple(own)
+        steps += [
+            _Step(name=name, part=part, needs=needs, when=call.when if needs else "succeeded")
+            for name, part in zip(own, made.parts, strict=True)
+        ]
+    return steps
+
+
+def _lose(what: str, place: Location, found: Findings) -> None:
+    hint = "check `needs` and `when` of the step"
+    found.warning(NOT_CARRIED, place, f"{what} is not carried: the job has no such step", hint)
+
+
+def _common(jobs: Sequence[ImportedJob]) -> Fields:
+    """Fields with the same value in all steps, which a pipeline has once."""
+    first = jobs[0].fields
+    return {
+        name: value
+        for name, value in first.items()
+        if name != "kind" and name not in PipelineJob.own_fields and all(job.fields.get(name) == value for job in jobs)
+    }
+
+
+def _hoist(fields: Fields, step: _Step, found: Findings) -> None:
+    """Fields that only the pipeline as a whole can have."""
+    job = step.part.job
+    for name, value in job.fields.items():
+        if name not in PipelineJob.own_fields or name in {"kind", "params"}:
+            continue
+        if name == "metrics":
+            fields[name] = [*fields.get(name, []), *(one for one in value if one not in fields.get(name, []))]
+        elif name in _MERGED:
+            _merge_texts(fields.setdefault(name, {}), value, name, step, found)
+        elif name == "tensorboard" and name not in fields:
+            fields[name] = value
+        else:
+            message = f"`{name}` of step `{step.name}` is not carried: only a pipeline as a whole can have it"
+            found.warning(NOT_CARRIED, job.place, message, "check whether the pipeline needs it")
+
+
+def _merge_texts(known: Fields, more: Fields, name: str, step: _Step, found: Findings) -> None:
+    for key, value in more.items():
+        if known.setdefault(key, value) != value:
+            message = f"`{name}.{key}` of step `{step.name}` is not carried: another step has another value"
+            found.warning(NOT_CARRIED, step.part.job.place, message, "check which one the pipeline needs")
+
+
+def _own(step: _Step, common: Fields) -> Fields:
+    fields = step.part.job.fields
+    order: Fields = {"needs": list(step.needs)} if step.needs else {}
+    order |= {"when": step.when} if step.when != "succeeded" else {}
+    kept = {
+        name: value
+        for name, value in fields.items()
+        if name == "kind" or (name not in PipelineJob.own_fields and name not in common)
+    }
+    return {"kind": kept.pop("kind"), **order, **kept}
+
+
+def _check_clashes(steps: Sequence[_Step], found: Findings) -> None:
+    """All steps are in one overlay, so one name of a profile has one meaning."""
+    first: dict[tuple[str, str], object] = {}
+    for step in steps:
+        job = step.part.job
+        for field, profiles in job.overlay.items():
+            for name, profile in profiles.items() if isinstance(profiles, dict) else ():
+                if first.setdefault((field, name), profile) != profile:
+                    message = f"`{field}.{name}` of step `{step.name}` is not that of another step"
+                    found.error(OTHER_VALUE, job.place, message, "change the name of one of the two")
+
+
+def _merged(parts: Sequence[Mapping[str, object]]) -> Fields:
+    result: Fields = {}
+    for part in parts:
+        for name, value in part.items():
+            known = result.get(name)
+            if isinstance(value, dict):
+                result[name] = _merged([known if isinstance(known, dict) else {}, value])
+            elif isinstance(value, list):
+                before = known if isinstance(known, list) else []
+                result[name] = [*before, *(one for one in value if one not in before)]
+            else:
+                result.setdefault(name, value)
+    return result
 
 
 class KfpImporter(Importer):
@@ -27,7 +192,7 @@ class KfpImporter(Importer):
 
     summary: ClassVar[str] = "a compiled pipeline of Kubeflow Pipelines: an Argo Workflow, or the IR of version 2"
 
-    def read(self, given: Given, found: Findings) -> Sequence[ImportedJob]:
+    def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         read = read_manifests(given.text.encode("utf-8", "replace"), given.file, found)
         if read is None:
             return ()
@@ -50,14 +215,14 @@ class KfpImporter(Importer):
         return jobs
 
 
-def _pipeline(document: Any) -> Pipeline | None:
+def _pipeline(document: object) -> Pipeline | None:
     if not isinstance(document, dict):
         return None
     return pipeline_of_ir(document) or pipeline_of_argo(document)
 
 
 def _imported(
-    pipeline: Pipeline, number: int, read: Manifests, given: Given, places: list[Location], found: Findings
+    pipeline: Pipeline, number: int, read: Manifests, given: ImportInput, places: list[Location], found: Findings
 ) -> list[ImportedJob]:
     reader = Reader(pipeline)
     every = []
@@ -65,7 +230,7 @@ def _imported(
         place = read.place(number, call.route)
         places.append(place)
         parts = parts_of(call, given, place, pipeline.parameters, found)
-        every.append(Made(call=call, place=place, parts=parts))
+        every.append(CallJobs(call=call, place=place, parts=parts))
         _report(every[-1], found)
     for name in pipeline.lost:
         message = f"`{name}` of the pipeline is not carried: a job has no such field"
@@ -76,7 +241,7 @@ def _imported(
     return assembled(pipeline, every, read.place(number, pipeline.route), found)
 
 
-def _report(made: Made, found: Findings) -> None:
+def _report(made: CallJobs, found: Findings) -> None:
     """A step without a job, and values that its job does not have."""
     call = made.call
     if not made.parts:

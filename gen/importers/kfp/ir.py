@@ -6,18 +6,14 @@ From `api/v2alpha1/pipeline_spec.proto` of kubeflow/pipelines.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text
-from gen.importers.kfp.retries import retries_of_task
-from gen.kubernetes import at, present
-from gen.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.diagnostics import Route
-    from gen.kubernetes import Body
+from gen.base.findings import Route
+from gen.base.regex import regex
+from gen.base.routes import at
+from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text, retries_of_task
+from gen.kubernetes.objects import Body, present
 
 _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
 _IN_CONDITION: Final = regex(r"""(?:int|double|string)?\(?inputs\.parameter_values\[['"]([\w.-]+)['"]\]\)?""")
@@ -41,6 +37,8 @@ def pipeline_of_ir(document: Body) -> Pipeline | None:
     components = at(spec, "components")
     templates: dict[str, Leaf | Group] = {"": _group(at(spec, "root"), (*start, "root"))}
     for name, component in components.items() if isinstance(components, dict) else ():
+        if not name:  # the name of the root here
+            continue
         if isinstance(at(component, "dag"), dict):
             templates[str(name)] = _group(component, (*start, "components", str(name)))
         else:
@@ -67,7 +65,7 @@ def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, s
     return {**templates, "": Group(tasks=root.tasks, defaults=values)}
 
 
-def _defaults(component: Any) -> dict[str, str]:
+def _defaults(component: object) -> dict[str, str]:
     inputs = at(component, "inputDefinitions", "parameters")
     return {
         str(name): as_text(at(one, "defaultValue"))
@@ -76,7 +74,7 @@ def _defaults(component: Any) -> dict[str, str]:
     }
 
 
-def _group(component: Any, route: Route) -> Group:
+def _group(component: object, route: Route) -> Group:
     tasks = at(component, "dag", "tasks")
     return Group(
         tasks=tuple(
@@ -114,7 +112,7 @@ def _task(name: str, data: Body, route: Route) -> Task:
     )
 
 
-def _values(inputs: Any) -> Iterator[tuple[str, str]]:
+def _values(inputs: object) -> Iterator[tuple[str, str]]:
     for name, one in inputs.items() if isinstance(inputs, dict) else ():
         if isinstance(outer := at(one, "componentInputParameter"), str):
             yield str(name), f"{{{{inputs.parameters.{outer}}}}}"
@@ -129,7 +127,7 @@ def _inputs(text: str) -> str:
     return _INPUT.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
 
 
-def _items(loop: Any) -> tuple[tuple[Any, ...] | None, tuple[str, ...]]:
+def _items(loop: object) -> tuple[tuple[object, ...] | None, tuple[str, ...]]:
     if loop is None:
         return None, ()
     try:
@@ -141,7 +139,7 @@ def _items(loop: Any) -> tuple[tuple[Any, ...] | None, tuple[str, ...]]:
     return None, ("the loop `parameterIterator`",)
 
 
-def _leaf(name: str, component: Any, container: Any, route: Route) -> Leaf:
+def _leaf(name: str, component: object, container: object, route: Route) -> Leaf:
     command = [*_texts(at(container, "command")), *_texts(at(container, "args"))]
     words = tuple(_inputs(one) for one in command)
     lost = [field for field in ("inputDefinitions.artifacts", "outputDefinitions") if at(component, *field.split("."))]
@@ -155,7 +153,7 @@ def _leaf(name: str, component: Any, container: Any, route: Route) -> Leaf:
     )
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else []
 
 
@@ -174,7 +172,7 @@ def _pod(container: Any, words: tuple[str, ...]) -> Body:
     return {"containers": [made]}
 
 
-def _limits(resources: Any) -> Body:
+def _limits(resources: object) -> Body:
     """Limits by name; older compilers write numbers, of memory in units of 10^9 bytes."""
     cpu = at(resources, "resourceCpuLimit") or at(resources, "cpuLimit")
     memory = at(resources, "resourceMemoryLimit") or at(resources, "memoryLimit")

@@ -1,31 +1,83 @@
-"""The jobs that a step creates: from its object, its commands of Arena, or its container."""
+"""The jobs that a step creates: from its object, its commands of Arena, or its container.
+
+The launcher of Arena in pipelines of version 1 is `components/arena/docker/arena_launcher.py` of
+kubeflow/pipelines 1.8.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.diagnostics import Findings
-from gen.findings.imports import NOT_CARRIED
+from gen.base.codes.imports import NOT_CARRIED
+from gen.base.findings import Findings, Location
+from gen.base.regex import regex
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import label
 from gen.importers.kfp.graph import PARAMETER, PLACEHOLDER, with_item, with_values
-from gen.importers.kfp.launcher import launcher_of
 from gen.importers.manifests.importer import ManifestsImporter
-from gen.kinds import KINDS
-from gen.regex import regex
+from gen.job.kinds import ALL_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from gen.diagnostics import Location
-    from gen.importers.base import Given, ImportedJob
+    from gen.importers.base import Fields, ImportedJob, ImportInput
     from gen.importers.kfp.calls import Call
+
+_PROGRAM: Final = "arena_launcher.py"
+_KINDS: Final = frozenset({"job", "mpijob", "tfjob", "pytorchjob"})
+_TRUTHS: Final = frozenset({"--rdma", "--tensorboard"})
+_OF_PIPELINE: Final = frozenset({"--output-dir", "--output-data", "--arena-image"})
+_LOGS: Final = "--log-dir"
+
+
+class Launched(Struct):
+    """A command of Arena, and options of the launcher itself."""
+
+    words: list[str]
+    fields: Fields = field(default_factory=dict)
+    """Fields of the job."""
+    lost: list[str] = field(default_factory=list)
+
+
+def launcher_of(words: Sequence[str]) -> Launched | None:
+    """The submission of a step; None if it does not run the launcher."""
+    start = next((index for index, word in enumerate(words) if word.endswith(_PROGRAM)), None)
+    if start is None:
+        return None
+    options = [*words[start + 1 :]]
+    command = options[options.index("--") + 1 :] if "--" in options else []
+    options = options[: options.index("--")] if "--" in options else options
+    kind = next((word for word in options if word in _KINDS), "job")
+    launched = Launched(["arena", "submit", "tfjob" if kind == "job" else kind])
+    _carry(launched, [word for word in options if word != kind])
+    launched.words += [" ".join(command)] if command else []
+    return launched
+
+
+def _carry(launched: Launched, options: list[str]) -> None:
+    """Options of Arena, and those that are fields of a job. A value is behind `=`, or the next word."""
+    left = list(options)
+    while left:
+        name, equals, value = left.pop(0).partition("=")
+        if not equals and left and not left[0].startswith("--"):
+            value = left.pop(0)
+        if name in _OF_PIPELINE:
+            launched.lost.append(name)
+        elif name == "--metric" and value:
+            launched.fields.setdefault("metrics", []).append(value)
+        elif name == "--timeout-hours":
+            launched.fields["timeout"] = f"{value}h"
+        elif name in _TRUTHS:
+            launched.words += [name] if value.lower() in ("true", "1", "") else []
+        elif value:
+            launched.words.append(f"{'--logdir' if name == _LOGS else name}={value}")
+            launched.words += ["--sync-mode=git"] if name == "--sync-source" else []
+
 
 _SUBMIT: Final = regex(r"\barena\s+submit\b")
 _MARK: Final = "genparameter{}z"
@@ -44,7 +96,7 @@ class _Known(Struct, frozen=True, kw_only=True):
     """The texts of a step with values in place of its inputs."""
 
     call: Call
-    given: Given
+    given: ImportInput
     place: Location
     parameters: Mapping[str, str]
     """Values of the parameters of the pipeline, or marks."""
@@ -61,7 +113,9 @@ class _Known(Struct, frozen=True, kw_only=True):
         return PLACEHOLDER.sub(lambda match: label(match[0], "parameter"), text)
 
 
-def parts_of(call: Call, given: Given, place: Location, parameters: Mapping[str, str], found: Findings) -> list[Part]:
+def parts_of(
+    call: Call, given: ImportInput, place: Location, parameters: Mapping[str, str], found: Findings
+) -> list[Part]:
     """The jobs of a step, with expressions in place of the parameters of the pipeline."""
     known = _Known(call=call, given=given, place=place, parameters=parameters)
     own = Findings()
@@ -94,7 +148,7 @@ def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name in parameters]
 
 
-def _without(value: Any, carried: Mapping[str, str], parameters: Mapping[str, str]) -> Any:
+def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str, str]) -> Any:
     """Fields with the values of parameters in place of marks."""
     if isinstance(value, dict):
         return {key: _without(inner, carried, parameters) for key, inner in value.items()}
@@ -117,7 +171,7 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     text = json.dumps(job.fields)
     params = frozenset(name for name, mark in carried.items() if mark in text)
     fields = _without(job.fields, carried, {name: f"{{{{ params.{param_name(name)} }}}}" for name in carried})
-    limited = KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
+    limited = ALL_KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
     if call.leaf.seconds is not None and limited:
         fields["attemptTimeout" if "retries" in fields else "timeout"] = f"{call.leaf.seconds}s"
     originals = tuple(replace(one, place=place) for one in job.originals)
@@ -156,7 +210,7 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
     return jobs
 
 
-def _of_manifest(text: str, given: Given, found: Findings) -> list[ImportedJob]:
+def _of_manifest(text: str, given: ImportInput, found: Findings) -> list[ImportedJob]:
     files = ((given.file, text.encode("utf-8", "replace")),)
     return list(ManifestsImporter().read(replace(given, files=files), found))
 
@@ -168,7 +222,7 @@ def _job(known: _Known, found: Findings) -> Any:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
 
 
-def _texts(value: Any, known: _Known, found: Findings) -> Any:
+def _texts(value: object, known: _Known, found: Findings) -> Any:
     """A value of any type without placeholders."""
     if isinstance(value, dict):
         return {str(key): _texts(inner, known, found) for key, inner in value.items()}

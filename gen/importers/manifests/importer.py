@@ -1,34 +1,77 @@
-"""`gen import manifests`: runs in YAML and JSON files, as they are in Git or as `kubectl get -o yaml` prints them."""
+"""`gen import manifests`: runs and schedules in YAML and JSON files, from Git or from `kubectl get -o yaml`.
+
+The original of the proof omits values that the job has in another form: secrets, variables of the kind, default
+policies.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
-from gen.diagnostics import Location
-from gen.findings.imports import INVALID_MANIFEST, NOT_CARRIED
-from gen.importers.base import Given, ImportedJob, Importer, Original
-from gen.importers.draft import JobDraft
-from gen.importers.manifests.metadata import carry_metadata, without_metadata
-from gen.importers.manifests.objects import cleaned, items
+from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
+from gen.base.containment import contained
+from gen.base.findings import Findings, Location
+from gen.base.routes import at, follow, replaced, with_field
+from gen.importers.base import Fields, ImportedJob, Importer, ImportInput, Original
+from gen.importers.draft import JobDraft, is_secret
+from gen.importers.manifests.objects import Item, cleaned, items, templates
+from gen.importers.manifests.pods import carry_metadata, has_default_policy, without_metadata
 from gen.importers.manifests.run import queue_of, read_run, reserved
-from gen.importers.manifests.schedule import as_schedule
-from gen.importers.manifests.secrets import without_secrets
-from gen.importers.manifests.templates import templates
-from gen.importers.manifests.tensorboard import boards, set_board
-from gen.importers.manifests.volumes import config_maps, without_files
-from gen.kinds import KINDS
-from gen.kubernetes import present, with_field
-from gen.resources import RESOURCES
-from gen.resources.pods import follow, replaced
+from gen.importers.manifests.volumes import boards, config_maps, set_board, without_files
+from gen.job.kinds import ALL_KINDS
+from gen.job.kinds.base import Job
+from gen.kubernetes import quantity
+from gen.kubernetes.facts import RESOURCES
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.objects import Body, present
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+_FIELDS: Final = {"timeZone": ("timeZone",), "concurrencyPolicy": ("concurrency",)}
+_NUMBERS: Final = {
+    "successfulJobsHistoryLimit": ("history", "succeeded"),
+    "failedJobsHistoryLimit": ("history", "failed"),
+}
 
-    from gen.diagnostics import Findings
-    from gen.importers.manifests.objects import Item
-    from gen.kinds import Job
-    from gen.kubernetes import Body
-    from gen.resources.base import Resource
+
+def as_schedule(draft: JobDraft, item: Item, body: Body) -> None:
+    """Set `schedule` from a CronJob. Without a policy, its runs may overlap, which a job has to say."""
+    spec = body["spec"]
+    values: Fields = {"cron": spec.get("schedule", "")}
+    for name, route in _FIELDS.items():
+        if name in spec:
+            values[route[0]] = spec[name]
+    for name, (outer, inner) in _NUMBERS.items():
+        if isinstance(spec.get(name), int):
+            values.setdefault(outer, {})[inner] = spec[name]
+    if isinstance(deadline := spec.get("startingDeadlineSeconds"), int):
+        values["deadline"] = quantity.duration(deadline)
+    draft.set(values if len(values) > 1 else values["cron"], "schedule", place=item.place("spec", "schedule"))
+
+
+def without_secrets(spec: Body, job: str, gone: frozenset[str]) -> Body:
+    """A pod with a reference in place of each secret variable, as the job has it, and without the variables `gone`."""
+    changed = dict(spec)
+    for field in ("containers", "initContainers"):
+        if isinstance(spec.get(field), list):
+            changed[field] = [_container(one, job, gone) for one in spec[field]]
+    return changed
+
+
+def _container(container: Any, job: str, gone: frozenset[str]) -> Any:
+    if isinstance(container, dict) and has_default_policy(container):
+        container = {key: value for key, value in container.items() if key != "imagePullPolicy"}
+    entries = at(container, "env")
+    if not isinstance(entries, list):
+        return container
+    return {**container, "env": [_variable(one, job) for one in entries if at(one, "name") not in gone]}
+
+
+def _variable(entry: object, job: str) -> Any:
+    name, value = at(entry, "name"), at(entry, "value")
+    if not isinstance(name, str) or value is None or not is_secret(name, str(value)):
+        return entry
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": f"{job}-env", "key": name}}}
+
 
 _TTL: Final = "remove it; set `state: finished` in the job after its end. gen never deletes runs by time"
 _KEPT: Final = "keep the manifest where it is applied today, and check it with `gen validate`"
@@ -41,7 +84,7 @@ class ManifestsImporter(Importer):
     summary: ClassVar[str] = "files and folders of Kubernetes objects, or the output of `kubectl get -o yaml`"
     reads_files: ClassVar[bool] = True
 
-    def read(self, given: Given, found: Findings) -> Sequence[ImportedJob]:
+    def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         every = items(given, found)
         runs = [(one, known) for one in every if (known := _kind_of(one.body)) is not None]
         if not runs and not found.failed():
@@ -49,20 +92,23 @@ class ManifestsImporter(Importer):
             hint = f"name files with objects of these kinds: {', '.join(sorted(_kinds()))}"
             found.error(INVALID_MANIFEST, place, "no object of a kind that gen has", hint)
         used: set[int] = set()
-        jobs = [job for item, known in runs for job in _imported(item, known, every, given, found, used)]
+        jobs: list[ImportedJob] = []
+        for item, known in runs:
+            with contained(found, item.place(), f"import {item.body['kind']} `{item.name}`"):
+                jobs += _imported(item, known, every, given, found, used)
         _report_others(every, [item for item, _ in runs], used, found)
         return jobs
 
 
 def _kinds() -> dict[str, str]:
     """Kinds of gen by their Kubernetes kinds."""
-    return {model.facts.kind: name for name, model in KINDS.items()}
+    return {model.facts.kind: name for name, model in ALL_KINDS.items()}
 
 
 def _kind_of(body: Body) -> tuple[str, Resource] | None:
     """The kind of job, and the facts of the object, which may be a schedule. Groups of old versions differ."""
     group, _, _ = body["apiVersion"].rpartition("/")
-    for name, model in KINDS.items():
+    for name, model in ALL_KINDS.items():
         for facts in (model.facts, model.facts.scheduled_by):
             if facts is None or facts.kind != body["kind"]:
                 continue
@@ -72,7 +118,7 @@ def _kind_of(body: Body) -> tuple[str, Resource] | None:
 
 
 def _imported(
-    item: Item, known: tuple[str, Resource], every: list[Item], given: Given, found: Findings, used: set[int]
+    item: Item, known: tuple[str, Resource], every: list[Item], given: ImportInput, found: Findings, used: set[int]
 ) -> Iterator[ImportedJob]:
     kind, facts = known
     place = item.place("metadata")
@@ -85,11 +131,11 @@ def _imported(
     if not isinstance(item.body.get("spec"), dict):
         found.error(INVALID_MANIFEST, item.place(), "`spec` is missing", "add it, or remove the document")
         return
-    if facts.nodes is None and not templates(facts, _modern_body(item, KINDS[kind])):
+    if facts.nodes is None and not templates(facts, _modern_body(item, ALL_KINDS[kind])):
         hint = "write the job by hand; a run that uses pods of another object has no form in gen"
         found.error(INVALID_MANIFEST, item.place("spec"), "the object has no pod template", hint)
         return
-    model = KINDS[kind]
+    model = ALL_KINDS[kind]
     draft = JobDraft(item.name, kind, namespace, place, found)
     body = _modern(draft, item, model, facts)
     maps = _maps(every, item)
@@ -166,7 +212,7 @@ def _original(item: Item, body: Body, facts: Resource, maps: Mapping[str, Body],
 
 
 def _report_others(every: list[Item], runs: list[Item], used: set[int], found: Findings) -> None:
-    """Objects that no job stands for."""
+    """Report objects that were not imported."""
     for item in every:
         if id(item) in used or any(item is run for run in runs):
             continue

@@ -1,20 +1,20 @@
-"""Objects in files, lists and documents, without additions of a cluster or a tool."""
+"""Objects in the input of an import, and the pod templates of a run, each with its role."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from math import prod
+from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.load.manifests import read_manifests
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.diagnostics import Findings, Location, Route
-    from gen.importers.base import Given
-    from gen.kubernetes import Body
-    from gen.load.manifests import Manifests
+from gen.base.findings import Findings, Location, Route
+from gen.base.routes import at, follow, get
+from gen.importers.base import ImportInput
+from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern, PodSet, Resource, Wildcard
+from gen.kubernetes.facts.pods import matches
+from gen.kubernetes.manifests.read import Manifests, read_manifests
+from gen.kubernetes.objects import Body
 
 MAX_DEPTH: Final = 8
 """Lists in lists, which no cluster returns."""
@@ -56,8 +56,8 @@ class Item(Struct, frozen=True, kw_only=True):
         return namespace if isinstance(namespace, str) else ""
 
 
-def items(given: Given, found: Findings) -> list[Item]:
-    """All objects of all files. Other documents are left out: they are no objects."""
+def items(given: ImportInput, found: Findings) -> list[Item]:
+    """All objects of all files. Other documents are ignored."""
     read = (read_manifests(raw, file, found) for file, raw in given.files)
     return [
         Item(body=body, manifests=one, document=number, at=route)
@@ -68,7 +68,7 @@ def items(given: Given, found: Findings) -> list[Item]:
     ]
 
 
-def _objects(value: Any, route: Route, depth: int) -> Iterator[tuple[Route, Body]]:
+def _objects(value: object, route: Route, depth: int) -> Iterator[tuple[Route, Body]]:
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         return
     inner = value.get("items")
@@ -101,3 +101,109 @@ def _cleaned(value: Any) -> Any:
 
 def _is_added(key: str) -> bool:
     return key in _ADDED_KEYS or key.startswith(_ADDED_PREFIXES)
+
+
+class Template(Struct, frozen=True, kw_only=True):
+    """The pods of one role."""
+
+    role: str
+    route: Route
+    """Route of the template."""
+    pods: PodSet | None
+    metadata: Body
+    spec: Body
+    """Empty if it is not a mapping."""
+    container: Body
+    """The training container."""
+    replicas: int
+    restart: str | None
+
+    @property
+    def steps(self) -> tuple[str | int, ...]:
+        """Values of the wildcards of its route."""
+        pattern = self.pods.template if self.pods is not None else ()
+        return tuple(step for step, part in zip(self.route, pattern, strict=False) if isinstance(part, Wildcard))
+
+
+def templates(facts: Resource, body: Body) -> list[Template]:
+    """All pods of an object. If those of the kind are in the cluster, one with the fields of the object."""
+    if facts.nodes is not None:
+        return [_of_nodes(facts, body)]
+    return [
+        _template(facts, body, pods, route)
+        for pods in facts.pods
+        for route, template in matches(body, pods.template)
+        if isinstance(template, dict)
+    ]
+
+
+def _of_nodes(facts: Resource, body: Body) -> Template:
+    nodes = facts.nodes
+    assert nodes is not None  # noqa: S101 - the caller has tested it
+    holder = follow(body, nodes.count[:-1])
+    container = dict(holder) if isinstance(holder, dict) else {}
+    resources = follow(body, nodes.resources)
+    container["resources"] = resources if isinstance(resources, dict) else {}
+    return Template(
+        role="node",
+        route=nodes.count[:-1],
+        pods=None,
+        metadata={},
+        spec={},
+        container=container,
+        replicas=_number(follow(body, nodes.count), 1),
+        restart=None,
+    )
+
+
+def _template(facts: Resource, body: Body, pods: PodSet, route: Route) -> Template:
+    template = follow(body, route)
+    spec = _mapping(at(template, "spec"))
+    numbers = (_number(follow(body, beside(count.route, pods, route)), count.default) for count in pods.counts)
+    holder = follow(body, route[:-1])
+    restart = at(holder, "restartPolicy") if facts.restarts_by_role else spec.get("restartPolicy")
+    return Template(
+        role=_role(body, pods, route),
+        route=route,
+        pods=pods,
+        metadata=_mapping(at(template, "metadata")),
+        spec=spec,
+        container=_mapping(spec["containers"][main_index(spec, facts.container)]) if _containers(spec) else {},
+        replicas=prod(numbers),
+        restart=restart if isinstance(restart, str) else None,
+    )
+
+
+def beside(pattern: Pattern, pods: PodSet, route: Route) -> Route:
+    """A route with the same wildcards as a template; they are replaced by the steps of the template's route."""
+    steps = iter([step for step, part in zip(route, pods.template, strict=False) if isinstance(part, Wildcard)])
+    return tuple(next(steps, "") if isinstance(part, Wildcard) else part for part in pattern)
+
+
+def _role(body: Body, pods: PodSet, route: Route) -> str:
+    for index in reversed(range(len(pods.template))):
+        if pods.template[index] is ANY_KEY:
+            return str(route[index]).lower()
+        if pods.template[index] is ANY_ITEM:
+            name = get(follow(body, route[: index + 1]), pods.item_name)
+            return name if isinstance(name, str) else pods.role
+    return pods.role
+
+
+def main_index(spec: Body, wanted: str | None) -> int:
+    """Index of the training container: the one that the operator looks for, or the first."""
+    names = [at(one, "name") for one in _containers(spec)]
+    return names.index(wanted) if wanted in names else 0
+
+
+def _containers(spec: Body) -> list[object]:
+    found = spec.get("containers")
+    return found if isinstance(found, list) else []
+
+
+def _mapping(value: object) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: object, default: int) -> int:
+    return int(value) if isinstance(value, int | str) and str(value).isdecimal() and len(str(value)) < 10 else default  # noqa: PLR2004 - not a number of pods

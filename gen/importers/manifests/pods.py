@@ -1,23 +1,91 @@
-"""Fields of a role from its pod template. Other values become a patch."""
+"""Fields of a role from its pod template, with its labels and annotations. Other values become a patch."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from gen import quantity
-from gen.importers.draft import label, literal, literals
-from gen.importers.manifests.metadata import pod_metadata
-from gen.importers.manifests.templates import main_index
-from gen.kubernetes import INSTANCE_TYPE, ZONE, at
+from gen.base.engines import ENGINES
+from gen.base.labels import OWN, QUEUE
+from gen.base.regex import regex
+from gen.base.routes import at
+from gen.importers.base import Fields
+from gen.importers.draft import JobDraft, label, literal, literals
+from gen.importers.manifests.objects import Item, Template, main_index
+from gen.job.names import LABEL_KEY, LABEL_VALUE
+from gen.kubernetes import quantity
+from gen.kubernetes.objects import INSTANCE_TYPE, PRIORITY_LABEL, QUEUE_LABEL, ZONE, Body
+from gen.overlay.reserved_keys import is_of_controllers, is_of_pods, is_reserved
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+_HELM: Final = frozenset({"app", "chart", "release", "heritage", "createdBy"})
+"""Labels of charts of Helm 2, and of Arena's."""
+_PREFIXES: Final = (
+    *("app.kubernetes.io/", "helm.sh/", "meta.helm.sh/", "arena.kubeflow.org/", OWN),
+    *(prefix for engine in ENGINES.values() for prefix in engine.prefixes),
+)
+_BY_FIELD: Final = frozenset({QUEUE, QUEUE_LABEL, PRIORITY_LABEL})
+"""Labels that a field of the job decides."""
+_FIELDS: Final = ("labels", "annotations")
+_OF_PODS: Final = {"labels": "podLabels", "annotations": "podAnnotations"}
+_SHOWN: Final = 5
+_KEY: Final = regex(LABEL_KEY)
+_VALUE: Final = regex(LABEL_VALUE)
 
-    from gen.importers.base import Fields
-    from gen.importers.draft import JobDraft
-    from gen.importers.manifests.objects import Item
-    from gen.importers.manifests.templates import Template
-    from gen.kubernetes import Body
+
+def carry_metadata(draft: JobDraft, item: Item, body: Body) -> None:
+    """Set the labels and annotations of the object, and report those that no object of gen has."""
+    gone = []
+    for field in _FIELDS:
+        for key, text in _entries(body["metadata"], field):
+            if is_carried(field, key, text, of_pods=False) and not _is_dropped(key, body["metadata"][field]):
+                draft.metadata(key, text, field, place=item.place("metadata", field, key))
+            elif _is_dropped(key, body["metadata"][field]) and key not in _BY_FIELD and not key.startswith(OWN):
+                gone.append(key)
+    if gone:
+        which = ", ".join(f"`{key}`" for key in gone[:_SHOWN]) + (", …" if len(gone) > _SHOWN else "")
+        why = "Helm, Arena or an engine sets it, and gen has its own"
+        draft.drop(item.place("metadata"), which, why, "select the objects by labels of gen, such as `gen/job`")
+
+
+def pod_metadata(draft: JobDraft, metadata: Body) -> Fields:
+    """`podLabels` and `podAnnotations` of a role."""
+    fields: Fields = {}
+    for field, name in _OF_PODS.items():
+        for key, text in _entries(metadata, field):
+            if is_carried(field, key, text, of_pods=True) and not _is_dropped(key, metadata[field]):
+                fields.setdefault(name, {})[key] = literal(text)
+                draft.grant("metadata", key) if "/" in key or field == "labels" else None
+    return fields
+
+
+def without_metadata(metadata: Body) -> Body:
+    """Metadata without the labels and annotations that no object of gen has."""
+    changed = dict(metadata)
+    for field in _FIELDS:
+        if isinstance(entries := metadata.get(field), dict):
+            kept = {key: text for key, text in entries.items() if not _is_dropped(key, entries)}
+            changed[field] = kept
+            if not kept:
+                del changed[field]
+    return changed
+
+
+def is_carried(field: str, key: str, text: str, *, of_pods: bool) -> bool:
+    """Whether a job can set the key. Others become a patch."""
+    if is_reserved(key) or is_of_controllers(key) or (is_of_pods(key) and not of_pods) or not _KEY.fullmatch(key):
+        return False
+    return field != "labels" or _VALUE.fullmatch(text) is not None
+
+
+def _entries(metadata: Body, field: str) -> Iterator[tuple[str, str]]:
+    entries = metadata.get(field)
+    return ((key, str(text)) for key, text in entries.items()) if isinstance(entries, dict) else iter(())
+
+
+def _is_dropped(key: str, entries: Mapping[str, object]) -> bool:
+    of_chart = key in _HELM and ("heritage" in entries or "createdBy" in entries)
+    return of_chart or key in _BY_FIELD or key.startswith(_PREFIXES)
+
 
 GPU: Final = "nvidia.com/gpu"
 """Resource of GPUs in an overlay that sets no other."""
@@ -71,13 +139,13 @@ def _program(container: Body) -> Fields:
     return fields
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else []
 
 
 def _environment(
     draft: JobDraft, item: Item, container: Body, route: tuple[str | int, ...]
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, object]]:
     entries = container.get("env")
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):
         name = at(entry, "name")
@@ -90,11 +158,11 @@ def _environment(
             yield name, reference
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _reference(source: Any) -> Fields | None:
+def _reference(source: object) -> Fields | None:
     for name, field in _SOURCES.items():
         key = at(source, name)
         if isinstance(key, dict):
@@ -124,7 +192,7 @@ def _resources(draft: JobDraft, container: Body) -> Fields:
     return fields
 
 
-def _amount(value: Any) -> str:
+def _amount(value: object) -> str:
     text = str(value)
     try:
         return text if quantity.amount(text) else "0"
@@ -135,7 +203,7 @@ def _amount(value: Any) -> str:
 def _placement(draft: JobDraft, spec: Body) -> Fields:
     placement: Fields = {}
     wanted = spec.get("nodeSelector")
-    labels: dict[str, Any] = dict(wanted) if isinstance(wanted, dict) else {}
+    labels: Fields = dict(wanted) if isinstance(wanted, dict) else {}
     labels |= _affinity(spec)
     for key, values in labels.items():
         if key in _MACHINE:
@@ -149,7 +217,7 @@ def _placement(draft: JobDraft, spec: Body) -> Fields:
     return placement
 
 
-def _affinity(spec: Body) -> dict[str, Any]:
+def _affinity(spec: Body) -> Fields:
     """Labels of a required affinity with one term of `In`; others become a patch."""
     terms = at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     if not isinstance(terms, list) or len(terms) != 1 or set(terms[0]) != {"matchExpressions"}:

@@ -1,33 +1,109 @@
-"""A run as a job, by the facts of its kind: its roles, their common fields, and the fields of the kind."""
+"""A run as a job, by the facts of its kind: its roles, their common fields, and the fields of the kind.
+
+Values at the routes that the kind declares are copied. `workers` and `replicas` are set so that the roles have as many
+pods as in the object.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from pydantic import ValidationError
 
-from gen import quantity
-from gen.importers.draft import as_read, literal, literals
-from gen.importers.manifests.copied import copied
-from gen.importers.manifests.numbers import fitted, needed_roles, validated
+from gen.base.routes import at, follow
+from gen.importers.base import Fields
+from gen.importers.draft import JobDraft, as_read, literal, literals
+from gen.importers.manifests.objects import Item, Template, beside, templates
 from gen.importers.manifests.pods import role_fields
-from gen.importers.manifests.templates import templates
 from gen.importers.manifests.volumes import mounted
-from gen.kinds.role import Target
-from gen.kubernetes import PRIORITY_LABEL, QUEUE_LABEL, at
-from gen.resources.pods import follow
+from gen.job.kinds.base import Job
+from gen.job.kinds.role import Role, Target
+from gen.kubernetes import quantity
+from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
+from gen.kubernetes.objects import PRIORITY_LABEL, QUEUE_LABEL, Body
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+EVERY: Final = "*"
 
-    from gen.importers.base import Fields
-    from gen.importers.draft import JobDraft
-    from gen.importers.manifests.objects import Item
-    from gen.importers.manifests.templates import Template
-    from gen.kinds import Job
-    from gen.kinds.role import Role
-    from gen.kubernetes import Body
-    from gen.resources.base import Resource
+
+def copied(model: type[Job], facts: Resource, body: Body, every: list[Template]) -> Iterator[tuple[str, object]]:
+    """Fields with dots, and their values. Defaults are left out."""
+    if facts is not model.facts:
+        return  # a schedule has other routes
+    for field, route in model.copied.items():
+        for name, value in _values(field, route, body, every):
+            if value is not None and value not in ("", [], {}) and not _is_default(model, name, value):
+                yield name, literals(model.as_written(name, value))
+
+
+def _values(field: str, route: Pattern, body: Body, every: list[Template]) -> Iterator[tuple[str, object]]:
+    if not any(isinstance(step, Wildcard) for step in route):
+        yield field, follow(body, tuple(step for step in route if not isinstance(step, Wildcard)))
+        return
+    for one in every:
+        if one.pods is not None and one.steps:
+            value = follow(body, beside(route, one.pods, one.route))
+            yield field.replace(EVERY, one.role), value
+
+
+def _is_default(model: type[Job], field: str, value: object) -> bool:
+    known = next((one for one in model.model_fields.values() if one.alias == field), None)
+    return known is not None and not isinstance(value, dict | list) and str(known.default).lower() == str(value).lower()
+
+
+def fitted(draft: JobDraft, model: type[Job], replicas: dict[str, int]) -> dict[str, Role]:
+    """Set the numbers of pods; returns the roles that the kind then has. Kinds count `workers` in different ways."""
+    last: dict[str, Role] = {}
+    for fields in _numbers(draft, replicas):
+        roles = _roles_of(model, fields)
+        last = last or roles
+        if {name: role.replicas for name, role in roles.items()} == replicas:
+            draft.fields = fields
+            return roles
+    draft.set(next(iter(replicas.values()), 1), "workers")
+    return last
+
+
+def _numbers(draft: JobDraft, replicas: dict[str, int]) -> Iterator[Fields]:
+    """Ways to write the numbers of pods, the shortest first."""
+    own = {name: {**fields, "replicas": str(replicas.get(name, 1))} for name, fields in draft.fields["roles"].items()}
+    plain = {key: value for key, value in draft.fields.items() if key != "workers"}
+    workers = replicas.get("worker", 1)
+    for number in dict.fromkeys((workers, sum(replicas.values()))):
+        yield {**plain, "workers": str(number)}
+        without = {name: fields for name, fields in own.items() if name != "worker"}
+        yield {**plain, "workers": str(number), "roles": {**draft.fields["roles"], **without}}
+        singles = {name: fields for name, fields in without.items() if replicas.get(name, 1) != 1}
+        yield {**plain, "workers": str(number), "roles": {**draft.fields["roles"], **singles}}
+    yield {**plain, "roles": own}
+
+
+def _roles_of(model: type[Job], fields: Fields) -> dict[str, Role]:
+    """The roles of a job with these fields; none if it is invalid."""
+    job = validated(model, fields)
+    return {role.name: role for role in job.replica_roles("run")} if job is not None else {}
+
+
+def validated(model: type[Job], fields: Fields) -> Job | None:
+    try:
+        return model.model_validate(as_read(fields))
+    except ValidationError:
+        return None
+
+
+def needed_roles(draft: JobDraft, model: type[Job], replicas: dict[str, int]) -> set[str]:
+    """Roles that have pods only because the job names them."""
+    full = draft.fields
+    needed = set()
+    for name, fields in full["roles"].items():
+        if fields:
+            continue
+        others = {key: value for key, value in full["roles"].items() if key != name}
+        roles = _roles_of(model, {**full, "roles": others})
+        if {key: role.replicas for key, role in roles.items()} != replicas:
+            needed.add(name)
+    return needed
+
 
 _OF_TRAINING: Final = frozenset({"gpus", "accelerator", "cpu", "memory", "sharedMemory"})
 _OF_PROGRAM: Final = frozenset({"command", "args"})
@@ -53,6 +129,11 @@ def read_run(
     _queue(draft, item, body, model, facts)
     for field, value in copied(model, facts, body, every):
         draft.set(value, *field.split("."), place=item.place("spec"))
+    runtime = draft.fields.get("runtime")
+    if isinstance(runtime, dict):
+        draft.need(
+            {key: value for key, value in runtime.items() if key == "kind"}, "runtimes", str(runtime.get("name"))
+        )
     if "roles" not in model.model_fields:
         draft.fields |= next(iter(roles.values()), {})
         draft.set(every[0].replicas if every else 1, "workers")
@@ -161,7 +242,7 @@ def _set_roles(draft: JobDraft, model: type[Job], every: list[Template], roles: 
         del draft.fields["roles"]
 
 
-def _set_counts(draft: JobDraft, item: Item, counts: Mapping[str, Any]) -> None:
+def _set_counts(draft: JobDraft, item: Item, counts: Mapping[str, object]) -> None:
     for field, value in counts.items():
         draft.fields.pop(field, None)
         if value is not None:

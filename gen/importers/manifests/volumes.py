@@ -1,33 +1,30 @@
-"""Volumes of pod templates as volumes of the overlay, shared memory, and files of the job."""
+"""Volumes of pod templates as volumes of the overlay, shared memory and files of the job; TensorBoard of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.importers.draft import literal
-from gen.kubernetes import at, present
+from gen.base.findings import Location
+from gen.base.regex import regex
+from gen.base.routes import at
+from gen.importers.draft import JobDraft, literal
+from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from gen.diagnostics import Location
     from gen.importers.base import Fields
-    from gen.importers.draft import JobDraft
-    from gen.importers.manifests.templates import Template
-    from gen.kubernetes import Body
+    from gen.importers.manifests.objects import Item, Template
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the mount path, not a file of this process
 _FOLDERS: Final = (None, "", "Directory", "DirectoryOrCreate")
-MAX_FILES: Final = 1 << 20
-"""Bytes that a ConfigMap holds."""
 
 
 def mounted(draft: JobDraft, one: Template, maps: Mapping[str, Body], place: Location) -> Fields:
     """Set `data` and `files` of the job; returns fields of the role. Other volumes become a patch."""
     fields: Fields = {}
-    sources = {at(volume, "name"): volume for volume in _list(one.spec.get("volumes")) if isinstance(volume, dict)}
+    sources = {str(at(volume, "name")): volume for volume in _list(one.spec.get("volumes")) if isinstance(volume, dict)}
     for mount in _list(one.container.get("volumeMounts")):
-        volume, path = sources.get(at(mount, "name")), at(mount, "mountPath")
+        volume, path = sources.get(str(at(mount, "name"))), at(mount, "mountPath")
         if not isinstance(volume, dict) or not isinstance(path, str):
             continue
         size = at(volume, "emptyDir", "sizeLimit")
@@ -113,5 +110,62 @@ def _without_mounts(container: Any, gone: set[Any]) -> Any:
     return {**container, "volumeMounts": [one for one in mounts if at(one, "name") not in gone]}
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+_LOGDIR = regex(r"--logdir(?:[= ]+)([^\s'\"]+)")
+
+
+def boards(every: list[Item], run: Item) -> Iterator[tuple[Item, list[Item]]]:
+    """Deployments of TensorBoard with the name of the run as the start of theirs, each with its Services."""
+    for item in every:
+        spec = at(item.body, "spec", "template", "spec")
+        if item.body["kind"] != "Deployment" or _logdir(spec) is None or not item.name.startswith(run.name):
+            continue
+        labels = at(item.body, "spec", "template", "metadata", "labels")
+        services = [
+            one for one in every if one.body["kind"] == "Service" and _selects(at(one.body, "spec", "selector"), labels)
+        ]
+        yield item, services
+
+
+def set_board(draft: JobDraft, board: tuple[Item, list[Item]]) -> set[int]:
+    """Set `tensorboard`; returns its objects."""
+    item, services = board
+    container = _container(at(item.body, "spec", "template", "spec"))
+    fields: Fields = {"logdir": literal(_logdir(at(item.body, "spec", "template", "spec")) or "")}
+    if isinstance(image := container.get("image"), str):
+        fields["image"] = literal(image)
+    mounts = [one["path"] if isinstance(one, dict) else one for one in draft.fields.get("data", {}).values()]
+    if not any(f"{fields['logdir']}/".startswith(f"{str(mount).rstrip('/')}/") for mount in mounts):
+        hint = "write the logs to a volume of the job, and set `tensorboard: {logdir: <a folder on it>}`"
+        draft.drop(item.place(), f"TensorBoard `{item.name}`", "its logs are not on a volume of the job", hint)
+        return {id(one) for one in (item, *services)}
+    draft.set(fields, "tensorboard", place=item.place())
+    for service in services:
+        if (kind := at(service.body, "spec", "type")) not in (None, "ClusterIP"):
+            hint = "use `kubectl port-forward`, or `tensorboard: {ingress: true}` if the overlay has an ingress"
+            why = "TensorBoard has no users, so gen does not open it to the network"
+            draft.drop(service.place("spec", "type"), f"`type: {kind}` of Service `{service.name}`", why, hint)
+    return {id(one) for one in (item, *services)}
+
+
+def _container(spec: object) -> Body:
+    containers = at(spec, "containers")
+    first = containers[0] if isinstance(containers, list) and containers else {}
+    return first if isinstance(first, dict) else {}
+
+
+def _logdir(spec: object) -> str | None:
+    container = _container(spec)
+    words = [str(one) for name in ("command", "args") for one in container.get(name) or ()]
+    text = " ".join(words)
+    found = _LOGDIR.search(text) if "tensorboard" in text else None
+    return found[1] if found is not None else None
+
+
+def _selects(selector: object, labels: object) -> bool:
+    if not isinstance(selector, dict) or not isinstance(labels, dict):
+        return False
+    return bool(selector) and selector.items() <= labels.items()

@@ -1,23 +1,172 @@
-"""Each option of `sbatch` as fields of a job, or as a finding with the remedy."""
+"""Options of `sbatch`: the `#SBATCH` lines of a script, and each option as fields of a job or as a finding."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+import shlex
+from collections.abc import Iterator
+from typing import Final
 
 from msgspec import Struct
 
-from gen import quantity
-from gen.findings.imports import INVALID_COMMAND_LINE
-from gen.importers.draft import label, literal
-from gen.importers.slurm.reasons import HANDLED, REASONS
-from gen.model.pods import MAX_PODS
-from gen.model.sweep import MAX_RUNS
-from gen.regex import regex
+from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
+from gen.base.findings import Findings, Location
+from gen.base.regex import regex
+from gen.importers.draft import JobDraft, label, literal
+from gen.job.pods import MAX_PODS
+from gen.job.sweep import MAX_RUNS
+from gen.kubernetes import quantity
 
-if TYPE_CHECKING:
-    from gen.importers.draft import JobDraft
-    from gen.importers.slurm.options import Option
+SHORT: Final = {
+    "A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint", "c": "cpus-per-task",
+    "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile", "G": "gpus", "H": "hold", "i": "input",
+    "J": "job-name", "k": "no-kill", "L": "licenses", "l": "label", "M": "clusters", "m": "distribution", "N": "nodes",
+    "n": "ntasks", "O": "overcommit", "o": "output", "p": "partition", "Q": "quiet", "q": "qos", "S": "core-spec",
+    "s": "oversubscribe", "t": "time", "u": "unbuffered", "v": "verbose", "W": "wait", "w": "nodelist", "x": "exclude",
+}  # fmt: skip
+SWITCHES: Final = frozenset(
+    {"contiguous", "container-mount-home", "container-writable", "disable-status", "exact", "exclusive", "get-user-env"}
+    | {"hold", "ignore-pbs", "label", "mpi-combine", "multi-prog", "no-container-mount-home", "no-kill", "no-requeue"}
+    | {"overcommit", "overlap", "oversubscribe", "parsable", "preserve-env", "pty", "quiet", "requeue", "spread-job"}
+    | {"test-only", "unbuffered", "use-min-nodes", "verbose", "wait"}
+)
+"""Options without a value of their own; a value after `=` is one, too."""
+_DIRECTIVE: Final = regex(r"#SBATCH\s+(.*)")
+_NEXT_COMPONENT: Final = ("hetjob", "packjob")
+"""Lines between the components of a heterogeneous job. `srun` starts the first one by default."""
+_COMMENT: Final = regex(r"(?:^|\s)#.*")
+MAX_LINES: Final = 10_000
+
+
+class Option(Struct, frozen=True):
+    """A value of an option, and its place."""
+
+    name: str
+    value: str
+    place: Location
+
+
+def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int]:
+    """Options of the `#SBATCH` lines, and the number of lines before the first command: Slurm ignores later ones."""
+    options: list[Option] = []
+    first = True
+    lines = text.split("\n")[:MAX_LINES]
+    for number, line in enumerate(lines):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            return options, number
+        if (match := _DIRECTIVE.match(stripped)) is None:
+            continue
+        if match[1].strip() not in _NEXT_COMPONENT:
+            options += parsed(match[1], Location(file, number + 1), found) if first else ()
+        elif first:
+            first = False
+            hint = "write another job, or a role of this one, for the options below it"
+            message = f"`{match[1].strip()}` is not carried: the job has the options above it"
+            found.warning(NOT_CARRIED, Location(file, number + 1), message, hint)
+    return options, len(lines)
+
+
+def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
+    """Options in a line."""
+    try:
+        words = shlex.split(_COMMENT.sub("", text))
+    except ValueError:
+        found.error(INVALID_COMMAND_LINE, place, "a quote is not closed", "close it")
+        return
+    options, left = options_of(words, place, found)
+    if left:
+        hint = "write the name of an option with `--`"
+        found.warning(NOT_CARRIED, place, f"`{left[0]}` is not carried: it is not an option", hint)
+    yield from options
+
+
+def options_of(words: list[str], place: Location, found: Findings) -> tuple[list[Option], list[str]]:
+    """Options at the start of a command, and its other words."""
+    options: list[Option] = []
+    left = list(words)
+    while left and left[0].startswith("-") and left[0] != "-":
+        word = left.pop(0)
+        if word == "--":
+            break
+        name, value, needs = name_of(word)
+        if needs and not left:
+            found.error(INVALID_COMMAND_LINE, place, f"`{word}` has no value", "add it")
+            break
+        options.append(Option(name, left.pop(0) if needs else value, place))
+    return options, left
+
+
+def name_of(word: str) -> tuple[str, str, bool]:
+    """Name and value of an option, and whether the next word is its value."""
+    if word.startswith("--"):
+        name, equals, value = word[2:].partition("=")
+        return name, value, not equals and name not in SWITCHES
+    name = SHORT.get(word[1:2], word[1:2])
+    rest = word[2:].removeprefix("=")
+    return name, rest, not rest and name not in SWITCHES
+
+
+_LOGS: Final = ("the cluster keeps the logs", "read them with `kubectl logs`, or redirect the output in `command`")
+_MAIL: Final = ("gen sends no messages", "set up notifications of Argo CD or Flux")
+_NODES: Final = ("jobs do not name nodes", "set `placement.nodeSelector` of the job to labels that the overlay grants")
+_START: Final = ("jobs start on their own", "keep `state: suspended` until the job may start")
+_CPUS: Final = ("Kubernetes has no field for it", "ask the platform owner about CPU and topology policies of the nodes")
+_PRIORITY: Final = (
+    "a quality of service is not a PriorityClass",
+    "set `priority` to a PriorityClass that the overlay grants",
+)
+_CLIENT: Final = ("it concerns the client of Slurm", "remove it")
+REASONS: Final[dict[str, tuple[str, str]]] = {
+    **dict.fromkeys(("output", "error", "input", "open-mode", "label", "unbuffered"), _LOGS),
+    **dict.fromkeys(("mail-type", "mail-user"), _MAIL),
+    **dict.fromkeys(("nodelist", "exclude", "nodefile", "constraint", "cluster-constraint", "switches"), _NODES),
+    **dict.fromkeys(("dependency", "begin", "hold", "deadline"), _START),
+    **dict.fromkeys(
+        ("cpu-bind", "mem-bind", "distribution", "extra-node-info", "hint", "core-spec", "threads-per-core"), _CPUS
+    ),
+    **dict.fromkeys(
+        ("sockets-per-node", "cores-per-socket", "gpu-bind", "cpu-freq", "contiguous", "thread-spec"), _CPUS
+    ),
+    **dict.fromkeys(("ntasks-per-socket", "ntasks-per-core", "ntasks-per-gpu", "gpus-per-socket", "gpu-freq"), _CPUS),
+    **dict.fromkeys(
+        ("quiet", "verbose", "parsable", "wait", "wrap", "wait-all-nodes", "test-only", "mpi", "kill-on-bad-exit"),
+        _CLIENT,
+    ),
+    **dict.fromkeys(("qos", "nice"), _PRIORITY),
+    "exclusive": ("a pod shares its node", "request all GPUs or the memory of a node"),
+    "oversubscribe": ("a pod requests its resources", "remove it"),
+    "reservation": ("a cluster has no reservations", "use a queue of the overlay"),
+    "licenses": ("a cluster has no licenses", "use a queue of the overlay with a quota for them"),
+    "signal": ("a pod gets SIGTERM at its end", "save checkpoints on SIGTERM"),
+    "tmp": ("a pod has no scratch disk of its own", "mount a volume of the overlay with `data`"),
+    "clusters": ("an overlay is one cluster", "choose the overlay with `clusters` of the job"),
+    "export-file": ("gen reads no files that a script names", "write the variables as `env`"),
+    "no-kill": ("an operator decides about failed nodes", "use `elastic` of `kind: pytorch`"),
+    "comment": ("a job has no description", "write it as a comment into the job file"),
+    "wckey": ("a job has no accounting key", "set `labels` of the job"),
+    "container-name": ("a pod has one image", "set `image` of the job"),
+    "container-writable": ("the file system of a container is writable", "remove it"),
+    "container-mount-home": ("a container has no home of the user", "mount a volume of the overlay with `data`"),
+}
+"""Options that no field has: the reason and the remedy."""
+HANDLED: Final = frozenset(
+    {"account", "array", "chdir", "container-image", "container-mounts", "container-workdir", "cpus-per-gpu"}
+    | {"cpus-per-task", "export", "gpus", "gpus-per-node", "gpus-per-task", "gres", "job-name", "mem", "mem-per-cpu"}
+    | {
+        "mem-per-gpu",
+        "no-requeue",
+        "nodes",
+        "ntasks",
+        "ntasks-per-node",
+        "partition",
+        "requeue",
+        "tasks-per-node",
+        "time",
+    }
+)
+"""Options that fields have."""
+
 
 _TIME: Final = regex(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
 _MEMORY: Final = regex(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
@@ -25,7 +174,7 @@ _RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1
 _UNITS: Final = {"K": "Ki", "": "Mi", "M": "Mi", "G": "Gi", "T": "Ti"}
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class Layout(Struct, frozen=True, kw_only=True):
     """Sizes that the script asks for."""
 
     nodes: int
@@ -38,22 +187,22 @@ class Wanted(Struct, frozen=True, kw_only=True):
     """Tasks of an array."""
 
 
-def carry(draft: JobDraft, options: list[Option], of_step: list[Option], image: str) -> Wanted:
+def carry(draft: JobDraft, options: list[Option], of_step: list[Option], image: str) -> Layout:
     """Set the fields; `of_step` are the options of `srun`, which count where the script has none."""
     last = {one.name: one for one in (*of_step, *options)}
     for one in (*options, *of_step):
         if one.name not in HANDLED:
             why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
             draft.drop(one.place, f"`--{one.name}`", why, hint)
-    wanted = _sizes(draft, last)
+    layout = _sizes(draft, last)
     _image(draft, last, image)
     _life(draft, last)
     _place(draft, last)
     _variables(draft, options)
-    return wanted
+    return layout
 
 
-def _sizes(draft: JobDraft, last: dict[str, Option]) -> Wanted:
+def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
     nodes = _number(draft, last.get("nodes")) or 1
     per_node = _number(draft, last.get("ntasks-per-node") or last.get("tasks-per-node"))
     tasks = _number(draft, last.get("ntasks"))
@@ -70,7 +219,7 @@ def _sizes(draft: JobDraft, last: dict[str, Option]) -> Wanted:
     if "cpus-per-task" in last or (of_gpus and gpus):
         draft.set(cpus * per_node if "cpus-per-task" in last else (of_gpus or 1) * gpus, "cpu", place=draft.place)
     _memory(draft, last, cpus * per_node, gpus)
-    return Wanted(
+    return Layout(
         nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=_array(draft, last.get("array"), nodes)
     )
 
@@ -80,7 +229,7 @@ def _number(draft: JobDraft, option: Option | None) -> int | None:
     if option is None:
         return None
     first, dash, _ = option.value.partition("-")
-    if not first.isascii() or not first.isdecimal() or len(first) > 6:  # noqa: PLR2004 - more is no count
+    if not first.isascii() or not first.isdecimal() or len(first) > 6:  # noqa: PLR2004 - not a count
         message = f"`--{option.name}`: expected a number, got `{option.value[:40]}`"
         draft.found.error(INVALID_COMMAND_LINE, option.place, message, "write a number")
         return None
@@ -139,11 +288,11 @@ def _array(draft: JobDraft, option: Option | None, nodes: int) -> tuple[int, ...
         return ()
     text, percent, limit = option.value.partition("%")
     ranges = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
-    if not all(ranges):
+    indices = [one for match in ranges if match is not None for one in _indices(match)[: MAX_PODS + 1]]
+    if not all(ranges) or not indices:  # `5-1` has none
         message = f"`--array`: expected numbers, got `{option.value[:40]}`"
         draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `0-9` or `1,3,5`")
         return ()
-    indices = [one for match in ranges if match is not None for one in _indices(match)[: MAX_PODS + 1]]
     first, *others = dict.fromkeys(indices)
     if nodes == 1 and others and [*dict.fromkeys(indices)] == list(range(first, first + len(others) + 1)):
         parallel = int(limit) if limit.isdecimal() and len(limit) < len(str(MAX_PODS)) else 0

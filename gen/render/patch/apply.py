@@ -1,28 +1,42 @@
-"""Applies the patches of an overlay to built objects, and records the provenance of each value."""
+"""Applies the patches of an overlay to built objects, and records the provenance of each value.
+
+The name `$training` in patches of pods, for the training container of each kind.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gen.findings.overlays import INVALID_PATCH, PATCH_DOES_NOT_APPLY
-from gen.overlay.patches.target import fits, pod_routes
-from gen.render.manifest import Built, Deletion, Manifest, Patched
+from gen.base.codes.overlays import INVALID_PATCH, PATCH_DOES_NOT_APPLY
+from gen.base.findings import Findings, Route
+from gen.kubernetes.objects import Body
+from gen.kubernetes.schemas.registry import schemas
+from gen.overlay.overlay import Overlay
+from gen.overlay.patch import Patch, Target, fits, pod_routes
+from gen.render.manifest import BuiltObjects, Deletion, Manifest, PatchedObjects
 from gen.render.patch import json6902
 from gen.render.patch.guard import breaches
-from gen.render.patch.provenance import Provenance, labelled
+from gen.render.patch.provenance import Provenance, named_route
 from gen.render.patch.strategic import StrategicMerge
-from gen.render.patch.training import with_training_container
-from gen.schemas.registry import schemas
 
-if TYPE_CHECKING:
-    from gen.diagnostics import Findings, Route
-    from gen.kubernetes import Body
-    from gen.model.patches import Target
-    from gen.overlay.overlay import Overlay
-    from gen.overlay.patches.types import Patch
+TRAINING = "$training"
+"""No container can have this name."""
 
 
-def patch_objects(built: Built, overlay: Overlay, found: Findings) -> Patched:
+def with_training_container(patch: Body, name: str | None) -> Body:
+    """The patch of a pod template, with the name of the training container for `$training`."""
+    spec = patch.get("spec")
+    containers = spec.get("containers") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or not isinstance(containers, list):
+        return patch
+    named: list[object] = [
+        {**entry, "name": name} if isinstance(entry, dict) and entry.get("name") == TRAINING else entry
+        for entry in containers
+    ]
+    return {**patch, "spec": {**spec, "containers": named}}
+
+
+def patch_objects(built: BuiltObjects, overlay: Overlay, found: Findings) -> PatchedObjects:
     """The objects after every patch that matches them, in the order of the overlay."""
     manifests = []
     origins = []
@@ -40,7 +54,7 @@ def patch_objects(built: Built, overlay: Overlay, found: Findings) -> Patched:
             patched = patched.with_body(_main_container_first(patched.body, manifest.main_container))
         manifests.append(patched)
         origins.append(provenance)
-    return Patched(tuple(manifests), built.manifests, tuple(origins), frozenset(matched), frozenset(deletions))
+    return PatchedObjects(tuple(manifests), built.manifests, tuple(origins), frozenset(matched), frozenset(deletions))
 
 
 def _parts(target: Target, manifest: Manifest) -> list[Route]:
@@ -114,7 +128,7 @@ def _operated_part(
                 break
         else:
             if operation.op != "test":
-                named = labelled(body if operation.op == "remove" else changed, route)
+                named = named_route(body if operation.op == "remove" else changed, route)
                 provenance.record(named, patch.layer, (index, "value"))
             body = changed
     return body

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from gen.findings.overlays import PATCH_BREAKS, PATCH_RENAMES
-from gen.kubernetes import MANAGED_BY, OWN
-from gen.queues.base import Gang
-from gen.resources import resource_of_object
-from gen.resources.pods import follow, pod_sets, templates_by_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.diagnostics import Route
-    from gen.findings.code import Code
-    from gen.kubernetes import Body
-    from gen.queues import QueueProfile
-    from gen.render.manifest import Manifest
+from gen.base.codes.code import Code
+from gen.base.codes.overlays import PATCH_BREAKS, PATCH_RENAMES
+from gen.base.findings import Route
+from gen.base.labels import OWN
+from gen.base.routes import follow
+from gen.job.queue import Gang, QueueProfile
+from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.pods import pod_sets, templates_by_shape
+from gen.kubernetes.objects import MANAGED_BY, Body
+from gen.render.manifest import Manifest
 
 
 class Breach(Struct, frozen=True):
@@ -55,16 +51,16 @@ def breaches(manifest: Manifest, body: Body) -> Iterator[Breach]:
             yield Breach(PATCH_BREAKS, (*route, "spec", "containers"), what, hint)
 
 
-def _templates(body: Body) -> dict[Route, Any]:
+def _templates(body: Body) -> dict[Route, object]:
     """Every pod template with its route: by the facts of the kind, and everything with the shape of a template."""
-    found: dict[Route, Any] = dict(templates_by_shape(body.get("spec"), ("spec",)))
+    found: dict[Route, object] = dict(templates_by_shape(body.get("spec"), ("spec",)))
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
     if resource is not None:
         found |= {pods.route: pods.template for pods in pod_sets(resource, body)}
     return found
 
 
-def _training(before: dict[Route, Any], body: Body, container: str) -> Iterator[Route]:
+def _training(before: dict[Route, object], body: Body, container: str) -> Iterator[Route]:
     """Templates that need the training container: those that had it, and new ones if the operator looks for it."""
     yield from (route for route, template in before.items() if _has_container(template, container))
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
@@ -72,7 +68,7 @@ def _training(before: dict[Route, Any], body: Body, container: str) -> Iterator[
         yield from (pods.route for pods in pod_sets(resource, body) if pods.route not in before)
 
 
-def _identity(body: Body) -> tuple[Any, ...]:
+def _identity(body: Body) -> tuple[object, ...]:
     """The identity of an object, to which other objects, files and the hash refer."""
     metadata = _at(body, ("metadata",))
     return body.get("apiVersion"), body.get("kind"), metadata.get("name"), metadata.get("namespace")
@@ -87,7 +83,7 @@ def _labels(old: Body, new: Body, route: Route) -> Iterator[Breach]:
             yield Breach(PATCH_BREAKS, (*route, key), f"changes the label `{key}`", hint)
 
 
-def _queue(queue: QueueProfile, old: Body, new: Body, templates: dict[Route, Any]) -> Iterator[Breach]:
+def _queue(queue: QueueProfile, old: Body, new: Body, templates: dict[Route, object]) -> Iterator[Breach]:
     """Needs of the queue of a run: labels and annotations of its scheduler, and for a gang the name of that."""
     hint = "remove it from the patch, and change the queue in `queues` of the overlay"
     for route in ((), *templates):
@@ -115,12 +111,12 @@ def _protection(old: Body, new: Body) -> Iterator[Breach]:
             yield Breach(PATCH_BREAKS, (*route, key), f"takes the protection `{key}` from the data", hint)
 
 
-def _has_container(template: Any, name: str) -> bool:
+def _has_container(template: object, name: str) -> bool:
     containers = _at(template, ("spec",)).get("containers")
     return isinstance(containers, list) and any(isinstance(c, dict) and c.get("name") == name for c in containers)
 
 
-def _at(value: Any, route: Route) -> Body:
+def _at(value: object, route: Route) -> Body:
     """The mapping at a route; an empty one if there is none."""
     found = follow(value, route)
     return found if isinstance(found, dict) else {}

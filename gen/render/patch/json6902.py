@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
-from gen.regex import regex
-
-if TYPE_CHECKING:
-    from gen.diagnostics import Route
-    from gen.kubernetes import Body
-    from gen.overlay.patches.types import Operation
+from gen.base.findings import Route
+from gen.base.regex import regex
+from gen.base.routes import get
+from gen.kubernetes.objects import Body
+from gen.overlay.patch import Operation
 
 _INDEX = regex(r"0|[1-9][0-9]{0,6}")
 
@@ -53,7 +52,7 @@ def below(operation: Operation, route: Route) -> Operation:
     return replace(operation, path=(*start, *operation.path), origin=origin)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     """Equality in JSON, where `true` is not 1."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
@@ -64,7 +63,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _at(value: Any, path: tuple[str, ...]) -> Any:
+def _at(value: Any, path: tuple[str, ...]) -> object:
     for number, step in enumerate(path):
         value = value[_key(value, step, path[: number + 1])]
     return value
@@ -106,17 +105,13 @@ def _changed(
     return copy
 
 
-def _route(body: Any, path: tuple[str, ...]) -> Route:
+def _route(body: object, path: tuple[str, ...]) -> Route:
     """The path as a route, with indices as numbers."""
     route: list[str | int] = []
     value = body
     for step in path:
-        if isinstance(value, list):
-            key: str | int = len(value) - 1 if step == "-" else int(step)
-            value = value[key] if isinstance(key, int) and key < len(value) else None
-        else:
-            key = step
-            value = value.get(step) if isinstance(value, dict) else None
+        key = (len(value) - 1 if step == "-" else int(step)) if isinstance(value, list) else step
+        value = get(value, key)
         route.append(key)
     return tuple(route)
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from gen.diagnostics import Location, Route
-    from gen.load import Layer
+from gen.base.findings import Location, Route
+from gen.base.routes import get
+from gen.base.yaml.layers import Layer
 
 _NAMING = ("mountPath", "containerPort", "port", "name")
 """Fields that identify the entries of Kubernetes' lists, in order of preference."""
 
 
-def label(item: Any, index: int) -> str | int:
+def label(item: object, index: int) -> str | int:
     """Name of a list entry in a route: `[name=pytorch]`, or its index if no field identifies it."""
     if isinstance(item, dict):
         for key in _NAMING:
@@ -23,16 +21,13 @@ def label(item: Any, index: int) -> str | int:
     return index
 
 
-def labelled(body: Any, route: Route) -> Route:
+def named_route(body: object, route: Route) -> Route:
     """A route with names in place of indices."""
     result: list[str | int] = []
     value = body
     for step in route:
         holder = value
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            value = None
+        value = get(value, step)
         result.append(label(value, step) if isinstance(holder, list) and isinstance(step, int) else step)
     return tuple(result)
 
@@ -56,12 +51,12 @@ class Provenance(Struct):
         for route, (layer, origin) in later._origins.items():
             self.record(route, layer, origin)
 
-    def blame(self, body: Any, route: Route, *, key: bool = False) -> Location | None:
+    def blame(self, body: object, route: Route, *, key: bool = False) -> Location | None:
         """The place in a patch that set the value at `route`, a value inside or around it, or else the nearest value.
 
         With `key`, the place of its key instead. None if no patch changed the object.
         """
-        named = labelled(body, route)
+        named = named_route(body, route)
         if (setting := self._setting(named)) is None:
             return None
         layer, inner = self._origins[setting]
@@ -69,9 +64,9 @@ class Provenance(Struct):
         place = layer.find(inner + further)
         return place.key if key else place.value
 
-    def setting(self, body: Any, route: Route) -> Location | None:
+    def setting(self, body: object, route: Route) -> Location | None:
         """The place in a patch that set the value at `route`, or a value inside or around it; None if none did."""
-        named = labelled(body, route)
+        named = named_route(body, route)
         found = self._setting(named)
         concerned = found is not None and route and (_leads(found, named) or _leads(named, found))
         return self.blame(body, route) if concerned else None

@@ -1,28 +1,54 @@
 """Strategic merge, as Kustomize does it, guided by the schema of the object.
 
 Schemas define which lists merge by a key (`x-kubernetes-patch-merge-key`). Schemas of training kinds refer to the pod
-template of Kubernetes, so containers, env and volumes merge by name in them too, where Kustomize replaces the list. As
-in Kustomize, entries of the patch come first, null removes a field, and `$patch: delete` and `replace` are supported.
-`gen.overlay.patches.directives` validates the directives themselves.
+template of Kubernetes, so containers, env and volumes merge by name in them too, where Kustomize replaces the list. A
+kind that is only defined in an overlay's `crds/` has no schema with merge keys: the facts of the kind lead to its pod
+templates, with the merge keys of Kubernetes.
+
+As in Kustomize, entries of the patch come first, null removes a field, and `$patch: delete` and `replace` are
+supported. `gen.overlay.patches.directives` validates the directives themselves.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from gen.kubernetes import Body
-from gen.overlay.patches.directives import directive
-from gen.render.patch.merge_schema import merge_schema
-from gen.render.patch.provenance import Provenance, label, labelled
-from gen.resources.pods import follow
-from gen.schemas.kubernetes import POD_TEMPLATE, reference
+from gen.base.findings import BugError, Route
+from gen.base.routes import follow
+from gen.base.yaml.layers import Layer
+from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern
+from gen.kubernetes.objects import Body
+from gen.kubernetes.schemas.kubernetes import POD_TEMPLATE, reference
+from gen.kubernetes.schemas.registry import Schema, Schemas
+from gen.overlay.patch import directive
+from gen.render.patch.provenance import Provenance, label, named_route
 
-if TYPE_CHECKING:
-    from gen.diagnostics import Route
-    from gen.load import Layer
-    from gen.schemas.registry import Schema, Schemas
+
+def merge_schema(schemas: Schemas, body: Body) -> Schema:
+    """The resolved schema of an object."""
+    try:
+        return schemas.resolve(schemas.schema(body["apiVersion"], body["kind"]))
+    except BugError:
+        resource = resource_of_object(body["apiVersion"], body["kind"])
+    schema: Schema = {}
+    for pods in resource.pods if resource is not None else ():
+        _add(schema, pods.template)
+    return schema
+
+
+def _add(schema: Schema, pattern: Pattern) -> None:
+    """Add the pod template at the end of a pattern to a schema."""
+    for step in pattern:
+        if step is ANY_KEY:
+            schema = schema.setdefault("additionalProperties", {})
+        elif step is ANY_ITEM:
+            schema = schema.setdefault("items", {})
+        else:
+            schema = schema.setdefault("properties", {}).setdefault(step, {})
+    schema.update(reference(POD_TEMPLATE))
 
 
 class StrategicMerge(Struct):
@@ -44,7 +70,7 @@ class StrategicMerge(Struct):
     def apply_to_pods(self, body: Body, patch: Body, route: Route) -> Body:
         """The object with the patch merged into the pod template at a route."""
         schema = self.schemas.resolve(reference(POD_TEMPLATE))
-        template = self._mapping(follow(body, route), patch, schema, labelled(body, route), ())
+        template = self._mapping(follow(body, route), patch, schema, named_route(body, route), ())
         replaced: Body = _replaced(body, route, template)
         return replaced
 
@@ -146,7 +172,7 @@ def _replaced(holder: Any, route: Route, value: Any) -> Any:
 
 
 def _merge_keys(schema: Schema) -> tuple[str, ...]:
-    """The patch merge key, and the other keys of a list whose entries the API server identifies by several."""
+    """The patch merge key, and the other keys if the API server identifies entries of the list by several."""
     key = schema.get("x-kubernetes-patch-merge-key")
     others = schema.get("x-kubernetes-list-map-keys", ())
     return () if key is None else (key, *(other for other in others if other != key)) if key in others else (key,)
@@ -163,7 +189,7 @@ def _same(known: Any, item: Any, keys: tuple[str, ...]) -> bool:
 
 
 def _different(known: Body, item: Body, keys: tuple[str, ...]) -> list[str]:
-    """The keys by which two entries differ."""
+    """The keys that differ between two entries."""
     return [key for key in keys if known.get(key, _DEFAULTS.get(key)) != item.get(key, _DEFAULTS.get(key))]
 
 

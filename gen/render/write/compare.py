@@ -6,30 +6,30 @@ The first line of a file shows whether gen wrote it, and whether it was edited b
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 from msgspec import Struct
 
-from gen.diagnostics import Findings, Location
-from gen.findings.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
+from gen.base.codes.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
+from gen.base.engines import is_control_file, refuse_control_file
+from gen.base.findings import Findings, Location
+from gen.base.repository import files, layout
+from gen.kubernetes.facts.builtin import REQUEST
 from gen.render.emit import HEADER, has_text_of, untouched
+from gen.render.manifest import File
+from gen.render.results import RunResult
 from gen.render.write.folders import Folders
-from gen.render.write.immutable import immutable_change, size_remedy
-from gen.render.write.kept import is_kept
-from gen.render.write.unused import claim_of, is_unused_data
-from gen.repository.control_files import is_control_file, refuse_control_file
-from gen.repository.layout import RENDERED, STAGING, rendered_path
-from gen.repository.safe_files import NotRegularError, TooLargeError, printable_path, read_regular, unusable
-from gen.repository.tree_entries import EntryType, tree_entries
-from gen.resources.core import REQUEST
+from gen.render.write.volumes import claim_of, immutable_change, is_unused_data, size_remedy
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
-    from gen.render.manifest import File
-    from gen.render.results import RunResult
+def is_kept(path: str, patterns: Iterable[str]) -> bool:
+    """Whether a file matches a pattern of `rendered.keep`, and no GitOps engine applies it."""
+    below = layout.below_rendered(path) or ""
+    return below.endswith(layout.INERT_ENDINGS) and any(fnmatchcase(below, pattern) for pattern in patterns)
+
 
 _MOST = 1 << 24
 """Bytes of a rendered file: ten times the limit of a cluster for an object."""
@@ -91,18 +91,18 @@ def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage:
             changes.append(Change(path, Status.MISSING, None, file.text))
         elif (change := _changed(root, file, file.text, old, found)) is not None:
             changes.append(change)
-    entries = [entry for folder in _folders(root, rendering, folders) for entry in tree_entries(root, folder)]
-    empty = tuple(entry.path for entry in entries if entry.type is EntryType.EMPTY_FOLDER)
-    surplus = (entry.path for entry in entries if entry.type is not EntryType.EMPTY_FOLDER)
+    entries = [entry for folder in _folders(root, rendering, folders) for entry in files.tree_entries(root, folder)]
+    empty = tuple(entry.path for entry in entries if entry.type is files.EntryType.EMPTY_FOLDER)
+    surplus = (entry.path for entry in entries if entry.type is not files.EntryType.EMPTY_FOLDER)
     surplus = (path for path in surplus if path not in rendering.files)
     changes += _surplus(root, surplus, rendering, found, prune_storage=prune_storage)
     return Comparison(
         changes=tuple(sorted(changes)),
         same=same,
         unknown=unknown,
-        executable=tuple(entry.path for entry in entries if entry.type is EntryType.EXECUTABLE),
+        executable=tuple(entry.path for entry in entries if entry.type is files.EntryType.EXECUTABLE),
         empty=empty,
-        staging=os.path.lexists(root / STAGING),
+        staging=os.path.lexists(root / layout.STAGING),
     )
 
 
@@ -134,7 +134,7 @@ def _surplus(
     mounted = rendering.kept_claims
     for path in paths:
         text = _read(root, path)
-        place = Location(printable_path(path))
+        place = Location(files.printable_path(path))
         ours = path.isascii() and path.isprintable()  # gen writes no other names
         if is_control_file(path.rpartition("/")[2]):
             refuse_control_file(place.file, found)
@@ -151,23 +151,27 @@ def _surplus(
 def _folders(root: Path, rendering: RunResult, folders: Folders) -> list[str]:
     """Folders that must contain only files of the result, and files next to them, sorted."""
     if rendering.whole:
-        present = folders.check(RENDERED)
-        return [path for name in _listed(root) if (path := rendered_path(name)) != STAGING] if present else []
+        present = folders.check(layout.RENDERED)
+        return (
+            [path for name in _listed(root) if (path := layout.rendered_path(name)) != layout.STAGING]
+            if present
+            else []
+        )
     return sorted(folder for folder in rendering.folders if folders.check(folder.rpartition("/")[0]))
 
 
 def _listed(root: Path) -> list[str]:
     try:
-        return sorted(os.listdir(root / RENDERED))  # noqa: PTH208 - names, not paths
+        return sorted(os.listdir(root / layout.RENDERED))  # noqa: PTH208 - names, not paths
     except OSError as error:
-        raise unusable(RENDERED, error, "check its permissions") from error
+        raise files.unusable(layout.RENDERED, error, "check its permissions") from error
 
 
 def _read(root: Path, path: str) -> str | None:
     """Text of a regular file, with surrogates for bytes that are not UTF-8; None for anything else."""
     try:
-        return read_regular(f"{root}/{path}", _MOST).decode("utf-8", "surrogateescape")
-    except (FileNotFoundError, NotRegularError, TooLargeError):
+        return files.read_regular(f"{root}/{path}", _MOST).decode("utf-8", "surrogateescape")
+    except (FileNotFoundError, files.NotRegularError, files.TooLargeError):
         return None
     except OSError as error:
-        raise unusable(path, error, "make it readable, or remove it; `gen render` writes it again") from error
+        raise files.unusable(path, error, "make it readable, or remove it; `gen render` writes it again") from error

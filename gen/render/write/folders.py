@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct, field
 
-from gen.diagnostics import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from gen.base.findings import UsageError
 
 
 class Folders(Struct, frozen=True):

@@ -11,20 +11,16 @@ import fcntl
 import os
 import shutil
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
 
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
+from gen.base.repository.files import unusable
+from gen.base.repository.layout import RENDERED, STAGING
+from gen.render.write.compare import Change, Comparison
 from gen.render.write.folders import Folders
-from gen.repository.layout import RENDERED, STAGING
-from gen.repository.safe_files import unusable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from gen.render.write.compare import Change, Comparison
 
 _MANY = 500
 """Number of files from which a second thread saves time."""
@@ -109,7 +105,7 @@ def _create_all(staged: list[tuple[str, Change]]) -> None:
         raise error
 
 
-def _started(target: Callable[..., None], *given: Any) -> Thread | None:
+def _started(target: Callable[..., None], *given: object) -> Thread | None:
     """A thread; None if the system starts no more. An executor would need another 3 ms to import."""
     thread = Thread(target=target, args=given)
     try:

@@ -1,1 +1,1 @@
-"""Formats of the commands that read clusters."""
+"""Formats of `gen status`, `gen logs` and `gen top`."""

@@ -1,1 +1,1 @@
-"""Output formats of `gen plan`."""
+"""Formats of `gen plan`, and the view that they share."""

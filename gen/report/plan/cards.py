@@ -1,26 +1,29 @@
-"""Runs of a plan as cards of the page."""
+"""Runs of a plan as cards of the page, and the details that it shows when they are opened.
+
+Details are changed fields, the job file and rendered objects. They are packed, because the objects of a thousand
+runs are several megabytes. If they are still too large, long texts are cut.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gen.diagnostics import counted
-from gen.report.plan.cost_phrases import cost_phrase, costs_phrase
-from gen.report.plan.phrases import RUN_SECTIONS, number, preempting, state_phrase
-from gen.report.plan.run_rows import run_groups, swept_values
-from gen.report.templates import Phrase
-from gen.review.runs import RunAction
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gen.resources.step_demand import StepDemand
-    from gen.review.review import Review
-    from gen.review.runs import RunChange, RunVersion
+from gen.base.findings import counted
+from gen.kubernetes.facts.demand import StepDemand
+from gen.render.rendered_object import RenderedObject
+from gen.report.escaping import sanitize
+from gen.report.plan.differences import field_lines, fold_roles
+from gen.report.plan.phrases import RUN_SECTIONS, cost_phrase, costs_phrase, number, preempting, state_phrase
+from gen.report.plan.view import run_groups, runs_by_action, sweep_values
+from gen.report.templates import Phrase, packed
+from gen.review.result import ObjectChange, Review
+from gen.review.runs import RunAction, RunChange, RunVersion
+from gen.review.sources import job_file, without_secrets
 
 _DEEPEST: Final = 8
-"""Steps after each other that are indented."""
+"""Maximum level of indentation of steps."""
 MAX_KEPT: Final = 1000
 """Kept runs that are listed."""
 _TONES: Final = {
@@ -50,16 +53,16 @@ class Branch:
     """Steps that end before it starts."""
     kind: str
     note: Phrase
-    """What it requests."""
+    """Requested resources."""
     needs: tuple[str, ...]
     """Steps that it waits for."""
     details: int
-    """Number of its details; -1 for a step, whose details are those of the pipeline."""
+    """Number of its details; -1 for a step, because its details are those of the pipeline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A run, or all runs of a sweep that do the same."""
+    """A run, or all runs of a sweep with the same effect."""
 
     number: int
     action: Phrase
@@ -84,10 +87,10 @@ class Card:
     """GPU-hours at most; empty without GPUs."""
     cost: Phrase
     tree: Phrase
-    """What the branches are; empty without any."""
+    """Legend of the branches; empty without any."""
     branches: tuple[Branch, ...]
     details: int
-    """Number of its details; -1 for a sweep, whose runs have their own."""
+    """Number of its details; -1 for a sweep, because its runs have their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,24 +106,19 @@ class CardSection:
 
 def card_sections(review: Review, details: dict[str, int]) -> Iterator[CardSection]:
     """Runs that a merge affects, by their action. `details` has the number of each run's details by its path."""
-    by_action: dict[RunAction, list[RunChange]] = {action: [] for action in RUN_SECTIONS}
-    for run in review.runs:
-        if (action := run.action) in by_action:
-            by_action[action].append(run)
     known = 0
-    for action, runs in by_action.items():
-        if runs:
-            groups = run_groups(runs)
-            cards = tuple(_card(group, known + index, details) for index, group in enumerate(groups))
-            known += len(groups)
-            title = RUN_SECTIONS[action]
-            yield CardSection(
-                name=Phrase(action.value), title=Phrase(title[0].upper() + title[1:]), count=len(runs), cards=cards
-            )
+    for action, runs in runs_by_action(review):
+        groups = run_groups(runs)
+        cards = tuple(_card(group, known + index, details) for index, group in enumerate(groups))
+        known += len(groups)
+        title = RUN_SECTIONS[action]
+        yield CardSection(
+            name=Phrase(action.value), title=Phrase(title[0].upper() + title[1:]), count=len(runs), cards=cards
+        )
 
 
 def kept_cards(review: Review) -> tuple[Card, ...]:
-    """Unchanged runs whose pods may run."""
+    """Unchanged active runs."""
     kept = [run for run in review.runs if run.action is RunAction.KEPT and run.latest.counts]
     return tuple(_card([run], index, {}) for index, run in enumerate(kept[:MAX_KEPT]))
 
@@ -172,7 +170,7 @@ def _step(step: StepDemand) -> Branch:
 
 
 def _runs(runs: Iterable[RunChange], details: dict[str, int]) -> Iterator[Branch]:
-    named = ((swept_values(run), run) for run in runs)
+    named = ((sweep_values(run), run) for run in runs)
     for name, run in sorted(named, key=lambda entry: (entry[0], entry[1].key)):
         asked = run.latest.demand
         note = ", ".join(filter(None, (_phrase(asked.pods, asked.gpus), cost_phrase(run.latest))))
@@ -182,3 +180,87 @@ def _runs(runs: Iterable[RunChange], details: dict[str, int]) -> Iterator[Branch
 
 def _phrase(pods: int, gpus: int) -> Phrase:
     return Phrase(f"{counted(pods, 'pod')}, {counted(gpus, 'GPU')}")
+
+
+Changes = dict[tuple[str, str], list[ObjectChange]]
+"""Changed objects by the folder of their job and the hash of their run."""
+
+_MAX_PACKED: Final = 1_000_000
+"""Characters of the details in the page."""
+_LONGEST: Final = 100_000
+"""Characters of one text."""
+_SHORTEST: Final = 50
+
+
+class Details:
+    """Details of all runs that change."""
+
+    def __init__(self, review: Review) -> None:
+        self._review = review
+        runs = [run for run in review.runs if run.action is not RunAction.KEPT]
+        self._objects = [run.pair.object for run in runs]
+        self.numbers = {one.path: index for index, one in enumerate(self._objects)}
+        """The number of the details of a run, by its path."""
+
+    def packed(self) -> str:
+        """All details as text for the page."""
+        longest = _LONGEST
+        changes = self._changes()
+        while True:
+            text = packed(self._data(changes, longest))
+            if len(text) <= _MAX_PACKED or longest < _SHORTEST:
+                return text
+            longest //= 4
+
+    def _changes(self) -> Changes:
+        known: Changes = {}
+        for change in self._review.objects:
+            known.setdefault(_owner(change.pair.object), []).append(change)
+        return known
+
+    def _data(self, changes: Changes, longest: int) -> dict[str, object]:
+        jobs = sorted({job for one in self._objects if (job := job_file(one)) in self._review.sources})
+        numbers = {path: index for index, path in enumerate(jobs)}
+        return {
+            "jobs": [self._file(path, self._review.sources[path], longest) for path in jobs],
+            "runs": [
+                {
+                    "job": numbers.get(job_file(one), -1),
+                    "objects": [self._file(other.path, _text(other), longest) for other in _with(one, changes)],
+                    "diff": [line[:longest] for line in _diff(one, changes)],
+                }
+                for one in self._objects
+            ],
+        }
+
+    def _file(self, path: str, text: str, longest: int) -> dict[str, str]:
+        more = len(text) - longest
+        shown = f"{text[:longest]}\n… {more} more characters" if more > 0 else text
+        links = self._review.links
+        return {"path": sanitize(path), "url": links.file(path) if links is not None else "", "text": _visible(shown)}
+
+
+def _text(one: RenderedObject) -> str:
+    return without_secrets(one.text)
+
+
+def _visible(text: str) -> str:
+    return "\n".join(map(sanitize, text.split("\n")))
+
+
+def _owner(one: RenderedObject) -> tuple[str, str]:
+    return one.path.rpartition("/")[0], one.run
+
+
+def _with(one: RenderedObject, changes: Changes) -> Iterator[RenderedObject]:
+    """The object of a run, and other changed objects of the run."""
+    yield one
+    yield from (other for change in changes.get(_owner(one), ()) if (other := change.pair.object) is not one)
+
+
+def _diff(one: RenderedObject, changes: Changes) -> Iterator[str]:
+    for change in changes.get(_owner(one), ()):
+        if change.fields:
+            yield f"@ {sanitize(str(change.pair.object.key))}"
+            for field in fold_roles(change.fields):
+                yield from field_lines(field)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
 
-from gen.kubernetes import qualified
-from gen.line_changes import unified
+from gen.base.line_changes import unified
+from gen.kubernetes.objects import qualified
 from gen.render.emit import scalar
-from gen.report.sanitize import sanitize
+from gen.render.rendered_object import DATA, ObjectKey
+from gen.report.escaping import sanitize
 from gen.report.templates import Phrase
-from gen.review.fields import MISSING, FieldChange
-from gen.review.rendered_object import DATA
-from gen.review.review import ObjectAction, ObjectChange, Review
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from gen.review.behind import BehindObject, BehindRun
+from gen.review.field_changes import MISSING, FieldChange
+from gen.review.kept_runs import BehindObject, BehindRun
+from gen.review.result import ObjectAction, ObjectChange, Review
 
 _WIDTH = 200
 """Printed characters of a value."""
@@ -49,17 +45,17 @@ class GroupView:
     @property
     def lines(self) -> tuple[str, ...]:
         """The fields that differ, as lines of a diff. Computed for the printed groups only: there may be thousands."""
-        lines = (line for field in folded(self.fields) for line in field_lines(field))
+        lines = (line for field in fold_roles(self.fields) for line in field_lines(field))
         return (_SAME,) if self.same else tuple(lines)
 
 
 def difference_groups(review: Review) -> Iterator[GroupView]:
     """Groups of the objects that a merge changes, without those that other parts of the plan list."""
-    return grouped(change for change in review.objects if not _listed_elsewhere(change))
+    return group_changes(change for change in review.objects if not _listed_elsewhere(change))
 
 
-def grouped(objects: Iterable[ObjectChange]) -> Iterator[GroupView]:
-    known: dict[tuple[Any, ...], list[ObjectChange]] = {}
+def group_changes(objects: Iterable[ObjectChange]) -> Iterator[GroupView]:
+    known: dict[tuple[int, str, str], list[ObjectChange]] = {}
     for change in objects:
         group = (_ORDER.index(change.action), sanitize(change.pair.object.key.kind), repr(change.fields))
         known.setdefault(group, []).append(change)
@@ -71,7 +67,7 @@ def grouped(objects: Iterable[ObjectChange]) -> Iterator[GroupView]:
 
 
 def behind_groups(review: Review) -> Iterator[GroupView]:
-    """Objects of kept runs, with what a new run would change."""
+    """Objects of kept runs, with the changes of a new run."""
     known: dict[tuple[str, ...], list[tuple[BehindRun, BehindObject]]] = {}
     for run in review.behind:
         for one in run.objects:
@@ -107,7 +103,7 @@ def _listed_elsewhere(change: ObjectChange) -> bool:
     return change.action is ObjectAction.REPLACED and not change.fields and change.pair.workload is None
 
 
-def _first(entry: tuple[tuple[Any, ...], list[ObjectChange]]) -> tuple[Any, ...]:
+def _first(entry: tuple[tuple[int, str, str], list[ObjectChange]]) -> tuple[int, str, ObjectKey]:
     (order, kind, _), changes = entry
     return order, kind, changes[0].pair.object.key
 
@@ -126,7 +122,7 @@ def field_lines(field: FieldChange) -> Iterator[str]:
         yield f"+ {path}: {_value(new)}"
 
 
-def folded(fields: tuple[FieldChange, ...]) -> list[FieldChange]:
+def fold_roles(fields: tuple[FieldChange, ...]) -> list[FieldChange]:
     """Merge equal changes of several roles into one: `pytorchReplicaSpecs.{Master,Worker}.template`."""
     equal: dict[tuple[str, int], list[FieldChange]] = {}
     for field in fields:
@@ -170,7 +166,7 @@ def _cut(text: str, start: int, stop: int) -> str:
     return f"{'…' if start else ''}{text[start : len(text) - stop]}{'…' if stop else ''}"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     """A value as YAML on one line, with invisible characters escaped."""
     if isinstance(value, str):
         return sanitize(scalar(_shortened(value)))

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
-
-from gen.report.json import cost_data, finding_data, plain_money
+from gen.kubernetes.facts.cost import Bill
+from gen.kubernetes.facts.demand import StepDemand
+from gen.render.rendered_object import ObjectKey
+from gen.report.escaping import json_document
+from gen.report.findings.json import cost_data, finding_data, plain_money
 from gen.report.plan.phrases import values_of
-from gen.report.sanitize import escape_json
+from gen.review.costs import NamespaceCost, Spending
 from gen.review.data import DataAction
-from gen.review.fields import MISSING, FieldChange
-from gen.review.review import ObjectAction
-from gen.review.runs import RunAction
-
-if TYPE_CHECKING:
-    from gen.resources.cost import Bill
-    from gen.resources.step_demand import StepDemand
-    from gen.review.behind import BehindRun
-    from gen.review.costs import NamespaceCost, Spending
-    from gen.review.rendered_object import ObjectKey
-    from gen.review.review import ObjectChange, Review
-    from gen.review.runs import RunChange, RunVersion
-    from gen.review.usage import Load, Usage
+from gen.review.field_changes import MISSING, FieldChange
+from gen.review.kept_runs import BehindRun
+from gen.review.result import ObjectAction, ObjectChange, Review
+from gen.review.runs import RunAction, RunChange, RunVersion
+from gen.review.usage import Load, Usage
 
 
 def as_json(review: Review) -> str:
@@ -29,11 +22,17 @@ def as_json(review: Review) -> str:
         "version": 1,
         "base": {"ref": review.base.ref, "commit": review.base.commit},
         "refused": review.refused,
+        "tree": review.tree or None,
+        "otherChanges": list(review.others),
         "summary": _summary(review),
         "findings": [finding_data(finding) for finding in review.findings],
         "gpus": [_usage(row) for row in review.usage],
         "costs": [_namespace_cost(row) for row in review.costs],
         "runs": [_run(run) for run in review.runs if run.action is not RunAction.KEPT],
+        "permissions": [
+            {"what": what, "value": value, "runs": [_key(key) for key in runs]}
+            for (what, value), runs in review.permissions.items()
+        ],
         "data": [
             {"action": data.action.value, **_key(data.pair.object.key)}
             for data in review.data
@@ -50,10 +49,10 @@ def as_json(review: Review) -> str:
         ],
         "behind": [_behind(run) for run in review.behind],
     }
-    return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return json_document(document)
 
 
-def _summary(review: Review) -> dict[str, Any]:
+def _summary(review: Review) -> dict[str, object]:
     return {
         "runs": {
             "started": len(review.starting),
@@ -84,7 +83,7 @@ def _key(key: ObjectKey) -> dict[str, str]:
     return {"overlay": key.scope, "kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 
-def _run(run: RunChange) -> dict[str, Any]:
+def _run(run: RunChange) -> dict[str, object]:
     return {
         "action": run.action.value,
         "starts": run.starts,
@@ -97,7 +96,7 @@ def _run(run: RunChange) -> dict[str, Any]:
     }
 
 
-def _side(side: RunVersion | None) -> dict[str, Any] | None:
+def _side(side: RunVersion | None) -> dict[str, object] | None:
     if side is None:
         return None
     asked = side.demand
@@ -115,7 +114,7 @@ def _side(side: RunVersion | None) -> dict[str, Any] | None:
     }
 
 
-def _step(step: StepDemand) -> dict[str, Any]:
+def _step(step: StepDemand) -> dict[str, object]:
     asked = step.demand
     return {
         "name": step.name,
@@ -127,7 +126,7 @@ def _step(step: StepDemand) -> dict[str, Any]:
     }
 
 
-def _bill(bill: Bill) -> dict[str, Any]:
+def _bill(bill: Bill) -> dict[str, object]:
     return {
         "atMost": {currency: plain_money(amount) for currency, amount in bill.amounts.items()},
         "unboundedRuns": list(bill.unbounded),
@@ -135,7 +134,7 @@ def _bill(bill: Bill) -> dict[str, Any]:
     }
 
 
-def _namespace_cost(row: NamespaceCost) -> dict[str, Any]:
+def _namespace_cost(row: NamespaceCost) -> dict[str, object]:
     return {
         "overlay": row.overlay,
         "namespace": row.namespace,
@@ -146,7 +145,7 @@ def _namespace_cost(row: NamespaceCost) -> dict[str, Any]:
     }
 
 
-def _spending(side: Spending) -> dict[str, Any]:
+def _spending(side: Spending) -> dict[str, object]:
     return {
         "month": plain_money(side.month),
         "unboundedRuns": list(side.unbounded),
@@ -154,23 +153,24 @@ def _spending(side: Spending) -> dict[str, Any]:
     }
 
 
-def _usage(row: Usage) -> dict[str, Any]:
+def _usage(row: Usage) -> dict[str, object]:
     place = row.key
     return {
         "overlay": place.overlay,
         "namespace": place.namespace,
         "queue": place.queue or None,
         "limit": row.quota,
+        "namespaceGpus": {"before": row.total[0], "after": row.total[1]},
         "before": _load(row.before),
         "after": _load(row.after),
     }
 
 
-def _load(load: Load) -> dict[str, Any]:
+def _load(load: Load) -> dict[str, object]:
     return {"gpus": load.gpus, "gpuHours": load.gpu_hours, "unboundedRuns": load.unbounded}
 
 
-def object_data(item: ObjectChange) -> dict[str, Any]:
+def object_data(item: ObjectChange) -> dict[str, object]:
     before, after = item.pair.before, item.pair.after
     return {
         "change": item.action.value,
@@ -182,12 +182,12 @@ def object_data(item: ObjectChange) -> dict[str, Any]:
     }
 
 
-def _behind(run: BehindRun) -> dict[str, Any]:
+def _behind(run: BehindRun) -> dict[str, object]:
     objects = [{**_key(one.key), "fields": [_field(field) for field in one.fields]} for one in run.objects]
     return {**_key(run.key), "job": run.source, "replacedBy": run.replaced_by, "objects": objects}
 
 
-def _field(field: FieldChange) -> dict[str, Any]:
+def _field(field: FieldChange) -> dict[str, object]:
     """A side that has nothing is left out."""
     sides = {"before": field.before, "after": field.after}
     return {"path": field.path, **{name: value for name, value in sides.items() if value is not MISSING}}

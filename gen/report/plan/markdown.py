@@ -6,21 +6,18 @@ omitted, and the comment ends with their number.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.report.markdown import code_span, diff_block, explained_code, table_cell
-from gen.report.plan.view import plan_view
+from gen.report.escaping import code_link, code_span, diff_block, table_cell
+from gen.report.plan.view import PlanView, plan_view
 from gen.report.templates import Phrase, as_markup, environment
+from gen.review.result import Review
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence, Sized
-
     from jinja2 import Template
-
-    from gen.report.plan.view import PlanView
-    from gen.review.review import Review
 
 MAX_LENGTH = 65_000
 """Characters; GitHub allows 65,536 in a comment, and CI may add a line of its own."""
@@ -39,7 +36,7 @@ def as_markdown(review: Review) -> str:
 
 def comment(plan: PlanView, limit: int = MAX_LENGTH, pages: Mapping[str, str] | None = None) -> str:
     """The comment, with at most `limit` characters. `pages` explain findings, by code."""
-    from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2
+    from markupsafe import Markup
 
     parts: list[_Part] = []
 
@@ -59,7 +56,7 @@ def comment(plan: PlanView, limit: int = MAX_LENGTH, pages: Mapping[str, str] | 
 def _template() -> Template:
     filters = {
         "code": as_markup(lambda value: code_span(str(value))),
-        "explained": as_markup(lambda code, pages: explained_code(code, pages.get(code, ""))),
+        "explained": as_markup(lambda code, pages: code_link(code, pages.get(code, ""))),
         "diff": as_markup(diff_block),
         "counted": _counted,
         "sentence": _sentence,

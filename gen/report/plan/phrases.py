@@ -1,27 +1,94 @@
-"""Phrases of a plan. They contain words and numbers, and no text from job files."""
+"""Phrases of a plan: summaries, costs, numbers of GPUs. They have words and numbers, and no text from job files."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Final
 
-from gen.diagnostics import counted
-from gen.findings.rendered import DATA_SHRUNK, DATA_UNPROTECTED
-from gen.report.plan.cost_phrases import cost_summary
+from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
+from gen.base.findings import counted
+from gen.kubernetes.facts.cost import MONTH_HOURS, Bill, RunCost
+from gen.kubernetes.facts.demand import Demand
+from gen.kubernetes.quantity import money
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
-from gen.review.review import ObjectAction
-from gen.review.runs import RunAction, RunState
+from gen.review.result import ObjectAction, Review
+from gen.review.runs import RunAction, RunChange, RunState, RunVersion
 from gen.review.usage import Load
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+ASSUMPTIONS: Final = (
+    Phrase("a run costs the price of its devices until its time limit; most runs end earlier and cost less"),
+    Phrase(f"a month has {MONTH_HOURS} hours, and a run without a time limit takes all of them"),
+    Phrase("a schedule counts with its average number of runs in a month"),
+    Phrase("CPUs, memory, storage and networks are not included"),
+)
+"""Assumptions behind the amounts."""
+_UNPRICED: Final = ", without devices that have no price"
 
-    from gen.resources.demand import Demand
-    from gen.review.review import Review
-    from gen.review.runs import RunChange
+
+def amounts(given: Mapping[str, int]) -> str:
+    """`1,234.50 EUR and 20.00 USD`."""
+    return " and ".join(f"{money(value)} {currency}" for currency, value in sorted(given.items()))
+
+
+def cost_phrase(version: RunVersion) -> Phrase:
+    """`at most 24.00 EUR`, or the price of an hour; empty without prices."""
+    cost = version.cost
+    if cost is None:
+        return Phrase("")
+    known = f"at most {money(cost.run)} {cost.currency}" if cost.run is not None else _hourly([cost])
+    if version.in_place:
+        known += f" each, at most {money(cost.month)} {cost.currency} in a month"
+    return Phrase(f"{known}{_UNPRICED if cost.unpriced else ''}")
+
+
+def costs_phrase(versions: Sequence[RunVersion]) -> Phrase:
+    """`cost_phrase` of several runs together."""
+    known = [one.cost for one in versions if one.cost is not None]
+    bounded, endless = [one for one in known if one.run is not None], [one for one in known if one.run is None]
+    parts = [f"at most {_sum((one.currency, one.run or 0) for one in bounded)}"] if bounded else []
+    parts += [_hourly(endless)] if endless else []
+    return Phrase(", ".join(parts) + (_UNPRICED if any(one.unpriced for one in known) else ""))
+
+
+def _hourly(costs: Iterable[RunCost]) -> str:
+    return f"{_sum((one.currency, one.hour) for one in costs)} an hour"
+
+
+def _sum(values: Iterable[tuple[str, int]]) -> str:
+    total: dict[str, int] = {}
+    for currency, value in values:
+        total[currency] = total.get(currency, 0) + value
+    return amounts(total)
+
+
+def bill_phrase(bill: Bill) -> str:
+    """The cost of starting runs."""
+    parts = [f"starting runs cost at most {amounts(bill.amounts)}"] if bill.amounts else []
+    if bill.unbounded:
+        parts.append(f"{counted(len(bill.unbounded), 'starting run')} without a time limit, so without a bound")
+    return " and ".join(parts) + (_UNPRICED if bill.unpriced else "")
+
+
+def months(review: Review) -> str:
+    """`1,000.00 → 2,000.00 EUR`, for each currency."""
+    before: dict[str, int] = {}
+    after: dict[str, int] = {}
+    for row in review.costs:
+        before[row.currency] = before.get(row.currency, 0) + row.before.month
+        after[row.currency] = after.get(row.currency, 0) + row.after.month
+    return " and ".join(f"{money(before[one])} → {money(after[one])} {one}" for one in sorted(before))
+
+
+def cost_summary(review: Review) -> str:
+    """The row of the summary; empty without prices."""
+    parts = [bill_phrase(review.bill)] if review.bill is not None else []
+    parts += [f"active runs at most {months(review)} in a month"] if review.costs else []
+    return "; ".join(parts)
+
 
 RUN_SECTIONS = {
     RunAction.REPLACED: "runs that replace the previous run of their job",
@@ -54,7 +121,8 @@ _OTHERS = (
 def headline(review: Review) -> Phrase:
     """The first line: objects that gen did not render, runs with their pods and GPUs, and data."""
     removed = sum(data.action is DataAction.REMOVED for data in review.data)
-    parts = [_unrendered(review)] if review.unrendered else []
+    parts = ["incomplete plan, because jobs with errors are not rendered"] if review.incomplete else []
+    parts += [_unrendered(review)] if review.unrendered else []
     parts += [_starting(review), _runs(review.stopping, "stop"), f"{counted(removed, 'data object')} removed"]
     parts += [
         f"{counted(len(places), 'data object')} {word}"
@@ -81,6 +149,7 @@ def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
     """Title and text of each row of the summary."""
     rows = {
         "Runs": _run_summary(review),
+        "New permissions": ", ".join(dict.fromkeys(what for what, _ in review.permissions)),
         "GPUs": _gpu_summary(review),
         "Cost": cost_summary(review),
         "TensorBoards": _action_counts(review.tensorboards, skip=(ObjectAction.MOVED, ObjectAction.REPLACED)),
@@ -183,7 +252,16 @@ def preempting(runs: Iterable[RunChange]) -> str:
 def state_phrase(run: RunChange) -> Phrase:
     """State of a run that is not active. Empty when its section already names the state."""
     if run.latest.state is RunState.SUSPENDED and run.latest.counts:
-        what = "no run starts; those that have" if run.latest.scheduled else "no step starts; those that have"
+        what = "no run starts; those that have" if run.latest.in_place else "no step starts; those that have"
         return Phrase(f"{what} go on, and count")
     named = run.latest.active or run.action in (RunAction.RETIRED, RunAction.SUSPENDED)
     return Phrase("" if named else run.latest.state.value)
+
+
+def accelerators(gpus: int | None, named: Mapping[str, int]) -> str:
+    """`16`, `16 h100`, or `8 a100 + 16 h100`; `?` if the number cannot be read."""
+    if gpus is None:
+        return "?"
+    rest = gpus - sum(named.values())
+    texts = [f"{count} {name}" for name, count in sorted(named.items()) if count]
+    return " + ".join([*([str(rest)] if rest or not texts else []), *texts])

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gen.report.plan.view import plan_view
-from gen.report.sanitize import sanitize
+from gen.report.escaping import sanitize
+from gen.report.findings.text import finding_lines
+from gen.report.plan.view import CostView, PlanView, UsageView, plan_view
 from gen.report.templates import environment
-from gen.report.text import finding_lines
+from gen.review.result import Review
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jinja2 import Template
-
-    from gen.report.plan.view import CostView, PlanView, UsageView
-    from gen.review.review import Review
 
 MAX_ENTRIES = 40
 """Entries that are printed of one list."""
-_COLUMNS = ("overlay", "namespace", "queue", "GPUs", "limit", "GPU-hours at most")
+_COLUMNS = ("overlay", "namespace", "queue", "GPUs", "quota used", "GPU-hours at most")
 _COST_COLUMNS = ("overlay", "namespace", "cost", "budget")
 
 
@@ -40,7 +37,7 @@ def _template() -> Template:
 
 def usage_table(rows: Iterable[UsageView]) -> list[str]:
     """GPUs as lines of a table."""
-    cells = [(row.overlay, row.namespace, row.queue or "none", row.gpus, row.limit, row.hours) for row in rows]
+    cells = [(row.overlay, row.namespace, row.queue or "none", row.gpus, row.quota, row.hours) for row in rows]
     return _table(_COLUMNS, cells)
 
 

@@ -5,28 +5,58 @@ Fields of type `Phrase` were written by gen. All other text may come from job fi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from gen.diagnostics import counted
+from gen.base.findings import Diagnostic, counted
+from gen.kubernetes.facts.demand import StepDemand
+from gen.kubernetes.objects import qualified
+from gen.kubernetes.quantity import money
 from gen.pins.lock import short_pin
-from gen.quantity import money
-from gen.report.plan.cost_phrases import ASSUMPTIONS
+from gen.report.plan import phrases
 from gen.report.plan.differences import GroupView, behind_groups, difference_groups
-from gen.report.plan.phrases import headline, hours_phrase, summary
-from gen.report.plan.run_rows import RunSection, run_sections
 from gen.report.templates import Phrase
+from gen.review.costs import NamespaceCost
 from gen.review.data import DataAction
+from gen.review.pins import MovedPin
+from gen.review.result import Review
+from gen.review.runs import RunAction, RunChange
+from gen.review.usage import DeviceUsage, Usage
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+_DEEPEST = 16
+"""Maximum depth of the indentation of steps."""
 
-    from gen.diagnostics import Diagnostic
-    from gen.review.costs import NamespaceCost
-    from gen.review.devices import DeviceUsage
-    from gen.review.pins import MovedPin
-    from gen.review.review import Review
-    from gen.review.usage import Usage
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run that starts, stops or changes, or all runs of a sweep with the same effect."""
+
+    overlay: str
+    name: str
+    """`namespace/name`."""
+    kind: str
+    queue: str
+    """Empty without a queue."""
+    replaces: str
+    """Name of the run that it replaces, or empty."""
+    demand: Phrase
+    """Pods, GPUs and GPU-hours."""
+    cost: Phrase
+    """Empty without prices."""
+    state: Phrase
+    """Empty for an active run."""
+    preempts: str
+    """PriorityClasses of pods that may stop others after the merge, or empty."""
+    values: tuple[str, ...] = ()
+    """For the runs of a sweep, which are one row: the values of each. For a pipeline, its steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSection:
+    """Runs with the same action."""
+
+    title: Phrase
+    runs: tuple[RunView, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +78,14 @@ class UsageView:
     queue: str
     """Empty without a queue."""
     gpus: Phrase
-    limit: Phrase
+    quota: Phrase
+    """Total use of the namespace after the merge, over all queues, of its quotas: `95 of 100, 8 of 16 h100`."""
     hours: Phrase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostView:
-    """Most that the active runs of a namespace cost in a month, before and after."""
+    """Maximum monthly cost of the active runs of a namespace, before and after."""
 
     overlay: str
     namespace: str
@@ -68,7 +99,7 @@ class CostView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinView:
-    """A pin that moves."""
+    """A moved pin."""
 
     name: str
     """Image with its tag, or URL."""
@@ -80,6 +111,15 @@ class PinView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionView:
+    """A permission that pods get by the merge."""
+
+    what: str
+    runs: tuple[str, ...]
+    """`overlay namespace/name` of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
     """A plan, ready to print."""
 
@@ -87,18 +127,22 @@ class PlanView:
     headline: Phrase
     base_ref: str
     base_commit: str
+    others: tuple[str, ...]
+    """Changed paths that are neither jobs nor rendered files."""
+    tree: str
     summary: tuple[tuple[Phrase, Phrase], ...]
     """Title and text of each row."""
     findings: tuple[Diagnostic, ...]
     runs: tuple[RunSection, ...]
+    permissions: tuple[PermissionView, ...]
     data: tuple[DataView, ...]
     usage: tuple[UsageView, ...]
     costs: tuple[CostView, ...]
-    """Of namespaces whose costs change, or that are over their budget."""
+    """Namespaces with a change of their costs, or over their budget."""
     unbounded: tuple[str, ...]
     """Names of starting runs without a time limit, in overlays with prices."""
     pins: tuple[PinView, ...]
-    """Images and code that get other content by the same tag or ref."""
+    """Images and code with other content under the same tag or ref."""
     groups: tuple[GroupView, ...]
     """Objects that differ, grouped by equal differences."""
     behind: tuple[GroupView, ...]
@@ -106,9 +150,9 @@ class PlanView:
 
     @property
     def assumptions(self) -> tuple[Phrase, ...]:
-        """What the costs mean; empty without any."""
+        """Explanations of costs; empty without costs."""
         priced = self.costs or any(run.cost for section in self.runs for run in section.runs)
-        return ASSUMPTIONS if priced else ()
+        return phrases.ASSUMPTIONS if priced else ()
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -127,20 +171,29 @@ class PlanView:
 def plan_view(review: Review) -> PlanView:
     return PlanView(
         refused=review.refused,
-        headline=headline(review),
+        headline=phrases.headline(review),
         base_ref=review.base.ref,
         base_commit=review.base.commit[:10],
-        summary=tuple(summary(review)),
+        others=review.others,
+        tree=review.tree,
+        summary=tuple(phrases.summary(review)),
         findings=review.findings,
         runs=tuple(run_sections(review)),
+        permissions=tuple(_permissions(review)),
         data=tuple(_data(review)),
         usage=tuple(_usage(row, review.devices) for row in review.usage if row.before != row.after),
-        costs=tuple(map(_cost, changed_costs(review))),
+        costs=tuple(_cost(row) for row in review.costs if row.before != row.after or row.over_budget),
         unbounded=review.bill.unbounded if review.bill is not None else (),
         pins=tuple(map(_pin, review.pins)),
         groups=tuple(difference_groups(review)),
         behind=tuple(behind_groups(review)),
     )
+
+
+def _permissions(review: Review) -> Iterator[PermissionView]:
+    for (what, value), runs in review.permissions.items():
+        names = tuple(f"{key.scope} {qualified(key.namespace, key.name)}" for key in runs)
+        yield PermissionView(what=f"{what} {value}".rstrip(), runs=names)
 
 
 def _data(review: Review) -> Iterator[DataView]:
@@ -163,21 +216,16 @@ def _pin(pin: MovedPin) -> PinView:
 def _usage(row: Usage, devices: Iterable[DeviceUsage]) -> UsageView:
     place = row.key.overlay, row.key.namespace
     own = (one for one in devices if (one.overlay, one.namespace) == place and one.quota is not None)
-    limits = [str(row.quota)] if row.quota is not None else []
-    limits += [f"{one.quota} {one.accelerator}" for one in own]
+    quotas = [f"{row.total[1]} of {row.quota}"] if row.quota is not None else []
+    quotas += [f"{one.after} of {one.quota} {one.accelerator}" for one in own]
     return UsageView(
         overlay=row.key.overlay,
         namespace=row.key.namespace,
         queue=row.key.queue,
         gpus=Phrase(f"{row.before.gpus} → {row.after.gpus}"),
-        limit=Phrase(", ".join(limits) or "none"),
-        hours=Phrase(f"{hours_phrase(row.before)} → {hours_phrase(row.after)}"),
+        quota=Phrase(", ".join(quotas) or "none"),
+        hours=Phrase(f"{phrases.hours_phrase(row.before)} → {phrases.hours_phrase(row.after)}"),
     )
-
-
-def changed_costs(review: Review) -> Iterator[NamespaceCost]:
-    """The namespaces whose costs a merge changes, or that are over their budget."""
-    return (row for row in review.costs if row.before != row.after or (row.budget or row.after.month) < row.after.month)
 
 
 def _cost(row: NamespaceCost) -> CostView:
@@ -189,3 +237,57 @@ def _cost(row: NamespaceCost) -> CostView:
         unbounded=row.after.unbounded,
         unpriced=tuple(name or "undeclared devices" for name in sorted(row.after.unpriced)),
     )
+
+
+def runs_by_action(review: Review) -> list[tuple[RunAction, list[RunChange]]]:
+    """Runs that a merge affects, in the order of the sections of a plan."""
+    by_action: dict[RunAction, list[RunChange]] = {action: [] for action in phrases.RUN_SECTIONS}
+    for run in review.runs:
+        if (action := run.action) in by_action:
+            by_action[action].append(run)
+    return [(action, runs) for action, runs in by_action.items() if runs]
+
+
+def run_sections(review: Review) -> Iterator[RunSection]:
+    for action, runs in runs_by_action(review):
+        title = Phrase(f"{phrases.RUN_SECTIONS[action]} ({len(runs)})")
+        yield RunSection(title=title, runs=tuple(map(_row, run_groups(runs))))
+
+
+def run_groups(runs: Iterable[RunChange]) -> list[list[RunChange]]:
+    """Each run alone, and all runs of a sweep with equal kinds, queues and states together."""
+    groups: dict[tuple[object, ...], list[RunChange]] = {}
+    for run in runs:
+        key = run.key
+        same = (key.scope, key.namespace, run.job, key.kind, run.latest.queue, run.latest.state)
+        groups.setdefault(same if run.latest.values else (key,), []).append(run)
+    return list(groups.values())
+
+
+def _row(runs: Sequence[RunChange]) -> RunView:
+    first, versions, alone = runs[0], [run.latest for run in runs], len(runs) == 1
+    return RunView(
+        overlay=first.key.scope,
+        name=f"{first.key.namespace}/{first.key.name if alone else first.job}",
+        kind=first.key.kind,
+        queue=first.latest.queue,
+        replaces=first.replaces if alone else "",
+        demand=phrases.demand_phrase(first.latest.demand)
+        if alone
+        else phrases.total_phrase([one.demand for one in versions]),
+        cost=phrases.cost_phrase(first.latest) if alone else phrases.costs_phrase(versions),
+        state=phrases.state_phrase(first),
+        preempts=phrases.preempting(runs),
+        values=tuple(map(_step, first.latest.steps)) if alone else tuple(sorted(map(sweep_values, runs))),
+    )
+
+
+def sweep_values(run: RunChange) -> str:
+    """`lr=0.1 seed=2`, or the name of a run without readable values."""
+    values = phrases.values_of(run.latest.values)
+    return " ".join(f"{name}={value}" for name, value in values.items()) if values else run.key.name
+
+
+def _step(step: StepDemand) -> str:
+    """Indented by the steps that it waits for."""
+    return f"{'  ' * min(step.depth, _DEEPEST)}{step.name}: {step.kind}, {phrases.demand_phrase(step.demand)}"

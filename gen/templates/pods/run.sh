@@ -30,27 +30,50 @@ start() {
   exec "$@"
 }
 
-# a shell would end at a signal without its program, so its program gets the signal
+# A shell runs a trap when the program in front has ended; without one, it would end before its programs. So the program
+# in front gets the signal, and a shell with a trap gets it, too. Programs in the background read /dev/null: they are for
+# the trap. A program that reads the output of another one ends with it.
+deliver() {
+  case $(ls -l "/proc/$2/exe") in
+    */sh | */dash | */bash | */ash | */ksh* | */mksh | */zsh | */busybox) ;;
+    *)
+      stopped="$stopped $2"
+      kill -s "$1" "$2"
+      return
+      ;;
+  esac
+  trapped='' children=''
+  while read -r name value; do
+    # bits of signals 15 and 2
+    case $1-$name$value in TERM-SigCgt:*[4567cdef]??? | INT-SigCgt:*[2367abef]) trapped=yes ;; esac
+  done <"/proc/$2/status"
+  read -r children <"/proc/$2/task/$2/children" || :
+  [ -z "$trapped" ] || kill -s "$1" "$2"
+  set -- "$1" "$2" "$trapped"
+  for one in $children; do
+    [ ! -p "/proc/$one/fd/0" ] || continue
+    [ -z "$3" ] || [ "/proc/$one/fd/0" -ef "$home/in" ] || continue
+    deliver "$1" "$one"
+    set -- "$@" "$one"
+  done
+  [ $# -gt 3 ] || [ -n "$3" ] || kill -s "$1" ${children:-$2}
+}
+
 forward() {
   interrupted=yes
   [ -n "$child" ] || return
-  targets=$child
-  read -r name <"/proc/$child/comm" || name=''
-  case $name in
-    sh | dash | bash | ash | busybox)
-      read -r targets <"/proc/$child/task/$child/children" || :
-      ;;
-  esac
-  kill -s "$1" ${targets:-$child}
+  deliver "$1" "$child"
 } 2>/dev/null
 
 upload() {
   "$home/bin/rclone" --config '' copy --retries 5 --retries-sleep 5s --transfers 8 -- "$1" "$2"
 }
 
-child='' interrupted=''
+child='' interrupted='' stopped=''
 trap 'forward TERM' TERM
 trap 'forward INT' INT
+# no program writes to it, and it is not /dev/null
+true >"$home/in"
 if [ -n "$log" ]; then
   time=$(date -u +%Y%m%dT%H%M%SZ)
   out=$home/out err=$home/err
@@ -64,9 +87,9 @@ if [ -n "$log" ]; then
   tee_out=$!
   (trap '' TERM INT HUP; exec tee -a "$log/stderr-$time.log" <"$err" >&2) &
   tee_err=$!
-  start "$@" >"$out" 2>"$err" &
+  start "$@" <"$home/in" >"$out" 2>"$err" &
 else
-  start "$@" &
+  start "$@" <"$home/in" &
 fi
 child=$!
 [ -z "$interrupted" ] || forward TERM
@@ -77,6 +100,10 @@ while [ -n "$interrupted" ]; do
   wait "$child"
   again=$?
   [ "$again" = 127 ] || status=$again
+done
+# a shell can end before the program in front has saved its files
+for one in $stopped; do
+  while [ -d "/proc/$one" ]; do sleep 1; done
 done
 
 if [ -n "$log" ]; then

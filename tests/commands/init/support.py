@@ -1,4 +1,4 @@
-"""What a machine of CI has: Git, an index with gen on it, and a host with an API."""
+"""A machine of CI: Git, an index with gen on it, and a host with an API."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def quick_environments(folder: Path) -> dict[str, str]:
     made, python = folder / "made", folder / "bin/python3"
     assert run("python3", "-I", "-m", "venv", made, cwd=folder).returncode == 0
     python.parent.mkdir()
-    copies = f'[ "$1 $2 $3" = "-I -m venv" ] && exec cp -R "{made}" "$4"'
+    copies = f'[ "$1 $2 $3" = "-I -m venv" ] && mkdir -p "$4" && exec cp -R "{made}/." "$4"'
     python.write_text(f'#!/bin/sh\n{copies}\nexec "{sys.executable}" "$@"\n', "utf-8")
     python.chmod(0o755)
     return {"PATH": f"{python.parent}{os.pathsep}{PATH}"}
@@ -66,17 +66,17 @@ def committed(root: Path) -> Path:
 
 
 def with_stand_in(folder: Path, script: str) -> Path:
-    """A new repository, committed, in which a script is in the place of gen."""
-    (folder / "ci/setup.sh").write_text("#!/usr/bin/env bash\n", "utf-8")
-    gen = folder / ".venv/bin/gen"
-    gen.parent.mkdir(parents=True)
-    gen.write_text(script, "utf-8")
-    gen.chmod(0o755)
+    """A new repository, committed, with a script in the place of gen."""
+    stand_in = folder.parent / "stand-in"
+    stand_in.write_text(script, "utf-8")
+    stand_in.chmod(0o755)
+    setup = f'#!/usr/bin/env bash\nmkdir -p "$1/bin" && cp "{stand_in}" "$1/bin/gen"\n'
+    (folder / "ci/setup.sh").write_text(setup, "utf-8")
     return committed(folder)
 
 
 def wheel_source(folder: Path) -> str:
-    """A pinned source: the digest of a wheel that leads to this checkout and to what it needs."""
+    """A pinned source: the digest of a wheel that leads to this checkout and its dependencies."""
     folder.mkdir()
     name = f"gitops_gen-{__version__}"
     paths = [str(PROJECT), *(path for path in sys.path if path.endswith("site-packages"))]
@@ -101,7 +101,7 @@ def _digest(text: str) -> str:
 
 @dataclass
 class Host:
-    """A Git host as its API shows it: what it answers by path, and what was written to it."""
+    """A Git host as its API shows it: answers by path, and received writes."""
 
     answers: dict[str, Callable[[], Any]]
     url: str = ""

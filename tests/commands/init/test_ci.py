@@ -97,6 +97,8 @@ def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None
     done = run("bash", "ci/check.sh", cwd=clone)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 unchanged" in done.stdout
+    assert not (clone / ".venv").exists(), "CI installs gen outside of the checkout"
+    assert run("bash", "ci/setup.sh", cwd=clone).returncode == 0
     gen = clone / ".venv/bin/gen"
     for command in (["new", "pytorch", "second"], ["render"]):
         done = run(gen, *command, cwd=clone)
@@ -216,7 +218,7 @@ def test_a_failure_without_findings_is_in_the_first_line(site: Site, tmp_path: P
 
 
 def test_ci_fails_until_gen_has_a_pinned_source(tmp_path: Path) -> None:
-    """A name and a version in requirements.txt would install the distribution of whoever owns the name."""
+    """A name and a version in requirements.txt would install the distribution of the owner of the name."""
     root = tmp_path / "new"
     assert initialised(root)[1] == 0
     committed(root)
@@ -226,13 +228,34 @@ def test_ci_fails_until_gen_has_a_pinned_source(tmp_path: Path) -> None:
     assert not (root / ".venv").exists()
 
 
+@pytest.mark.slow
+def test_ci_runs_nothing_from_a_committed_environment(site: Site, quick: dict[str, str], tmp_path: Path) -> None:
+    """One line in a `.pth` file of an environment runs at each start of its Python."""
+    clone = site.clone("environment")
+    mark = tmp_path / "attacked"
+    assert run("python3", "-I", "-m", "venv", ".venv", cwd=clone).returncode == 0
+    (packages,) = (clone / ".venv/lib").glob("python3.*/site-packages")
+    (packages / "x.pth").write_text(f"import pathlib; pathlib.Path({str(mark)!r}).touch()\n", "utf-8")
+    run(str(clone / ".venv/bin/python"), "-I", "-c", "pass", cwd=clone)
+    assert mark.exists(), "the attack works where the environment is used"
+    mark.unlink()
+    git("add", "--force", ".venv", cwd=clone)
+    git("commit", "--quiet", "--message", "Change", cwd=clone)
+    done = run("bash", "ci/check.sh", cwd=clone, **quick)
+    hook = run("bash", "ci/hook.sh", cwd=clone, **quick)
+    assert (done.returncode, hook.returncode) == (1, 1)
+    assert ".venv is committed" in done.stderr
+    assert ".venv is committed" in hook.stderr
+    assert not mark.exists()
+
+
 def workflows(root: Path) -> dict[str, Any]:
     return {path.name: yaml.safe_load(path.read_text("utf-8")) for path in (root / ".github/workflows").iterdir()}
 
 
 def test_workflows_hold_no_more_than_they_need(site: Site) -> None:
     found = workflows(site.origin)
-    assert set(found["check.yml"][True]) == {"pull_request", "push"}  # PyYAML reads `on` as a boolean
+    assert set(found["check.yml"][True]) == {"merge_group", "pull_request", "push"}  # PyYAML reads `on` as a boolean
     assert found["check.yml"]["jobs"]["check"]["permissions"] == {"contents": "read"}
     assert set(found["comment.yml"][True]) == {"workflow_run"}
     assert found["comment.yml"][True]["workflow_run"]["workflows"] == [found["check.yml"]["name"]]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cases import for_each
 from tests.commands.init.support import Host, run, serving
 from tests.support import initialised
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 SHA = "a" * 40
 BASE = "c" * 40
+MERGE = "d" * 40
+TREE = "e" * 40
+JUDGED = f"{TREE}\n{BASE}\n{SHA}\n"
 API = "/repos/acme/jobs"
 BOT = {"login": "github-actions[bot]"}
 
@@ -29,12 +33,16 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def archive(plan: str = "## 1 run starts\n", number: str = "7\n", head: str = f"{SHA}\n") -> bytes:
+def archive(
+    plan: str = "## 1 run starts\n", number: str = "7\n", head: str = f"{SHA}\n", judged: str = JUDGED
+) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("plan.md", plan)
         packed.writestr("number.txt", number)
         packed.writestr("head.txt", head)
+        packed.writestr("merge.txt", f"{MERGE}\n")
+        packed.writestr("judged.txt", judged)
         packed.writestr("../../evil.sh", "exit 0")
     return buffer.getvalue()
 
@@ -62,6 +70,8 @@ def github(raw: bytes, *, files: list[str], comments: list[Any], pull: dict[str,
             "merge_base_commit": {"sha": BASE},
             "files": [{"filename": name} for name in files],
         },
+        f"{API}/git/ref/heads/main": lambda: {"object": {"sha": BASE}},
+        f"{API}/git/commits/{MERGE}": lambda: {"parents": [{"sha": BASE}, {"sha": SHA}], "tree": {"sha": TREE}},
         f"{API}/issues/7/events": lambda: [{"event": "head_ref_force_pushed"}],
         f"{API}/issues/7/comments": lambda: comments,
     }
@@ -101,7 +111,7 @@ def test_github_gets_one_comment_and_keeps_it(root: Path) -> None:
     assert [written[:2] for written in host.written] == [("PATCH", f"{API}/issues/comments/2")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "host",
     [
         github(archive(), files=[], comments=[], pull=pull_request("b" * 40)),
@@ -164,6 +174,46 @@ def test_changed_checks_are_found_among_any_number_of_files(root: Path, *, chang
     assert ("    ci\n" in data["body"]) is changed
 
 
+@pytest.mark.parametrize(
+    ("judged", "changed", "reason"),
+    [
+        (
+            JUDGED,
+            {"git/ref/heads/main": {"object": {"sha": "b" * 40}}},
+            "`main` moved from cccccccccccc to bbbbbbbbbbbb",
+        ),
+        ("", {}, "the run does not say what it judged"),
+        (f"{TREE}\n{BASE}\nx\n", {}, "the run does not say what it judged"),
+        (f"{'1' * 40}\n{BASE}\n{SHA}\n", {}, "the judged tree is not the one of the merge"),
+        (f"{TREE}\n{BASE}\n{'b' * 40}\n", {}, "the judged tree is not the one of the merge"),
+        (
+            JUDGED,
+            {f"git/commits/{MERGE}": {"parents": [{"sha": SHA}], "tree": {"sha": TREE}}},
+            "the judged tree is not",
+        ),
+    ],
+    ids=["the base moved", "nothing judged", "no commit", "another tree", "another head", "another merge"],
+)
+def test_a_plan_for_another_merge_is_not_shown(root: Path, judged: str, changed: dict[str, Any], reason: str) -> None:
+    host = github(archive("0 runs start\n", judged=judged), files=["jobs/team-a/x.yaml"], comments=[])
+    host.answers |= {f"{API}/{path}": partial(dict, answer) for path, answer in changed.items()}
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert "0 runs start" not in data["body"]
+    assert "Review page" not in data["body"]
+    assert data["body"].splitlines()[1].startswith(f"### No plan: {reason}")
+
+
+@pytest.mark.parametrize("file", ["overlays/production/overlay.yaml", "README.md", "docs/owners.md"])
+def test_a_plan_of_overlays_and_texts_is_shown(root: Path, file: str) -> None:
+    host = github(
+        archive("1 run starts\n"), files=["jobs/team-a/x.yaml", "rendered/production/x/y.yaml", file], comments=[]
+    )
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert "1 run starts" in data["body"]
+
+
 @pytest.mark.parametrize("how", ["its base was changed", "another pull request has another base"])
 def test_a_plan_for_another_base_is_not_shown(root: Path, how: str) -> None:
     """An author who may push branches can check the same head against a base with other checks."""
@@ -186,7 +236,7 @@ def test_a_run_that_failed_early_is_a_comment(root: Path) -> None:
     assert data["body"].splitlines()[1] == "### Refused: the check failed before it had a plan, see its log"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "file",
     [
         ".github/workflows/check.yml",
@@ -195,6 +245,13 @@ def test_a_run_that_failed_early_is_a_comment(root: Path) -> None:
         "jobs/.gitattributes",
         ".gitmodules",
         "x/.gitmodules",
+        ".venv/lib/python3.12/site-packages/x.pth",
+        "gen/__main__.py",
+        "setup.cfg",
+        "jobs/team-a/.GitAttributes",
+        "jobs/x.yaml",
+        "overlays",
+        "docs/conf.py",
     ],
 )
 def test_a_change_of_the_checks_is_listed_instead_of_the_plan(root: Path, file: str) -> None:
@@ -203,7 +260,7 @@ def test_a_change_of_the_checks_is_listed_instead_of_the_plan(root: Path, file: 
     ((_, _, data),) = host.written
     assert "nothing is removed" not in data["body"]
     assert "Review page" not in data["body"], "it has the same plan"
-    assert data["body"].splitlines()[1] == "### No plan: this pull request changes its own checks"
+    assert data["body"].splitlines()[1] == "### No plan: this pull request changes files that can change its checks"
     assert f"    {file}\n" in data["body"]
 
 
@@ -220,7 +277,7 @@ def test_a_plan_is_cut_to_what_github_takes(root: Path) -> None:
 REQUEST = "/projects/4/merge_requests/7"
 
 
-def gitlab(root: Path, plan: Path, request: dict[str, Any], notes: list[Any]) -> Host:
+def gitlab(root: Path, plan: Path, request: dict[str, Any], notes: list[Any], target: str = BASE) -> Host:
     jobs = [{"name": "lint", "web_url": "https://x"}, {"name": "gen", "web_url": "https://gitlab.com/a/b/-/jobs/6"}]
     host = Host(
         {
@@ -228,6 +285,7 @@ def gitlab(root: Path, plan: Path, request: dict[str, Any], notes: list[Any]) ->
             REQUEST: lambda: request,
             f"{REQUEST}/notes": lambda: notes,
             "/projects/4/pipelines/11/jobs": lambda: jobs,
+            "/projects/4/repository/branches/main": lambda: {"commit": {"id": target}},
         }
     )
     with serving(host):
@@ -251,6 +309,8 @@ CURRENT = {"sha": SHA, "target_branch": "main", "state": "opened"}
 def test_gitlab_gets_one_comment_and_keeps_it(root: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.md"
     plan.write_text("## 1 run starts\n", "utf-8")
+    (tmp_path / "head.txt").write_text(f"{SHA}\n", "utf-8")
+    (tmp_path / "judged.txt").write_text(JUDGED, "utf-8")
     (tmp_path / "plan.html").write_text("<!doctype html>", "utf-8")
     first = gitlab(root, plan, CURRENT, [])
     body = first.written[0][2]["body"]
@@ -267,6 +327,34 @@ def test_gitlab_gets_one_comment_and_keeps_it(root: Path, tmp_path: Path) -> Non
 def test_gitlab_gets_no_comment_about_another_commit(root: Path, tmp_path: Path, changed: dict[str, str]) -> None:
     (tmp_path / "plan.md").write_text("## 1 run starts\n", "utf-8")
     assert gitlab(root, tmp_path / "plan.md", CURRENT | changed, []).written == []
+
+
+@pytest.mark.parametrize("head", ["", "b" * 40])
+def test_gitlab_gets_no_plan_that_the_branch_committed(root: Path, tmp_path: Path, head: str) -> None:
+    """A file of the branch stays in the work tree when the job `gen` fails before its report."""
+    (tmp_path / "plan.md").write_text("## 0 runs start\n", "utf-8")
+    (tmp_path / "plan.html").write_text("<!doctype html>", "utf-8")
+    if head:
+        (tmp_path / "head.txt").write_text(head, "utf-8")
+    body = gitlab(root, tmp_path / "plan.md", CURRENT, []).written[0][2]["body"]
+    assert "### Refused: the check failed before it had a plan" in body
+    assert "0 runs start" not in body
+    assert "Review page" not in body
+
+
+@pytest.mark.parametrize(
+    ("judged", "reason"),
+    [
+        (JUDGED, "`main` moved from cccccccccccc to bbbbbbbbbbbb since: run the pipeline again"),
+        ("", "the job does not say what it judged"),
+    ],
+)
+def test_gitlab_gets_no_plan_for_another_target(root: Path, tmp_path: Path, judged: str, reason: str) -> None:
+    for name, text in {"plan.md": "## 0 runs start\n", "head.txt": SHA, "judged.txt": judged}.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    body = gitlab(root, tmp_path / "plan.md", CURRENT, [], "b" * 40).written[0][2]["body"]
+    assert body.splitlines()[1] == f"### No plan: {reason}"
+    assert "0 runs start" not in body
 
 
 def test_gitlab_gets_a_comment_without_a_plan(root: Path, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ OF_EACH_ORIGIN = (
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the host has: a run that is behind the platform, and one that is not."""
+    """Runs on the host: a run that is behind the platform, and one that is not."""
     folder = tmp_path_factory.mktemp("forged")
     work = folder / "work"
     assert initialised(work, source=wheel_source(folder / "index"))[1] == 0
@@ -58,7 +58,7 @@ def installed(origin: Path) -> Path:
 
 @pytest.fixture
 def clone(origin: Path, tmp_path: Path) -> History:
-    """Of an author, from a host of its own."""
+    """Author's runs, from another host."""
     shutil.copytree(origin, tmp_path / "origin.git")
     git("clone", "--quiet", tmp_path / "origin.git", "clone", cwd=tmp_path)
     repo = History(tmp_path / "clone")
@@ -81,8 +81,8 @@ def on_github(clone: Path, temp: Path, installed: Path) -> tuple[int, str]:
     base, check, _ = (step for step, _ in github_steps(temp / "merge"))
     environment = {"BASE": "HEAD^1", "RUNNER_TEMP": str(temp)}
     assert run("bash", "-eo", "pipefail", "-c", base, cwd=temp / "merge", **environment).returncode == 0
-    (temp / "base/.venv").symlink_to(installed)
-    done = run("bash", "-eo", "pipefail", "-c", check, cwd=temp / "merge", **environment)
+    gen = str(installed / "bin/gen")
+    done = run("bash", "-eo", "pipefail", "-c", check, cwd=temp / "merge", GEN=gen, **environment)
     return done.returncode, first_line(temp / "gen/plan.md")
 
 

@@ -147,6 +147,7 @@ class Machine:
     def github(self, merge: Path) -> subprocess.CompletedProcess[str]:
         """The steps of check.yml after the first, which the machine has done. Returns the one of the check."""
         environment = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(self.temp / "summary.md")}
+        environment["GEN"] = str(self.temp / "tools/bin/gen")
         _, (check, _), (save, _) = github_steps(merge)
         check_done, save_done = (
             run("bash", "-eo", "pipefail", "-c", step, cwd=merge, RUNNER_TEMP=str(self.temp), **environment)
@@ -168,6 +169,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     committed(origin)
     git("clone", "--quiet", origin, "clone", cwd=folder)
     git("worktree", "add", "--quiet", "--detach", temp / "base", "origin/main", cwd=folder / "clone")
+    assert run("bash", "ci/setup.sh", temp / "tools", cwd=temp / "base").returncode == 0
     return Machine(folder / "clone", temp)
 
 

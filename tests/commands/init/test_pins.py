@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from gen.edit.lock_text import lock_text
+from gen.pins.job_pins import lock_text
 from tests.commands.init.support import git, run, with_stand_in
 from tests.support import initialised
 
@@ -30,7 +30,7 @@ exit "${CODE:-0}"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A new repository, in which a stand-in moves a pin."""
+    """A new repository with a fake gen that moves a pin."""
     folder = tmp_path / "new"
     assert initialised(folder, pins=True)[1] == 0
     return with_stand_in(folder, GEN)

@@ -1,4 +1,4 @@
-"""What `gen init` writes, and what it leaves alone."""
+"""Files that `gen init` writes, and files that it keeps."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ import pytest
 import yaml
 from jsonschema_rs import Draft7Validator
 
+from gen.base.findings import UsageError
 from gen.commands.init import Request, run
 from gen.commands.schema import schema_text
-from gen.diagnostics import UsageError
-from gen.report.text import text
-from gen.resources.engines import ENGINES
+from gen.report.findings.text import text
 from tests.commands.init import support
 from tests.support import PROJECT, Repository, initialised, tree
 
@@ -162,7 +161,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         initialised(tmp_path / "new")
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made(tmp_path / "new")
     before = files(tmp_path)
     (tmp_path / "new/ci/check.sh").unlink()
@@ -190,19 +189,15 @@ def test_editors_find_the_schemas_and_accept_the_files(tmp_path: Path) -> None:
     assert (root / "schemas/job.schema.json").read_text("utf-8") == schema_text("job")
 
 
-def test_every_path_with_an_owner_is_there(tmp_path: Path) -> None:
+def test_owners_own_all_but_jobs(tmp_path: Path) -> None:
     root = made(tmp_path / "new")
     rules = [line.split() for line in (root / "CODEOWNERS").read_text("utf-8").splitlines() if line[:1] == "/"]
-    assert {len(rule) for rule in rules} == {2}
-    engines = {f"/rendered/{engine}/" for engine in ENGINES}  # there as soon as an overlay names one
-    assert engines < {path for path, _ in rules}
-    for path, _ in rules:
-        assert "*" in path or path in engines or (root / path.strip("/")).exists(), path
-    owned = {path.strip("/").split("/")[0] for path, _ in rules}
-    free = {"README.md", "jobs", ".gitignore"}
-    assert {path.name for path in root.iterdir()} - owned - {".gitattributes"} == free, "everything else has an owner"
-    lines = (root / "CODEOWNERS").read_text("utf-8").splitlines()
-    assert {line.split()[0] for line in lines if line[:1] == "."} == {".gitattributes", ".gitmodules"}, "at any level"
+    assert rules == [["/jobs/"], ["/rendered/*/jobs/"], ["/CODEOWNERS", rules[-1][1]]]
+    lines = [line.split() for line in (root / "CODEOWNERS").read_text("utf-8").splitlines() if line[:1] != "#"]
+    assert lines[0] == ["*", rules[-1][1]], "every other file has an owner"
+    any_level = [line for line in lines if line[0][0] == "."]
+    assert {line[0] for line in any_level} == {".gitattributes", ".gitmodules", ".venv/"}
+    assert {len(line) for line in any_level} == {2}
 
 
 def test_files_that_the_readme_names_are_there(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.requirements import Requirement
 
-from gen.commands import pinned_source
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
+from gen.commands import init as pinned_source
 from tests.support import initialised
 
 if TYPE_CHECKING:

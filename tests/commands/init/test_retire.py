@@ -29,7 +29,7 @@ exit "${CODE:-0}"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A new repository, in which a stand-in retires the first job."""
+    """A new repository with a fake gen that retires the first job."""
     folder = tmp_path / "new"
     assert initialised(folder, retire=True)[1] == 0
     return with_stand_in(folder, GEN)

@@ -1,16 +1,15 @@
-"""The workflow-controller, beside the server instead of in a pod."""
+"""The workflow-controller, outside of the cluster instead of in a pod."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tests.controllers.programs import answers, wait_for_port
+from tests.controllers.programs import Controller, Programs, answers, wait_for_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.controllers.programs import Controller, Programs
     from tests.e2e.cluster import Cluster
 
 NAMESPACE = "argo"

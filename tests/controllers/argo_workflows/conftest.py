@@ -28,7 +28,7 @@ def node(
     training_operator: Controller,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Node]:
-    """Argo Workflows, beside the controllers of Jobs and garbage and the training operator."""
+    """Argo Workflows, with the controllers of Jobs and garbage and the training operator."""
     del controller_manager, training_operator
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("containers as processes need root and `unshare`")

@@ -15,7 +15,7 @@ from tests.controllers.kubelet import Kubelet
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
 _NAME = "test-node"

@@ -1,4 +1,4 @@
-"""Steps of kinds whose operators do not run here: the executor creates the objects, and waits for their statuses."""
+"""Steps of kinds without a running operator: the executor creates the objects, and waits for their statuses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.controllers.argo_workflows.world import documented_rules
+from tests.controllers.argo_workflows.world import World, documented_rules
 from tests.e2e.cluster import read_definitions
 from tests.support import SHARED
 
 if TYPE_CHECKING:
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.argo_workflows.node import Node
-    from tests.controllers.argo_workflows.world import World
 
 _GROUPS = ("batch.volcano.sh", "jobset.x-k8s.io", "ray.io", "trainer.kubeflow.org")
 PIPELINE = """\
@@ -33,7 +32,7 @@ steps:
 def kinds(node: Node) -> None:
     """The definitions of these kinds."""
     if not (SHARED / "crds").is_dir():
-        pytest.skip("there are no definitions of other operators")
+        pytest.skip("the definitions of other operators are missing")
     for group in _GROUPS:
         node.cluster.install(read_definitions(SHARED / "crds" / group))
 

@@ -10,7 +10,7 @@ import pytest
 from tests.controllers.waiting import give_time, wait
 
 if TYPE_CHECKING:
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.argo_workflows.world import World
 
 JOB = """\

@@ -1,4 +1,4 @@
-"""A repository with pipelines, and what the controller makes of its workflows."""
+"""A repository with pipelines, and the results of the controller."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Self
 import yaml
 
 from tests.controllers.waiting import T, wait
-from tests.controllers.workbench import OVERLAY, apply
+from tests.controllers.workbench import OVERLAY, Workbench, apply
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.argo_workflows.node import Node
     from tests.controllers.kubelet import Kubelet
-    from tests.controllers.workbench import Workbench
     from tests.e2e.cluster import Cluster
 
 ACCOUNT = "gen-pipeline"
@@ -134,7 +133,7 @@ class World:
             raise
 
     def training_pods(self, step: str, count: int = 1, without: Body | None = None) -> list[Body]:
-        """The pods of a step, but for one, once there are as many."""
+        """All pods of a step except one, once there are as many."""
         ended = without["metadata"]["name"] if without is not None else None
 
         def found() -> list[Body] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
 
 
 def state(application: Body) -> tuple[str, str, str]:

@@ -14,7 +14,7 @@ from tests.controllers import controller_manager as kcm
 from tests.controllers.argocd import argo_cd as argo
 from tests.controllers.argocd.delivery import Delivery
 from tests.controllers.argocd.servers import serving, slack
-from tests.controllers.git_server import git_server
+from tests.controllers.git_server import GitServer, git_server
 from tests.e2e.cluster import Cluster
 from tests.e2e.server import api_server
 from tests.support import SHARED
@@ -22,9 +22,8 @@ from tests.support import SHARED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.argocd.argo_cd import ArgoCD
-    from tests.controllers.git_server import GitServer
     from tests.controllers.programs import Programs
 
 
@@ -36,7 +35,7 @@ def messages() -> list[str]:
 
 @pytest.fixture(scope="session")
 def argo_cd(controllers: Programs, messages: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArgoCD]:
-    """Argo CD with a cluster of its own, whose kube-controller-manager deletes what Argo CD prunes."""
+    """Argo CD with a cluster of its own, including the kube-controller-manager that completes deletions."""
     argo.binary(controllers)
     argo.installation(controllers)
     controllers.path("kube-controller-manager")
@@ -44,7 +43,7 @@ def argo_cd(controllers: Programs, messages: list[str], tmp_path_factory: pytest
     if not assets:
         pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver; scripts/apiserver.sh makes one")
     if not definitions.is_dir():
-        pytest.skip(f"there are no CRDs in {definitions}")
+        pytest.skip(f"found no CRDs in {definitions}")
     with ExitStack() as stack:
         client = stack.enter_context(api_server(Path(assets), tmp_path_factory.mktemp("argocd-apiserver")))
         cluster = Cluster(client)

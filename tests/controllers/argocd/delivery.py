@@ -1,4 +1,4 @@
-"""A repository that a real Argo CD delivers, installed as `docs/gitops.md` says."""
+"""A repository that a real Argo CD delivers, installed as in `docs/gitops.md`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gen.kinds import KINDS
-from tests.controllers.applied import applied
+from gen.job.kinds import KINDS
+from tests.controllers.applied import Applied, applied
 from tests.controllers.argocd.applications import applied_at, errors, state
 from tests.controllers.argocd.argo_cd import NAMESPACE, ArgoCD
 from tests.controllers.waiting import give_time, wait
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from gen.kubernetes import Body
-    from tests.controllers.applied import Applied
+    from gen.kubernetes.objects import Body
     from tests.controllers.git_server import GitServer
 
 T = TypeVar("T")
@@ -29,7 +28,7 @@ GROUPS = ("batch", "kubeflow.org")
 """API groups of the runs of these tests."""
 WAIT_S = 90
 QUIET_S = 12
-"""Two intervals of Argo CD: what did not happen in this time does not happen."""
+"""Two intervals of Argo CD: later changes are not expected."""
 _API = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}"
 
 OVERLAY = """\
@@ -170,7 +169,7 @@ class Delivery:
         return response.body
 
     def patch(self, body: Body, change: Body, *, status: bool = False) -> None:
-        """What somebody else changes in an object of the cluster."""
+        """A change of an object by another client."""
         path = self.argo.cluster.path(body) + ("/status" if status else "")
         response = self.argo.cluster.client.merge(path, change)
         assert response.status == 200, response.message
@@ -235,12 +234,12 @@ class Delivery:
 
 
 def deleted(body: Body) -> bool:
-    """Whether somebody has deleted it, and finalizers keep it."""
+    """Whether it is deleted, and kept by finalizers."""
     return "deletionTimestamp" in body["metadata"]
 
 
 def quiet(seconds: float = QUIET_S) -> None:
-    """Give Argo CD the time to do what it must not do."""
+    """Wait long enough for a forbidden change by Argo CD."""
     give_time(seconds)
 
 

@@ -8,7 +8,7 @@ from tests.controllers.argocd.applications import errors
 from tests.controllers.argocd.delivery import DATA, GIVEN, JOB, Delivery, deleted, quiet
 
 if TYPE_CHECKING:
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
 
 
 def test_installation(delivery: Delivery) -> None:
@@ -128,13 +128,13 @@ def test_late_namespace(delivery: Delivery) -> None:
 
 
 def refused(delivery: Delivery, namespace: str) -> bool:
-    """Whether Argo CD has said that it cannot apply the files of an Application that is there."""
+    """Whether Argo CD reports that it cannot apply the files of an Application that is there."""
     said = any(f"{namespace}.demo: its files could not be applied" in text for text in delivery.messages)
     return delivery.application(namespace=namespace) is not None and said
 
 
 def test_new_namespace(delivery: Delivery) -> None:
-    """It gets its Applications by itself, but what they may do is up to whoever applies the projects."""
+    """It gets its Applications by itself, but the applied projects decide their permissions."""
     delivery.job(JOB)
     delivery.commit()
     delivery.install()

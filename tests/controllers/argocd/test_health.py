@@ -1,4 +1,4 @@
-"""What Argo CD takes for the state of a run, and what it sends about it."""
+"""Health of runs in Argo CD, and its notifications."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BOARD = PYTORCH + "data: {data: /data}\ntensorboard: true\n"
 
 
 def ended(delivery: Delivery, condition: str, job: str = "demo") -> None:
-    """What an operator writes at the end of a run."""
+    """Status that an operator writes at the end of a run."""
     now = "2026-01-01T00:00:00Z"
     changed = {"lastTransitionTime": now, "lastUpdateTime": now, "status": "True", "type": condition}
     body = delivery.wait_for_run(job)
@@ -61,7 +61,7 @@ def test_suspended_by_hand(delivery: Delivery) -> None:
 
 
 def test_tensorboard(delivery: Delivery) -> None:
-    """TensorBoard that does not start is no failure of the run, and a failure of the run is not missed for it."""
+    """A run does not fail if its TensorBoard does not start, and a failure of the run is still reported."""
     delivery.change(volumes="{data: {claim: data}}")
     delivery.job(BOARD)
     delivery.commit()

@@ -8,14 +8,13 @@ import pytest
 
 from tests.controllers import kueue
 from tests.controllers.argocd.applications import errors
-from tests.controllers.argocd.delivery import quiet
+from tests.controllers.argocd.delivery import Delivery, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.kubernetes import Body
+    from gen.kubernetes.objects import Body
     from tests.controllers.argocd.argo_cd import ArgoCD
-    from tests.controllers.argocd.delivery import Delivery
     from tests.controllers.programs import Programs
 
 QUEUED = (
@@ -100,7 +99,7 @@ def test_queue(delivery: Delivery, kind: str) -> None:
 
 
 def assert_admitted(delivery: Delivery, run: Body) -> None:
-    """The same run goes on, with what the flavour adds."""
+    """The same run continues, with the additions of the flavour."""
     live = delivery.wait_for_run()
     assert live["metadata"]["uid"] == run["metadata"]["uid"]
     assert not suspended(live)
@@ -113,7 +112,7 @@ def assert_admitted(delivery: Delivery, run: Body) -> None:
 
 
 def pod_specs(body: Any) -> list[Body]:
-    """Specs of all pod templates, wherever they are."""
+    """Specs of all pod templates, at any depth."""
     if isinstance(body, list):
         return [found for item in body for found in pod_specs(item)]
     if not isinstance(body, dict):

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tests.controllers.argocd.applications import state
-from tests.controllers.argocd.delivery import DATA, GIVEN, JOB, deleted, quiet
-
-if TYPE_CHECKING:
-    from tests.controllers.argocd.delivery import Delivery
+from tests.controllers.argocd.delivery import DATA, GIVEN, JOB, Delivery, deleted, quiet
 
 PYTORCH = (
     "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py --lr {lr}\n"
@@ -51,7 +46,7 @@ def test_states_of_a_job(delivery: Delivery) -> None:
     assert list(delivery.runs()) == [other]
     delivery.job(PYTORCH.format(lr=2))
     delivery.merge()
-    # the run was seen to come after the new Application had said that it is in sync
+    # the run appeared after the new Application had reported that it is in sync
     delivery.wait(lambda: delivery.runs().keys() == runs.keys(), "run of the job that is there again")
     assert delivery.runs()[other] == runs[other]
     delivery.rests()
@@ -60,7 +55,7 @@ def test_states_of_a_job(delivery: Delivery) -> None:
 def test_namespaces(delivery: Delivery) -> None:
     """The first and the last job of a namespace and of the repository need no apply.
 
-    The overlay lists the kind under `operators`, as the documentation says; otherwise the project does not permit it.
+    The overlay lists the kind under `operators`, as documented; otherwise the project does not permit it.
     """
     delivery.change(operators="{batch: batch/v1}")
     other = f"{delivery.name}-b"
@@ -114,7 +109,7 @@ def image(delivery: Delivery) -> str:
 
 
 def test_git_server_away(delivery: Delivery) -> None:
-    """Nothing changes, not even what was pushed meanwhile, and everything goes on when it is back."""
+    """Nothing changes, not even after a push, and everything continues when it is back."""
     delivery.change(volumes=GIVEN)
     delivery.job(JOB + DATA)
     delivery.start()

@@ -1,4 +1,4 @@
-"""What the installation does to the settings of Argo CD."""
+"""Effects of the installation on the settings of Argo CD."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import pytest
 import yaml
 
 from tests.controllers.argocd import argo_cd as argo
-from tests.controllers.argocd.delivery import JOB
+from tests.controllers.argocd.delivery import JOB, Delivery
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.controllers.argocd.argo_cd import ArgoCD
-    from tests.controllers.argocd.delivery import Delivery
     from tests.controllers.programs import Programs
 
 OWN = {"argocd-cm": {"oidc.config": "name: SSO\n", "url": "https://argocd.example.com"}}
-"""What the owner of Argo CD has set."""
+"""Settings of the owner of Argo CD."""
 INSTALLED = {"client": (), "server": ("--server-side", "--force-conflicts")}
 
 

@@ -1,16 +1,15 @@
-"""Volumes under Argo CD: the first and the last one, their size, and what a cluster rejects."""
+"""Volumes under Argo CD: the first and the last one, their size, and rejected changes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tests.controllers.argocd.applications import errors, state
-from tests.controllers.argocd.delivery import DATA, GIVEN, JOB, quiet
+from tests.controllers.argocd.delivery import DATA, GIVEN, JOB, Delivery, quiet
 from tests.controllers.provisioned import provision
 
 if TYPE_CHECKING:
-    from gen.kubernetes import Body
-    from tests.controllers.argocd.delivery import Delivery
+    from gen.kubernetes.objects import Body
 
 
 def test_volumes(delivery: Delivery) -> None:

@@ -10,13 +10,12 @@ import pytest
 
 from tests.controllers.flux import flux
 from tests.controllers.flux.world import World
-from tests.controllers.git_server import git_server
+from tests.controllers.git_server import GitServer, git_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.controllers.git_server import GitServer
     from tests.controllers.programs import Controller, Programs
     from tests.e2e.cluster import Cluster
 
@@ -27,7 +26,7 @@ _numbers = itertools.count(1)
 def flux_cluster(
     cluster: Cluster, controllers: Programs, controller_manager: Controller, training_operator: Controller
 ) -> Iterator[Cluster]:
-    """A cluster with Flux, beside the controllers of Jobs and volumes and the training operator."""
+    """A cluster with Flux, with the controllers of Jobs and volumes and the training operator."""
     del controller_manager, training_operator
     with flux.started(cluster, controllers):
         yield cluster
@@ -41,6 +40,6 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
 
 @pytest.fixture
 def world(flux_cluster: Cluster, git: GitServer, tmp_path: Path, request: pytest.FixtureRequest) -> World:
-    """A new repository, whose overlay and namespace are named after the test."""
+    """A new repository. Its overlay and namespace are named after the test."""
     words = re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
     return World.at(tmp_path / "repo", flux_cluster, git, f"{words[:16].strip('-')}-{next(_numbers)}")

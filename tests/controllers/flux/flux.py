@@ -1,17 +1,16 @@
-"""The source-controller and the kustomize-controller of Flux, beside the server instead of in pods."""
+"""The source-controller and the kustomize-controller of Flux, outside of the cluster instead of in pods."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tests.controllers.programs import answers
+from tests.controllers.programs import Programs, answers
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.controllers.programs import Programs
     from tests.e2e.cluster import Cluster
 
 NAMESPACE = "flux-system"

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from tests.controllers.flux.world import BATCH
-
-if TYPE_CHECKING:
-    from tests.controllers.flux.world import World
+from tests.controllers.flux.world import BATCH, World
 
 
 @pytest.mark.parametrize(("manager", "undone"), [("kubectl-patch", True), ("kubectl-edit", True), ("k9s", False)])

@@ -1,14 +1,9 @@
-"""What people and servers do beside Git: edits and deletions by hand, a Git server that is away, foreign files."""
+"""Disturbances outside of Git: edits and deletions by hand, a Git server that is away, foreign files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tests.controllers.flux.world import BATCH, DATA, KUSTOMIZATIONS, PYTORCH, SOURCES, VOLUMES, until
+from tests.controllers.flux.world import BATCH, DATA, KUSTOMIZATIONS, PYTORCH, SOURCES, VOLUMES, World, until
 from tests.controllers.waiting import give_time
-
-if TYPE_CHECKING:
-    from tests.controllers.flux.world import World
 
 
 def test_edits_by_hand_are_undone_and_no_run_starts_again(world: World) -> None:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tests.controllers.flux.world import BATCH, DATA, PYTORCH, VOLUMES
-
-if TYPE_CHECKING:
-    from tests.controllers.flux.world import World
+from tests.controllers.flux.world import BATCH, DATA, PYTORCH, VOLUMES, World
 
 
 def test_a_job_is_added_edited_suspended_resumed_and_retired(world: World) -> None:

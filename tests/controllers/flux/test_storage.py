@@ -1,17 +1,12 @@
-"""Volumes under Flux: their size, what a cluster rejects, and claims that were deleted by hand."""
+"""Volumes under Flux: their size, rejected changes, and claims that were deleted by hand."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from tests.controllers.flux.world import BATCH, DATA, VOLUMES, until
+from tests.controllers.flux.world import BATCH, DATA, VOLUMES, World, until
 from tests.controllers.provisioned import provision
 from tests.controllers.waiting import give_time
-
-if TYPE_CHECKING:
-    from tests.controllers.flux.world import World
 
 CLASS = "volumes: {{nas: {{size: {size}, storageClass: {name}}}}}\n"
 
@@ -83,7 +78,7 @@ def test_a_given_volume_keeps_its_size(world: World) -> None:
 
 @pytest.mark.parametrize("recovered", [True, False])
 def test_a_claim_that_was_deleted_by_hand_is_recovered(world: World, *, recovered: bool) -> None:
-    """By the documented patch; without it the new claim waits for ever."""
+    """By the documented patch; without it the new claim waits forever."""
     world.overlay(VOLUMES)
     world.job("one", BATCH + DATA)
     world.start()

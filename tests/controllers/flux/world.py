@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from tests.controllers.applied import applied
+from tests.controllers.applied import Applied, applied
 from tests.controllers.flux.flux import NAMESPACE
 from tests.controllers.waiting import WAIT_S, wait
 from tests.history import History
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from gen.kubernetes import Body
-    from tests.controllers.applied import Applied
+    from gen.kubernetes.objects import Body
     from tests.controllers.git_server import GitServer
     from tests.e2e.cluster import Cluster
 
@@ -50,7 +49,7 @@ class World:
     cluster: Cluster
     git: GitServer
     more: str = ""
-    """Fields of the overlay beside its engine and namespaces."""
+    """Fields of the overlay besides its engine and namespaces."""
     namespaces: list[str] = field(default_factory=list)
 
     @classmethod
@@ -127,7 +126,7 @@ class World:
         return [body for body in items if body["spec"]["sourceRef"]["name"] == self.name]
 
     def source(self) -> Body:
-        """What the source in the cluster takes from Git."""
+        """Commit of the source in the cluster."""
         spec: Body = self.cluster.client.get(f"{SOURCES}/{self.name}").body["spec"]
         return spec
 
@@ -182,7 +181,7 @@ class World:
         assert self.seen() == before
 
     def _behind(self, revision: str) -> str:
-        """Why the cluster is not yet what the commit says."""
+        """Differences between the cluster and the commit."""
         folder = self.repo.root / f"rendered/flux/{self.name}"
         expected = {
             yaml.safe_load(path.read_text("utf-8"))["metadata"]["name"] for path in folder.glob("kustomization-*")
@@ -207,7 +206,7 @@ class World:
 
 
 def until(reason: Callable[[], str], seconds: float = WAIT_S) -> None:
-    """Until there is no reason to wait any more."""
+    """Until every reason to wait is gone."""
     last = ""
 
     def done() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gen.importers.arena.flags import Flag, JobType
+    from gen.importers.arena.submission import Flag, JobType
 
 SAMPLES = {
     "name": "demo",

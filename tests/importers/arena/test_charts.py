@@ -1,4 +1,4 @@
-"""The run that gen renders for a command of Arena equals the one of Arena's chart, but for the reasons in the docs."""
+"""The rendered run of a command of Arena equals the one of Arena's chart, except for the reasons in the docs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from gen.diagnostics import Findings
-from gen.edit.needs import fragment
-from gen.edit.proof import NAME, overlay_text, prove
+from gen.base.findings import Findings
 from gen.importers import IMPORTERS
-from gen.importers.base import Given
+from gen.importers.base import ImportInput
+from gen.importers.overlay_needs import fragment
+from gen.importers.proof import NAME, overlay_text, prove
+from tests.cases import for_each
 from tests.importers.arena import test_documents
 from tests.importers.support import job_of
 from tests.support import PROJECT
@@ -44,7 +45,7 @@ FACTS = yaml.safe_load((Path(__file__).parent / "charts.yaml").read_text("utf-8"
 def lost(command: str, run: str) -> dict[str, Any]:
     """Values of the run of a chart that the job of a command does not give, by their routes."""
     found = Findings()
-    given = Given(file="chart.yaml", files=(("chart.yaml", run.encode()),), otherwise="team")
+    given = ImportInput(file="chart.yaml", files=(("chart.yaml", run.encode()),), otherwise="team")
     (chart,) = IMPORTERS["manifests"]().read(given, found)
     job = job_of(command)
     fields = {name: value for name, value in job.fields.items() if name != "schedule"}
@@ -77,7 +78,7 @@ def test_another_value_would_be_found() -> None:
     assert {route.rpartition("/")[2] for route in routes} == {"command", "nvidia.com~1gpu"}
 
 
-@pytest.mark.parametrize("reason", sorted(set(REASONS.values())))
+@for_each("reason", sorted(set(REASONS.values())))
 def test_the_reasons_are_documented(reason: str) -> None:
     assert reason in (PROJECT / "docs/import.md").read_text("utf-8").replace("\n  ", " ")
 

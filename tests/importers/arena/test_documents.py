@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.diagnostics import Findings
-from gen.edit.imported import text_of
-from gen.load import read, source_of
+from gen.base.findings import Findings
+from gen.base.yaml.source import read, source_of
+from gen.importers.job_text import text_of
 from tests.importers.support import job_of
 from tests.support import PROJECT
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from gen.importers.arena.flags import CRON, ROOT, TYPES
+from gen.importers.arena.submission import CRON, ROOT, TYPES, Flag, JobType
+from tests.cases import for_each
 from tests.importers.arena.samples import NEEDED, sample, target
 from tests.importers.support import imported
 
 if TYPE_CHECKING:
-    from gen.importers.arena.flags import Flag, JobType
     from gen.importers.base import ImportedJob
 
 COUNTS = {
@@ -50,14 +48,14 @@ def at(fields: dict[str, Any], route: str) -> Any:
     return value
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
+@for_each("kind", ALL, ids=lambda kind: kind.name)
 def test_the_table_has_all_flags(kind: JobType) -> None:
     assert (len({flag.name for flag in kind.flags}), len(kind.deprecated)) == COUNTS[kind.name]
     assert len(kind.flags) == len({flag.name for flag in kind.flags})
     assert set(kind.deprecated.values()) <= {flag.name for flag in kind.flags}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "flag"),
     [(kind, flag) for kind in ALL for flag in (*ROOT, *kind.flags)],
     ids=lambda value: value.name.replace(" ", "-"),
@@ -90,7 +88,7 @@ def test_a_flag_is_carried_or_reported(kind: JobType, flag: Flag) -> None:
         assert {**job.fields} == {**without.fields}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "old", "new"),
     [(kind, old, new) for kind in ALL for old, new in kind.deprecated.items()],
     ids=lambda value: getattr(value, "name", value).replace(" ", "-"),
@@ -105,7 +103,7 @@ def test_a_former_name_is_read_as_the_new_one(kind: JobType, old: str, new: str)
     assert both[0][1] == both[1][1]
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
+@for_each("kind", ALL, ids=lambda kind: kind.name)
 def test_an_alias_is_the_type(kind: JobType) -> None:
     for alias in kind.aliases:
         jobs, _ = imported(f"arena submit {alias} --name=demo 'run'\n")

@@ -1,4 +1,4 @@
-"""Workflows of Kubeflow Pipelines with few words, and what is read from them."""
+"""Workflows of Kubeflow Pipelines with few words, and their imports."""
 
 from __future__ import annotations
 

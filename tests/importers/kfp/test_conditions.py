@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+from gen.importers.kfp.calls import depends_on, holds, status_in
+from tests.cases import for_each
 
-from gen.importers.kfp.order import depends_on, holds, status_in
 
-
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("a", "succeeded"),
@@ -31,7 +30,7 @@ def test_conditions_of_dependencies(text: str, expected: str | None) -> None:
     assert depends_on(text)[1] == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ('"a" == "a"', True),

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from gen.diagnostics import Findings, Severity
-from gen.edit.imported import check_text, text_of
+from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS
-from gen.importers.base import Given, ImportedJob
+from gen.importers.base import ImportedJob, ImportInput
+from gen.importers.job_text import check_text, text_of
+from tests.cases import for_each
 from tests.importers.manifests.forms import EQUAL
 
 OBJECT = json.dumps({**EQUAL["pytorch"], "metadata": {"name": "train-{{workflow.uid}}"}})
@@ -47,7 +48,7 @@ def ir(*words: str) -> dict[str, Any]:
 
 def read(document: Any) -> tuple[list[ImportedJob], list[Any]]:
     found = Findings()
-    given = Given(file="p.yaml", text=json.dumps(document), otherwise="team")
+    given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team")
     jobs = list(IMPORTERS["kfp"]().read(given, found))
     for job in jobs:
         check_text(job, text_of(job, ""), found)
@@ -94,7 +95,7 @@ def test_a_single_job_stays_a_job_of_its_kind() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "severity", "message"),
     [
         ({}, "error", "no step of a pipeline found"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, program, task, workflow
 from tests.importers.kfp.test_kfp import OBJECT, read
 from tests.importers.kfp.test_steps import proofs
@@ -17,7 +16,7 @@ def retried(strategy: Any, **more: Any) -> tuple[dict[str, Any], list[str]]:
     return dict(job.fields), [item.message for item in found]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("strategy", "retries", "lost"),
     [
         ({"limit": 3}, 3, []),

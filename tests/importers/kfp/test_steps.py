@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from gen.diagnostics import Findings
-from gen.edit.needs import fragment
-from gen.edit.proof import NAME, overlay_text, prove
+from gen.base.findings import Findings
+from gen.importers.overlay_needs import fragment
+from gen.importers.proof import NAME, Proof, overlay_text, prove
+from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, order, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import OBJECT, read
 from tests.importers.support import run_import
-from tests.support import PROJECT
+from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
-    from gen.edit.proof import Proof
     from gen.importers.base import ImportedJob
-    from tests.support import Repository
 
 
 def proofs(job: ImportedJob) -> list[Proof]:
@@ -84,7 +81,7 @@ def test_a_step_waits_for_what_a_step_without_a_job_waits_for() -> None:
     assert order(steps) == {"a": ([], "succeeded"), "b": (["a"], "succeeded")}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("task_fields", "message"),
     [
         ({"when": "{{tasks.a.outputs.result}} == 1"}, "the condition `{{tasks.a.outputs.result}} == 1` of step `b` is"),

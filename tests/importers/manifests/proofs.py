@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gen.diagnostics import Findings
-from gen.edit.imported import check_text, text_of
-from gen.edit.needs import fragment
-from gen.edit.proof import NAME, Proof, overlay_text, prove
+from gen.base.findings import Findings
 from gen.importers import IMPORTERS
-from gen.importers.base import Given, ImportedJob
+from gen.importers.base import ImportedJob, ImportInput
+from gen.importers.job_text import check_text, text_of
+from gen.importers.overlay_needs import fragment
+from gen.importers.proof import NAME, Proof, overlay_text, prove
 from tests.support import PROJECT
 
 
@@ -18,7 +18,7 @@ def read(*bodies: dict[str, Any]) -> tuple[list[ImportedJob], Findings]:
     """Jobs of objects in one file."""
     found = Findings()
     raw = "\n---\n".join(json.dumps(body) for body in bodies).encode()
-    given = Given(file="objects.yaml", files=(("objects.yaml", raw),), otherwise="team")
+    given = ImportInput(file="objects.yaml", files=(("objects.yaml", raw),), otherwise="team")
     return list(IMPORTERS["manifests"]().read(given, found)), found
 
 

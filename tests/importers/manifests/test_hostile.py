@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from gen.diagnostics import Findings
-from gen.edit.imported import check_text, text_of
-from gen.edit.needs import fragment
-from gen.edit.proof import NAME, overlay_text, prove
+from gen.base.findings import Findings
 from gen.importers import IMPORTERS
-from gen.importers.base import Given
+from gen.importers.base import ImportInput
+from gen.importers.job_text import check_text, text_of
+from gen.importers.overlay_needs import fragment
+from gen.importers.proof import NAME, overlay_text, prove
+from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, of_container
 from tests.importers.manifests.proofs import proof_of, read
 from tests.importers.support import run_import
@@ -27,7 +28,7 @@ def test_lists_in_lists_end(depth: int) -> None:
     assert read(body)[0] == []
 
 
-@pytest.mark.parametrize("text", ["{{ 7 * 7 }}", "${{ x }}", "$${{ x }}", "{% if %}", "a {# b #}", "{{ '{{' }}"])
+@for_each("text", ["{{ 7 * 7 }}", "${{ x }}", "$${{ x }}", "{% if %}", "a {# b #}", "{{ '{{' }}"])
 def test_expressions_stay_texts(text: str) -> None:
     proof = proof_of(of_container(env=[{"name": "TEXT", "value": text}], args=[text]))
     assert proof.patch is None, proof.patch
@@ -61,10 +62,10 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_any_file_gives_findings_or_jobs(name: str) -> None:
     found = Findings()
-    given = Given(file="a.yaml", files=(("a.yaml", HOSTILE[name]),), otherwise="team")
+    given = ImportInput(file="a.yaml", files=(("a.yaml", HOSTILE[name]),), otherwise="team")
     for job in IMPORTERS["manifests"]().read(given, found):
         check_text(job, text_of(job, ""), found)
         if not found.failed():
@@ -72,7 +73,7 @@ def test_any_file_gives_findings_or_jobs(name: str) -> None:
     assert found.failed()
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "x" * 300, "A", ".."])
+@for_each("name", ["../../etc/passwd", "a/b", "x" * 300, "A", ".."])
 def test_names_cannot_leave_the_folder(repo: Repository, name: str) -> None:
     file = repo.root.parent / "in.yaml"
     file.write_text(json.dumps({**PYTORCH, "metadata": {"name": name, "namespace": "team"}}))

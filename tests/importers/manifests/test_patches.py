@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
 from tests.importers.manifests.forms import EQUAL, IMAGE
 from tests.importers.manifests.proofs import proof_of, read
@@ -26,7 +27,7 @@ def operations(body: dict[str, Any]) -> dict[str, Any]:
     return {one["path"].rpartition("/spec/")[2]: one["value"] for one in proof.patch["patch"]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "expected"),
     [
         (changed(PYTORCH, terminationGracePeriodSeconds=120), {"terminationGracePeriodSeconds": 120}),
@@ -97,7 +98,7 @@ def indexed(restart: str = "Never", **spec: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_job_whose_tasks_are_tried_one_by_one_is_an_array(spec: dict[str, Any], fields: dict[str, Any]) -> None:
+def test_a_job_with_retries_of_single_tasks_is_an_array(spec: dict[str, Any], fields: dict[str, Any]) -> None:
     proof = proof_of(indexed(**spec))
     assert {name: proof.job.fields.get(name) for name in fields} == fields
     assert (proof.patch, proof.remaining) == (None, ())

@@ -1,4 +1,4 @@
-"""What manifests have and a job has not, and what is reported about it."""
+"""Reports about fields of manifests that a job does not have."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 from copy import deepcopy
 from typing import Any
 
-import pytest
-
-from gen.diagnostics import Findings, Severity
+from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS
-from gen.importers.base import Given
+from gen.importers.base import ImportInput
 from gen.importers.manifests.objects import cleaned
+from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
 from tests.importers.manifests.forms import EQUAL, an_object, pod
 from tests.importers.manifests.proofs import proof_of, read
@@ -75,7 +74,7 @@ def test_objects_that_belong_together_are_one_job() -> None:
     assert proof_of(body, settings, BOARD, SERVICE).remaining == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bodies", "severity", "message"),
     [
         ([], Severity.ERROR, "no object of a kind that gen has"),
@@ -126,7 +125,7 @@ def test_reports(bodies: list[dict[str, Any]], severity: Severity, message: str)
 def test_a_job_without_a_namespace_needs_one() -> None:
     found = Findings()
     raw = json.dumps(PYTORCH).encode()
-    IMPORTERS["manifests"]().read(Given(file="a", files=(("a", raw),)), found)
+    IMPORTERS["manifests"]().read(ImportInput(file="a", files=(("a", raw),)), found)
     assert [item.message for item in found] == ["`metadata.namespace` is missing"]
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gen.diagnostics import Findings, Severity
-from gen.edit.imported import check_text, text_of
+from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS
-from gen.importers.base import Given, ImportedJob
-from gen.importers.slurm.options import SHORT
-from gen.importers.slurm.reasons import HANDLED, REASONS
+from gen.importers.base import ImportedJob, ImportInput
+from gen.importers.job_text import check_text, text_of
+from gen.importers.slurm.directives import HANDLED, REASONS, SHORT
+from tests.cases import for_each
 
 VALUES = {
     "account": "proj", "array": "0-3", "chdir": "/work", "container-image": "nvcr.io#nvidia/pytorch:25.01",
@@ -54,7 +54,7 @@ BASH = "/bin/bash"
 
 def read(text: str, image: str = "a/b:1") -> tuple[list[ImportedJob], list[Any]]:
     found = Findings()
-    given = Given(file="train.sh", text=text, otherwise="team", image=image)
+    given = ImportInput(file="train.sh", text=text, otherwise="team", image=image)
     jobs = list(IMPORTERS["slurm"]().read(given, found))
     for job in jobs:
         check_text(job, text_of(job, ""), found)
@@ -72,7 +72,7 @@ def script(*directives: str, body: str = "python train.py", interpreter: str = "
     return "\n".join([f"#!{interpreter}", *(f"#SBATCH {one}" for one in directives), "", body, ""])
 
 
-@pytest.mark.parametrize("name", sorted(HANDLED))
+@for_each("name", sorted(HANDLED))
 def test_an_option_with_a_field_is_carried(name: str) -> None:
     needed = ["--gpus-per-node=4"] if name in ("cpus-per-gpu", "mem-per-gpu") else []
     option = f"--{name}={VALUES[name]}" if VALUES[name] else f"--{name}"
@@ -80,7 +80,7 @@ def test_an_option_with_a_field_is_carried(name: str) -> None:
     assert EXPECTED[name].items() <= fields.items()
 
 
-@pytest.mark.parametrize("name", sorted(REASONS))
+@for_each("name", sorted(REASONS))
 def test_an_option_without_a_field_is_reported(name: str) -> None:
     _, found = read(script("--nodes=1", f"--{name}=1"))
     assert any(item.message.startswith(f"`--{name}` is not carried") for item in found), found
@@ -93,7 +93,7 @@ def test_no_option_is_in_both_lists_and_all_short_ones_are_known() -> None:
     assert set(SHORT.values()) - known == set()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("directives", "body", "kind", "fields"),
     [
         (["-N 2", "--ntasks-per-node=1"], "srun torchrun train.py", "pytorch", {"workers": 2}),
@@ -146,7 +146,7 @@ def test_arrays_of_one_node_are_arrays_and_others_sweeps(
     assert made["command"] == f"export SLURM_ARRAY_TASK_ID={index}\nrun $SLURM_ARRAY_TASK_ID"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "seconds"),
     [("30", "30m"), ("30:15", "30m15s"), ("2:00:00", "2h"), ("1-0", "1d"), ("1-2:30", "1d2h30m"), ("3-0:0:5", "3d5s")],
 )
@@ -159,7 +159,7 @@ def test_no_limit(text: str) -> None:
     assert "timeout" not in job(script(f"-t {text}")).fields
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "severity", "message"),
     [
         ("python train.py\n", "error", "no `#SBATCH` line found"),
@@ -216,7 +216,7 @@ def test_a_job_without_an_image_needs_one() -> None:
     assert [item.hint for item in found] == ["add `image` to the job, or import it again with `--image`"]
 
 
-@pytest.mark.parametrize("text", ["", "\0", "#SBATCH\n", "#SBATCH -\nx", "#SBATCH --\nx", "#SBATCH --=\nx"])
+@for_each("text", ["", "\0", "#SBATCH\n", "#SBATCH -\nx", "#SBATCH --\nx", "#SBATCH --=\nx"])
 def test_any_text_gives_findings_or_a_job(text: str) -> None:
     jobs, found = read(text)
     assert jobs or found
@@ -238,7 +238,7 @@ def test_a_secret_that_the_script_exports_is_a_reference(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["DB_PASSWORD=hunter2abc python train.py", "export A=1 DB_PASSWORD=hunter2abc; run"])
-def test_a_secret_beside_a_command_is_an_error_without_its_value(line: str) -> None:
+def test_a_secret_near_a_command_is_an_error_without_its_value(line: str) -> None:
     _, found = read(script("--job-name=train", body=line))
     assert [one.code for one in found if one.severity is Severity.ERROR] == ["secret-value"]
     assert "hunter2abc" not in str(found)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.render.bundle.support import (
-    JOB,
-)
+from tests.render.bundle.support import JOB
 from tests.support import Repository
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from gen.gitops import ENGINES
+from gen.overlay.profiles.engines import ENGINES
 from tests.support import OVERLAY as EVERYTHING
 from tests.support import Repository
 

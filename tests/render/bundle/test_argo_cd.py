@@ -9,16 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.gitops.project import permitted
-from tests.render.bundle.support import (
-    BOTH,
-    COMPARE,
-    JOB,
-    NAMED,
-    OVERLAY,
-    URL,
-    bundle,
-)
+from tests.overlay.profiles.engines.project import permitted
+from tests.render.bundle.support import BOTH, COMPARE, JOB, NAMED, OVERLAY, URL, bundle
 from tests.support import PROJECT, Repository, cases, copy_case
 
 
@@ -42,7 +34,7 @@ def test_runs_are_compared_without_the_server(jobs: Repository) -> None:
     }
 
 
-def filled(text: str, path: str) -> str:
+def fill_hash(text: str, path: str) -> str:
     """A Go template of an ApplicationSet, for a folder that the generator found."""
     text = text.replace("{{ .path.path }}", path)
     return re.sub(r"\{\{ index \.path\.segments (\d+) \}\}", lambda match: path.split("/")[int(match[1])], text)
@@ -65,9 +57,9 @@ def test_each_job_is_an_application_of_its_own_in_its_namespace(jobs: Repository
             path = top + one.relative_to(jobs.root).as_posix()
             assert fnmatchcase(path, pattern)
             assert pattern.count("/") == path.count("/")
-            assert filled(spec["template"]["spec"]["source"]["path"], path) == path
-            assert filled(spec["template"]["spec"]["destination"]["namespace"], path) == one.parts[-depth]
-            found.add(filled(spec["template"]["metadata"]["name"], path))
+            assert fill_hash(spec["template"]["spec"]["source"]["path"], path) == path
+            assert fill_hash(spec["template"]["spec"]["destination"]["namespace"], path) == one.parts[-depth]
+            found.add(fill_hash(spec["template"]["metadata"]["name"], path))
         assert found == expected
 
 
@@ -125,7 +117,7 @@ def test_the_largest_job_stays_below_what_argo_cd_reads(repo: Repository) -> Non
     assert 1 << 20 < sum(sizes) < 10_000_000
 
 
-def test_argo_cd_tells_who_asked_for_it(jobs: Repository) -> None:
+def test_argo_cd_notifies_the_subscribers(jobs: Repository) -> None:
     objects = bundle(jobs, NAMED + f"gitops: {{argocd: {{repoURL: {URL}, notify: {{slack: ml, email.ops: a@b.c}}}}}}\n")
     data = objects["settings argocd-notifications-cm"]["data"]
     annotations = objects["AppProject dev-jobs"]["metadata"]["annotations"]
@@ -136,8 +128,6 @@ def test_argo_cd_tells_who_asked_for_it(jobs: Repository) -> None:
         trigger = key.removeprefix("notifications.argoproj.io/subscribe.").split(".")[0]
         (rule,) = yaml.safe_load(data[f"trigger.{trigger}"])
         assert rule["send"] == [trigger]
-        # not `app.status.sync.revision`, which every commit of the repository changes
-        assert rule["oncePer"] == "app.status?.operationState?.syncResult?.revision"
         assert list(yaml.safe_load(data[f"template.{trigger}"])) == ["message"]
     assert list(objects["AppProject dev-storage"]["metadata"]["annotations"]) == [
         "notifications.argoproj.io/subscribe.gen-sync-failed.email.ops",

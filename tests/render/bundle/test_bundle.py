@@ -1,16 +1,11 @@
-"""What GitOps engines get of their own: rendered from the overlay, beside the files that they apply."""
+"""Objects of GitOps engines, rendered from the overlay."""
 
 from __future__ import annotations
 
 import yaml
 
-from gen.resources.engines import storage_annotations
-from tests.render.bundle.support import (
-    BOTH,
-    NAMED,
-    OVERLAY,
-    bundle,
-)
+from gen.base.engines import storage_annotations
+from tests.render.bundle.support import BOTH, NAMED, OVERLAY, bundle
 from tests.support import Repository, tree
 
 NEVER = (
@@ -100,7 +95,7 @@ def test_jobs_are_pruned_and_never_waited_for(jobs: Repository) -> None:
     template = objects["ApplicationSet dev-jobs"]["spec"]["template"]
     assert template["spec"]["syncPolicy"] == {
         "automated": {"prune": True, "selfHeal": True},
-        # for ever, with the newest commit, and never more than minutes apart
+        # forever, with the newest commit, and never more than minutes apart
         "retry": {"limit": -1, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "3m"}},
         "syncOptions": [
             "ServerSideApply=true",

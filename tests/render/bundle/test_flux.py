@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import yaml
 
-from gen.kinds import KINDS
-from tests.gitops.source_ignore import taken
-from tests.render.bundle.support import (
-    BOTH,
-    NAMED,
-    OVERLAY,
-    URL,
-    bundle,
-)
+from gen.job.kinds import KINDS
+from tests.overlay.profiles.engines.source_ignore import taken
+from tests.render.bundle.support import BOTH, NAMED, OVERLAY, URL, bundle
 from tests.support import OVERLAY as EVERYTHING
 from tests.support import Repository
 
@@ -44,7 +38,7 @@ def test_a_namespace_without_jobs_or_storage_has_no_kustomization_for_them(repo:
     assert names == ["Kustomization dev", "Kustomization dev.jobs.team"]
 
 
-def test_flux_applies_and_prunes_its_own_objects_and_keeps_all_when_it_is_told_to_stop(repo: Repository) -> None:
+def test_flux_applies_and_prunes_its_own_objects_and_keeps_all_when_suspended(repo: Repository) -> None:
     """The folder of the source is never empty, because it contains the source itself."""
     objects = bundle(repo, NAMED + BOTH)
     root = objects["Kustomization dev"]["spec"]
@@ -96,7 +90,7 @@ def test_flux_takes_what_gen_writes_for_the_overlay_and_no_other_file(jobs: Repo
 
 
 def test_no_job_or_volume_changes_the_source_of_flux(repo: Repository) -> None:
-    """Another source would have two artifacts of one commit, of which Kustomizations may apply the wrong one."""
+    """Another source would have two artifacts of one commit, and Kustomizations may apply the wrong one."""
     named = EVERYTHING.replace('  "*":', "  team:")
     source = bundle(repo, named + BOTH)["GitRepository dev"]
     for kind in KINDS:
@@ -107,7 +101,7 @@ def test_no_job_or_volume_changes_the_source_of_flux(repo: Repository) -> None:
     assert after["GitRepository dev"] == source
 
 
-def test_flux_acts_as_the_account_that_the_overlay_names_and_tells_its_provider(jobs: Repository) -> None:
+def test_flux_acts_as_the_account_of_the_overlay_and_notifies_its_provider(jobs: Repository) -> None:
     accounts = "serviceAccount: gen, rootServiceAccount: root"
     flux = f"gitops: {{flux: {{repoURL: {URL}, {accounts}, secret: git, notify: slack}}}}\n"
     objects = bundle(jobs, NAMED + flux)

@@ -6,18 +6,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from gen.kinds import KINDS
-from gen.resources import RESOURCES
-from tests.kinds.foreign import FOREIGN
-from tests.render.bundle.support import (
-    BOTH,
-    COMPANIONS,
-    ENGINE_FOLDERS,
-    MPI,
-    OVERLAY,
-    bundle,
-    kinds_of,
-)
+from gen.job.kinds import KINDS
+from gen.kubernetes.facts import RESOURCES
+from tests.job.kinds.foreign import FOREIGN
+from tests.render.bundle.support import BOTH, COMPANIONS, ENGINE_FOLDERS, MPI, OVERLAY, bundle, kinds_of
 from tests.support import OVERLAY as EVERYTHING
 from tests.support import PROJECT, Repository, copy_case, tree
 
@@ -32,6 +24,7 @@ def test_a_bundle_names_the_kinds_of_its_jobs(repo: Repository) -> None:
     objects = bundle(repo, OVERLAY + BOTH + "operators: {batch: batch/v1}\n")
     assert kinds_of(objects) == [*COMPANIONS, "CronJob", "Job", "TFJob"]
     assert list(objects["settings argocd-cm"]["data"]) == [
+        "resource.customizations.health.batch_CronJob",
         "resource.customizations.health.batch_Job",
         "resource.customizations.health.kubeflow.org_TFJob",
     ]

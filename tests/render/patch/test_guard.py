@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from gen.diagnostics import Location
+from gen.base.findings import Location
 from gen.render.manifest import Manifest
 from gen.render.patch.guard import breaches
-from gen.report.text import text
+from gen.report.findings.text import text
+from tests.cases import for_each
 from tests.support import OVERLAY, Repository
 
 JOB = "kind: {kind}\nimage: registry.example.com/train:1\ncommand: python train.py\nworkers: 2\ndata: {{nas: /nas}}\n"
@@ -28,7 +29,7 @@ def said(repo: Repository, target: str, patch: str, kind: str = "pytorch") -> st
     return text(report)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("target", "patch", "expected"),
     [
         (
@@ -106,7 +107,7 @@ def test_more_may_be_added(repo: Repository, target: str, patch: str) -> None:
     assert "error" not in said(repo, target, patch)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "patch"),
     [
         ("pytorch", "[{op: replace, path: /kind, value: TFJob}]"),
@@ -142,7 +143,7 @@ def ray_job(head: dict[str, Any], *workers: dict[str, Any]) -> dict[str, Any]:
 
 
 def unknown(*templates: dict[str, Any]) -> dict[str, Any]:
-    """A kind without facts, with templates deep in maps and lists, whose fields have any name."""
+    """A kind without facts, with templates deep in maps and lists, and fields of any name."""
     deep: Any = {"deep": [[{"a": {"b": {"c": {"d": [{"pods": one}]}}}}] for one in templates]}
     return {"apiVersion": "example.com/v1", "kind": "Unknown", "metadata": {}, "spec": deep}
 
@@ -182,7 +183,7 @@ def test_another_template_may_be_added_where_the_operator_accepts_any_container(
     assert broken(make(template()), make(template(), template("side"))) == []
 
 
-@pytest.mark.parametrize("spec", [None, 3, "text", [], {"replicatedJobs": 3}, {"replicatedJobs": [None, {}]}])
+@for_each("spec", [None, 3, "text", [], {"replicatedJobs": 3}, {"replicatedJobs": [None, {}]}])
 def test_an_object_of_any_form_is_compared(spec: Any) -> None:
     before = job_set(template())
     assert broken(before, {**before, "spec": spec}) != []

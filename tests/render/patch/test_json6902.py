@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from gen.overlay.patches.types import Operation
+from gen.overlay.patch import Operation
 from gen.render.patch.json6902 import DoesNotApply, apply
+from tests.cases import for_each
 
 BODY = {"a": {"b": [1, {"c": "d"}], "x/y": "slash"}, "e": "f"}
 
@@ -19,7 +20,7 @@ def operation(op: str, path: str, value: Any = None, origin: str | None = None) 
     return Operation(op=op, path=steps, value=value, origin=source)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "expected", "route"),
     [
         (operation("add", "/n", 1), {**BODY, "n": 1}, ("n",)),
@@ -42,7 +43,7 @@ def test_an_operation_changes_a_copy(given: Operation, expected: Any, route: Any
     assert before == BODY
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given",
     [
         operation("remove", "/n"),

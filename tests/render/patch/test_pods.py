@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import yaml
 
-from gen.kinds import KINDS
-from gen.kubernetes import COMPONENT
-from gen.resources import resource_of_object
-from gen.resources.pods import pod_sets
+from gen.job.kinds import KINDS
+from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.pods import pod_sets
+from gen.kubernetes.objects import COMPONENT
+from tests.cases import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ def templates(repo: Repository, kind: str, **fields: Any) -> dict[str, Any]:
     return {template["metadata"]["labels"][COMPONENT]: template for template in found}
 
 
-@pytest.mark.parametrize("kind", WITH_TEMPLATES)
+@for_each("kind", WITH_TEMPLATES)
 def test_a_patch_changes_the_training_container_of_every_pod(repo: Repository, kind: str) -> None:
     repo.overlay('kubernetes: "1.34"\n')
     before = templates(repo, kind)
@@ -47,7 +47,7 @@ def test_a_patch_changes_the_training_container_of_every_pod(repo: Repository, k
         assert STEADY[0] in containers[0]["env"]
 
 
-@pytest.mark.parametrize("kind", WITH_TEMPLATES)
+@for_each("kind", WITH_TEMPLATES)
 def test_operations_are_relative_to_the_template(repo: Repository, kind: str) -> None:
     operation = {"op": "add", "path": "/spec/terminationGracePeriodSeconds", "value": 77}
     repo.overlay(overlay({"pods": {}}, [operation]))
@@ -77,7 +77,7 @@ def test_only_runs_of_the_kind_and_the_name_are_changed(repo: Repository) -> Non
     assert not named["MPIJob"]
 
 
-def test_objects_beside_the_run_are_not_changed(repo: Repository) -> None:
+def test_other_objects_than_the_run_are_not_changed(repo: Repository) -> None:
     """TensorBoard is a Deployment with a pod template of its own."""
     repo.overlay(
         overlay({"pods": {}}, {"spec": {"hostname": "x"}}) + "volumes: {nas: {size: 1Gi, nfs: {server: a, path: /a}}}\n"
@@ -91,5 +91,5 @@ def test_objects_beside_the_run_are_not_changed(repo: Repository) -> None:
 def test_a_fault_is_at_the_line_of_the_patch(repo: Repository) -> None:
     repo.overlay('kubernetes: "1.34"\npatches:\n  - target: {pods: {}}\n    patch:\n      spec:\n        hostnam: x\n')
     repo.job(yaml.safe_dump({"kind": "pytorch", **KINDS["pytorch"].example}))
-    places = {str(finding.place) for finding in repo.render()[0].findings if finding.code == "unknown-field"}
+    places = {str(finding.place) for finding in repo.render()[0].findings if finding.code == "undefined-field"}
     assert places == {"overlays/dev/overlay.yaml:6:9"}

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from gen.diagnostics import Findings
-from gen.load import Layer, source_of
+from gen.base.findings import Findings
+from gen.base.yaml.layers import Layer
+from gen.base.yaml.source import source_of
+from gen.kubernetes.schemas.registry import schemas
 from gen.render.patch.provenance import Provenance
 from gen.render.patch.strategic import StrategicMerge
-from gen.schemas.registry import schemas
 
 VERSION = "1.32"
 
@@ -102,7 +103,7 @@ def test_null_removes_a_field_and_directives_remove_and_replace_entries() -> Non
     assert pod(merged)["containers"][0]["env"] == [{"name": "Z", "value": "z"}]
 
 
-def test_a_mapping_can_be_removed_wherever_it_stands() -> None:
+def test_a_mapping_can_be_removed_at_any_depth() -> None:
     spec = {"securityContext": {"$patch": "delete"}, "affinity": {"nodeAffinity": {"$patch": "delete"}}}
     merged = merge(deployment(), {"spec": {"template": {"spec": spec}}})
     assert "securityContext" not in pod(merged)
@@ -133,7 +134,7 @@ def test_a_mapping_can_be_replaced_as_a_whole() -> None:
     assert merged["metadata"]["labels"] == {"only": "this"}
 
 
-def test_ports_are_told_apart_by_protocol() -> None:
+def test_ports_are_distinguished_by_protocol() -> None:
     ports = [{"containerPort": 53, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}]
     patch = {
         "spec": {
@@ -158,7 +159,7 @@ def test_a_deletion_removes_every_entry_with_the_key() -> None:
     assert variables_of(merged) == [{"name": "B", "value": "2"}]
 
 
-def test_an_entry_is_deleted_before_it_is_added_anew() -> None:
+def test_an_entry_is_deleted_before_it_is_added_again() -> None:
     body = deployment(env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "f"}}}])
     deletion, addition = {"name": "A", "$patch": "delete"}, {"name": "A", "value": "1"}
     for entries in ([deletion, addition], [addition, deletion]):

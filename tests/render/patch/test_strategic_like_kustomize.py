@@ -148,7 +148,7 @@ def named(body: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def comparable(value: Any) -> Any:
-    """Without what has no meaning: some empty mappings, which Kustomize drops, and the order of ports."""
+    """Without parts that have no meaning: some empty mappings, which Kustomize drops, and the order of ports."""
     if isinstance(value, dict):
         inner = {key: comparable(item) for key, item in value.items()}
         if "ports" in inner:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gen.report.text import text
+from gen.report.findings.text import text
+from tests.cases import for_each
 from tests.support import OVERLAY, Repository
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {nas: /nas}\n"
@@ -15,7 +16,7 @@ def patched(target: str, patch: str = "{metadata: {annotations: {a: b}}}") -> st
 
 
 def test_storage_that_failed_excuses_its_patches(repo: Repository) -> None:
-    """The first patch stops the storage of the overlay, so it cannot be told what the second would have matched."""
+    """The first patch stops the storage of the overlay, so the matches of the second are unknown."""
     repo.overlay(
         patched("{kind: PersistentVolume}", "[{op: remove, path: /spec/nothing}]")
         + "  - target: {kind: PersistentVolumeClaim, name: nas}\n    patch: {metadata: {annotations: {a: b}}}\n"
@@ -26,13 +27,13 @@ def test_storage_that_failed_excuses_its_patches(repo: Repository) -> None:
 
 
 @pytest.mark.parametrize("target", ["{name: other}", "{kind: TFJob}", "{namespace: other}", "{labelSelector: a=b}"])
-def test_when_every_job_failed_nothing_is_said_of_patches(repo: Repository, target: str) -> None:
+def test_without_a_valid_job_patches_are_not_reported(repo: Repository, target: str) -> None:
     repo.overlay(patched(target))
     repo.job(JOB.replace("image", "imaeg"))
     assert "unmatched-patch" not in repo.codes()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("target", "hint"),
     [
         ("{kind: Pytorchjob}", "no object has kind `Pytorchjob`; did you mean `PyTorchJob`?"),
@@ -42,7 +43,7 @@ def test_when_every_job_failed_nothing_is_said_of_patches(repo: Repository, targ
         ("{kind: TFJob}", "correct `target`, or remove the patch"),
     ],
 )
-def test_the_hint_says_what_is_probably_meant(repo: Repository, target: str, hint: str) -> None:
+def test_the_hint_suggests_the_intended_name(repo: Repository, target: str, hint: str) -> None:
     repo.overlay(patched(target))
     repo.job(JOB)
     said = text(repo.render()[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gen.report.report import Report
+    from gen.report.formats import Report
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {nas: /data}\n"
 RUN = "rendered/dev/jobs/team/demo/pytorchjob-demo.yaml"

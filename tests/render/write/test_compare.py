@@ -1,4 +1,4 @@
-"""Telling apart what is missing, stale, edited by hand, left over, somebody else's, and data."""
+"""Status of files: missing, stale, hand-edited, orphaned, foreign, and data."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
+from gen.report.findings.text import text
 from gen.report.formats import REPORTERS
-from gen.report.text import text
 from tests.render.write.demo import CLAIM, JOB, RUN, VOLUME, statuses
 from tests.support import OVERLAY, Repository
 
@@ -40,7 +40,7 @@ def test_a_file_from_other_inputs_is_stale(rendered: Repository) -> None:
     assert statuses(report) == {RUN: "stale"}
 
 
-def test_a_file_that_somebody_changed_is_edited_by_hand(rendered: Repository) -> None:
+def test_a_changed_file_is_hand_edited(rendered: Repository) -> None:
     path = rendered.root / RUN
     path.write_text(path.read_text().replace("replicas: 1", "replicas: 9"))
     report, code = rendered.check()
@@ -137,7 +137,7 @@ def first_line(raw: bytes) -> bytes:
     return raw.split(b"\n", maxsplit=1)[0]
 
 
-def test_a_run_of_which_only_the_record_is_left_cannot_be_kept(rendered: Repository) -> None:
+def test_a_run_without_files_but_a_record_cannot_be_kept(rendered: Repository) -> None:
     rendered.write(RUN, first_line((rendered.root / RUN).read_bytes()))
     assert rendered.codes() == ["hand-edited"]
 

@@ -1,4 +1,4 @@
-"""What the system refuses ends with exit 2 and says which file and why, as real refusals show."""
+"""Refusals of the system end with exit 2 and name the file and the reason, tested with real ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gen
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def repo(tmp_path: Path) -> Iterator[Repository]:
         os.seteuid(NOBODY)
     try:
         if not _readable(Path(gen.__file__).parent):
-            pytest.skip("this project lies where no other user may read it")
+            pytest.skip("other users cannot read the folder of this project")
         repo = Repository.at(folder / "repo")
         repo.job(JOB)
         assert repo.render()[1] == 0
@@ -52,7 +52,7 @@ def repo(tmp_path: Path) -> Iterator[Repository]:
 
 
 def _import_everything(folder: Path) -> None:
-    """What is imported when it is first needed may lie where that user may not read."""
+    """Late imports may be in a folder that the user cannot read."""
     warm = Repository.at(folder / "warm")
     for job in (JOB, f"{JOB}no: field\n"):
         warm.job(job)
@@ -136,7 +136,7 @@ def largest_file(size: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "folder", "link to nothing"])
-def test_whatever_stands_where_files_are_staged_is_removed_and_not_followed(repo: Repository, kind: str) -> None:
+def test_objects_in_the_place_of_staged_files_are_removed_and_not_followed(repo: Repository, kind: str) -> None:
     staging, outside = repo.root / "rendered/.gen.tmp", repo.root / "outside"
     outside.mkdir()
     (outside / "0").write_text("kept")
@@ -152,7 +152,7 @@ def test_whatever_stands_where_files_are_staged_is_removed_and_not_followed(repo
     assert (outside / "0").read_text() == "kept"
 
 
-def test_what_somebody_else_removes_meanwhile_is_no_error(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_concurrent_removal_is_not_an_error(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.job(JOB, name="other")
     (repo.root / "jobs/team/demo.yaml").unlink()
     real = Path.unlink

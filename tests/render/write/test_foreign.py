@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
 from gen.render.emit import digest_of, header
 from tests.adversary.miner import MINER
 from tests.history import History
 
 if TYPE_CHECKING:
-    from gen.report.report import Report
+    from gen.report.formats import Report
     from tests.support import Repository
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {nas: /data}\n"
@@ -254,3 +254,18 @@ def test_a3_without_the_program_files_are_still_checked(committed: History, monk
     assert check(committed) == (set(), 0)
     committed.write("rendered/x.yaml", MINER)
     assert check(committed) == ({("foreign-file", "rendered/x.yaml")}, 1)
+
+
+def test_line_ends_of_windows_are_the_named_cause(repo: Repository) -> None:
+    """As in a checkout of Git with `core.autocrlf` and without `.gitattributes`."""
+    repo.job(JOB)
+    repo.render()
+    files = [path for path in (repo.root / "rendered").rglob("*") if path.is_file()]
+    for path in files:
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    report, code = repo.check()
+    assert code == 1
+    assert "with the line ends of Windows, which `core.autocrlf` of Git writes" in report.summary
+    assert "edited by hand" not in report.summary
+    assert repo.render()[1] == 0
+    assert repo.check()[1] == 0

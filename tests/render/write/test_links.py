@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
 from tests.render.write.demo import JOB, RUN
 from tests.support import Repository, tree
 
@@ -48,7 +48,7 @@ def test_nothing_is_compared_or_removed_through_a_linked_folder(
     assert tree(outside) == before
 
 
-def test_a_file_in_the_place_of_a_folder_is_said(rendered: Repository) -> None:
+def test_a_file_in_the_place_of_a_folder_is_reported(rendered: Repository) -> None:
     shutil.rmtree(rendered.root / "rendered/dev/jobs/team")
     rendered.write("rendered/dev/jobs/team", "a: b\n")
     with pytest.raises(UsageError, match="rendered/dev/jobs/team is not a regular folder"):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
+from gen.base.findings import Findings, UsageError
+from gen.base.repository.git import check_index
 from gen.commands import check as check_command
 from gen.commands.check import Request, check
-from gen.commands.compared import Compared, render_and_compare
-from gen.diagnostics import Findings, UsageError
+from gen.commands.rendering import Compared, render_and_compare
 from gen.render.write import compare
-from gen.repository.git_index import check_index
 from tests.adversary.miner import MINER
 from tests.history import JOB, History
 from tests.render.write.test_foreign import FORGED_JOB, forged
@@ -183,7 +183,7 @@ def test_every_mutation_is_found(history: History, monkeypatch: pytest.MonkeyPat
     request = Request(root=history.root, parallel=1)
     rendering = render_and_compare(request, None).rendering
 
-    def compared(_request: Request, _cache: object) -> Compared:
+    def compared(_request: Request, _cache: object, **_options: object) -> Compared:
         """The inputs never change, so they are rendered once."""
         again = structs.replace(rendering, findings=Findings())
         return Compared(root=history.root, rendering=again, comparison=compare(history.root, again, again.findings))

@@ -67,7 +67,7 @@ def test_a_claim_of_a_class_may_grow_but_not_shrink(rendered: Repository) -> Non
 
 @pytest.mark.parametrize("path", [VOLUME, CLAIM])
 def test_a_storage_file_that_was_edited_by_hand_is_held_to_the_same(rendered: Repository, path: str) -> None:
-    """What was committed may have been applied: taking it back is a change that no cluster takes."""
+    """A committed state may have been applied: reverting it is a change that no cluster accepts."""
     file = rendered.root / path
     file.write_text(
         file.read_text().replace("nas.example.com", "x.example.com").replace("ReadWriteMany", "ReadOnlyMany")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
 from tests.support import Repository
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.diagnostics import UsageError
+from gen.base.findings import UsageError
+from gen.base.repository.layout import STAGING
 from gen.render.write import swap
-from gen.repository.layout import STAGING
 from tests.support import Repository
 
 if TYPE_CHECKING:

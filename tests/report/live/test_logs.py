@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+from gen.report.live.logs import plain
+from tests.cases import for_each
 
-from gen.report.live.logs_text import plain
 
-
-@pytest.mark.parametrize(
+@for_each(
     ("text", "shown"),
     [
         ("plain\ttext", "plain\ttext"),

@@ -7,11 +7,12 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from gen.cluster.model import ClusterStatus, Phase, RunStatus
-from gen.diagnostics import Diagnostic, Location
+from gen.base.findings import Diagnostic, Location
+from gen.live.model import ClusterStatus, Phase, RunStatus
 from gen.report.formats import STATUS_REPORTERS
-from gen.report.live.view import View, age
-from gen.report.terminal import Terminal
+from gen.report.live.status import age
+from gen.report.terminal import Terminal, View
+from tests.cases import for_each
 
 RUN = RunStatus(
     overlay="prod",
@@ -23,7 +24,7 @@ RUN = RunStatus(
     kind="PyTorchJob",
     name="resnet-1a2b3c4d",
     values="",
-    wanted="active",
+    desired="active",
     phase=Phase.RUNNING,
     reason="ImagePullBackOff",
     message="Back-off pulling image registry.example.com/train:1.4, which is a long message " * 2,
@@ -38,7 +39,7 @@ STATUS = ClusterStatus(
     runs=(
         RUN,
         replace(RUN, name="bert-large-uncased-whole-word-1a2b3c4d", phase=Phase.QUEUED, queue="research", position=3),
-        replace(RUN, name="old-1a2b3c4d", wanted=None, phase=Phase.FAILED, reason="OOMKilled", drift=("spec.a",)),
+        replace(RUN, name="old-1a2b3c4d", desired=None, phase=Phase.FAILED, reason="OOMKilled", drift=("spec.a",)),
     ),
     findings=(Diagnostic(Location("overlays/b/overlay.yaml"), "cluster-timeout", "no answer " * 20, "again"),),
     time="2026-01-04T04:00:00Z",
@@ -68,21 +69,23 @@ def test_json_has_everything() -> None:
     document = json.loads(STATUS_REPORTERS["json"](View(data=STATUS)))
     assert set(RunStatus.__struct_fields__) - {
         "name",
-        "wanted",
+        "desired",
         "running",
         "rendered",
+        "scheduled",  # as `git` says
+        "dispensable",
     } <= document["runs"][0].keys() | {"run", "git"}
     assert document["runs"][1]["position"] == 3
     assert document["findings"][0]["code"] == "cluster-timeout"
 
 
-def test_values_that_somebody_edited() -> None:
+def test_edited_values() -> None:
     broken = replace(RUN, values="{")
     document = json.loads(STATUS_REPORTERS["json"](View(data=replace(STATUS, runs=(broken,)))))
     assert document["runs"][0]["values"] is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("created", "text"),
     [
         ("2026-01-01T00:00:00Z", "3d4h"),

@@ -1,4 +1,4 @@
-"""Every format of a plan lists the runs that are behind the platform, and what a new run would change."""
+"""Every format of a plan lists the runs that are behind the platform, and changes of a new run."""
 
 from __future__ import annotations
 

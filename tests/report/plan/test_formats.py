@@ -7,13 +7,14 @@ import re
 
 import pytest
 
+from gen.render.rendered_object import ObjectKey, RenderedObject
+from gen.report.escaping import code_span, diff_block, table_cell
 from gen.report.formats import PLAN_REPORTERS
-from gen.report.markdown import code_span, diff_block, table_cell
-from gen.report.plan.differences import GroupView, folded
+from gen.report.plan.differences import GroupView, fold_roles
 from gen.report.plan.markdown import MAX_LENGTH
 from gen.report.templates import Phrase
-from gen.review.fields import FieldChange, field_changes
-from gen.review.rendered_object import ObjectKey, RenderedObject
+from gen.review.field_changes import FieldChange, field_changes
+from tests.cases import for_each
 from tests.history import JOB, History, branch
 from tests.support import OVERLAY
 
@@ -63,7 +64,7 @@ def test_limits_of_accelerators_are_limits(history: History) -> None:
     branch(history)
     history.job(JOB.replace("workers: 3", "workers: 4") + "accelerator: h100\n")
     (row,) = (line for line in history.report("text").splitlines() if line.startswith("  dev      team"))
-    assert "  24 → 32  64 h100  " in row
+    assert "  24 → 32  32 of 64 h100  " in row
 
 
 def test_equal_differences_are_printed_once(history: History) -> None:
@@ -170,7 +171,7 @@ def test_text_from_a_job_has_no_effect_in_a_plan(history: History, place: str) -
     assert outside.count("<details>") == outside.count("</details>")
 
 
-@pytest.mark.parametrize("text", ["", "`", "a`b", "``", "`a", "a`", "a``b```c", "|", "a|b`", "\n\n# x", " x "])
+@for_each("text", ["", "`", "a`b", "``", "`a", "a`", "a``b```c", "|", "a|b`", "\n\n# x", " x "])
 def test_the_content_of_a_code_span_cannot_end_it(text: str) -> None:
     span = code_span(text)
     fence = re.match("`+", span)
@@ -237,7 +238,7 @@ def test_long_lines_of_a_text_show_their_difference() -> None:
     assert any(line.endswith("evil") for line in ends.lines)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "expected"),
     [
         ([{"a": 1}, {"a": 1}], [{"a": 2}, {"a": 2}], ["spec[{0,1}].a"]),
@@ -259,7 +260,7 @@ def test_long_lines_of_a_text_show_their_difference() -> None:
 def test_equal_changes_of_several_roles_are_merged(old: object, new: object, expected: list[str]) -> None:
     key = ObjectKey("dev", "", "Pod", "team", "a")
     changes = field_changes(RenderedObject(key, "", "", {"spec": old}), RenderedObject(key, "", "", {"spec": new}))
-    assert [change.path for change in folded(changes)] == expected
+    assert [change.path for change in fold_roles(changes)] == expected
 
 
 def test_multi_line_texts_are_compared_by_line(history: History) -> None:

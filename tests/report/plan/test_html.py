@@ -1,4 +1,4 @@
-"""The page of a plan, without a browser: its policy, its escaping and what is in it. `tests/browser` opens it."""
+"""The page of a plan, without a browser: its policy, its escaping and its content. `tests/browser` opens it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from gen.diagnostics import UsageError
-from gen.report.page import coded, escape, packed
+from gen.base.findings import UsageError
 from gen.report.plan.html import as_html
-from gen.review.links import links_to
-from gen.review.sources import HIDDEN, without_secrets
-from tests.history import JOB, branch
-
-if TYPE_CHECKING:
-    from tests.history import History
+from gen.report.templates import coded, escape, packed
+from gen.review.sources import HIDDEN, links_to, without_secrets
+from tests.history import JOB, History, branch
 
 
 def started(history: History) -> None:
@@ -109,7 +105,7 @@ def test_details_have_the_job_file_and_the_objects(history: History, text: str) 
 
 def test_details_that_are_too_large_are_cut(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     started(history)
-    monkeypatch.setattr("gen.report.plan.details._MAX_PACKED", 900)
+    monkeypatch.setattr("gen.report.plan.cards._MAX_PACKED", 900)
     (run,) = details(as_html(history.plan()))["runs"]
     assert run["objects"][0]["text"].endswith("more characters")
 

@@ -2,22 +2,29 @@
 # Check a change, in CI or before a push: run `ci/check.sh [BASE [OUT [HEAD]]]` in the work tree of the change.
 #
 # BASE is the commit to compare with; OUT is a folder for plan.md (a comment whose first line has the reasons of a
-# failure), plan.html (a page for reviewers) and junit.xml; HEAD is the commit that the page links to. The source of gen is that of requirements.txt in the tree of *this script*. CI runs the script of
-# the base branch on the files of a pull request, so that the pull request can choose neither the script nor gen.
+# failure), plan.html (a page for reviewers), junit.xml, and judged.txt with the tree that was judged, BASE and HEAD; HEAD
+# is the commit that the page links to. The source of gen is that of requirements.txt in the tree of *this script*, installed in a new folder; GEN names a program that is
+# installed already. CI runs the script of the base branch on the files of a pull request, so that the pull request can
+# choose neither the script nor gen.
 set -euo pipefail
 
 base=${1:-}
 out=${2:-}
 head=${3:-}
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-gen=$tools/.venv/bin/gen
 
 if [ -n "$out" ]; then
   if [ -L "$out" ]; then rm -- "$out"; fi # these could come from the pull request
   mkdir -p "$out"
-  rm -rf -- "$out/plan.md" "$out/plan.html" "$out/junit.xml"
+  rm -rf -- "$out/plan.md" "$out/plan.html" "$out/junit.xml" "$out/judged.txt"
+  if [ -n "$base" ]; then git rev-parse "HEAD^{tree}" "$base^{commit}" "${head:-HEAD}^{commit}" > "$out/judged.txt"; fi
 fi
-bash "$tools/ci/setup.sh"
+gen=${GEN:-}
+if [ -z "$gen" ]; then
+  environment=$(mktemp -d)
+  bash "$tools/ci/setup.sh" "$environment"
+  gen=$environment/bin/gen
+fi
 
 # the next runs read what the first one rendered; a cache from elsewhere could be forged
 XDG_CACHE_HOME=$(mktemp -d)

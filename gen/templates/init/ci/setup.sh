@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
-# Install gen in .venv, from the source that requirements.txt in the tree of *this script* names.
+# Install gen from the source that requirements.txt in the tree of *this script* names: `ci/setup.sh [FOLDER]`.
+#
+# FOLDER is the virtual environment, `.venv` beside this script's folder by default. CI gives a new folder outside of
+# every checkout: code in a committed environment would run with the rights of CI.
 set -euo pipefail
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+environment=${1:-$tools/.venv}
 if ! grep -qE '^[[:space:]]*[^#[:space:]]' "$tools/requirements.txt"; then
   echo "requirements.txt has no source of gen: add a commit or a digest, as its comments show" >&2
   exit 1
 fi
+if [ -n "$(git -C "$tools" ls-files -- .venv | head -n 1)" ]; then
+  echo ".venv is committed, and its code would run: remove it with 'git rm -r --cached .venv'" >&2
+  exit 1
+fi
 # -I: otherwise Python would import modules from the working directory, which contains the pull request
-[ -x "$tools/.venv/bin/python" ] || python3 -I -m venv "$tools/.venv"
-"$tools/.venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --requirement "$tools/requirements.txt"
+[ -x "$environment/bin/python" ] || python3 -I -m venv "$environment"
+"$environment/bin/python" -I -m pip install --quiet --disable-pip-version-check --requirement "$tools/requirements.txt"

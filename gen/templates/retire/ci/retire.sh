@@ -4,8 +4,9 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-bash ci/setup.sh
-gen=.venv/bin/gen
+environment=$(mktemp -d)
+bash ci/setup.sh "$environment"
+gen=$environment/bin/gen
 
 message=$(mktemp)
 # 1: a cluster did not answer, or a file cannot be changed; all other jobs are retired even then

@@ -1,0 +1,131 @@
+"""Finding codes for the programs that a job runs. Authors of jobs can silence the warnings, with a reason."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.base.codes.code import Code
+
+CUT_COMMAND = Code(
+    "cut-command",
+    "A line of a command starts with an option, `name=value` or a script of Python, which is not a program.",
+    "The shell runs the line before without it, and then fails with exit code 127: the line before does not go on.",
+    "End the line before with `\\`, and nothing behind it.",
+)
+PROCESS_COUNT = Code(
+    "process-count",
+    "A launcher starts another number of processes than the pods have GPUs, or slots of MPI.",
+    "With more processes than GPUs, some have none and fail; with fewer, GPUs stay idle.",
+    "Remove the option, because launchers start one process for each GPU, or correct one of the two numbers.",
+)
+POD_COUNT = Code(
+    "pod-count",
+    "A launcher waits for another number of pods than the job has.",
+    "With more, it waits until the job reaches its `timeout`; with fewer, the others fail or train alone.",
+    "Remove the option, or correct the number of workers.",
+)
+NO_RENDEZVOUS = Code(
+    "no-rendezvous",
+    "The processes of a job with several pods do not find each other, such as with `localhost` as address.",
+    "Each pod waits for the others forever, or trains alone and overwrites their files.",
+    "Use the address that the kind gives its pods, or the launcher that reads it.",
+)
+IDLE_GPUS = Code(
+    "idle-gpus",
+    "A command starts one process of PyTorch on pods with several GPUs.",
+    "A process usually trains on one GPU, so that the others are reserved and idle.",
+    "Start it with `torchrun`, or reduce `gpus`.",
+)
+NO_LAUNCHER = Code(
+    "no-launcher",
+    "A job with a launcher and workers does not start any processes on the workers.",
+    "The program runs in the launcher alone, which has no GPUs, and the workers wait.",
+    "Start the program with `mpirun`.",
+)
+DEVICE_MASK = Code(
+    "device-mask",
+    "`CUDA_VISIBLE_DEVICES` names other GPUs than the container has.",
+    "The GPUs of a container have the numbers from 0, and gen requests them by `gpus`.",
+    "Remove the variable, or correct `gpus`.",
+)
+UNUSED_CODE = Code(
+    "unused-code",
+    "A job has `code`, but its command runs a script of another folder.",
+    "The code is in `code/<name>` of the working directory, so the script is missing, or is that of the image.",
+    "Name the folder in the command, such as `torchrun code/<name>/train.py`.",
+)
+MISSING_PATH = Code(
+    "missing-path",
+    "A command uses a folder below that of the code which does not exist.",
+    "The repository is in `code/<name>`; `name` defaults to the last part of its URL.",
+    "Use the folder in the finding, or set `code.name`.",
+)
+LOST_OUTPUT = Code(
+    "lost-output",
+    "An option for results names a path on no volume of the job.",
+    "The files are deleted with the pod.",
+    "Write to a path below a volume in `data`, or copy the path by `outputs`.",
+)
+CLOSED_FOLDER = Code(
+    "closed-folder",
+    "The working directory is one that the user of the image cannot enter.",
+    "The container does not start, or does not find its code.",
+    "Set `workingDir` to a folder of that user.",
+)
+NOT_IN_A_POD = Code(
+    "not-in-a-pod",
+    "A command uses a program or a variable that pods do not have: `srun`, `sudo`, `docker run`, `$SLURM_PROCID`.",
+    "The program is missing or has nothing to control, and the variable is empty.",
+    "Remove it; the fields of the job and the variables of its kind replace it.",
+)
+ENDS_AT_ONCE = Code(
+    "ends-at-once",
+    "The last program of a command runs in the background.",
+    "The container ends with its shell, and stops the program at once; the run succeeds without training.",
+    "Remove the `&`, or add `wait` as the last line.",
+)
+IGNORED_FAILURE = Code(
+    "ignored-failure",
+    "A command has several statements, and goes on when one fails.",
+    "The exit code of the command is that of the last one, so that a failed training can count as a success.",
+    "Write `set -e` as the first line, or join the statements with `&&`.",
+)
+BASH_SYNTAX = Code(
+    "bash-syntax",
+    "A command that `sh` reads has syntax of bash.",
+    "In images of Debian and Ubuntu, `sh` is dash, which does not know it, or gives it another meaning.",
+    "Write the command as a list, `[bash, -c, …]`, or use the syntax of POSIX.",
+)
+NO_HOOK = Code(
+    "no-hook",
+    "`conda activate` runs in a shell that conda has not set up.",
+    "Shells of commands read no `.bashrc`. `conda activate` fails, and the command goes on without the environment.",
+    "Run the program by `conda run -n <environment>`, or load conda's hook first.",
+)
+RESERVED_PORT = Code(
+    "reserved-port",
+    "A command uses a port of the operator or of the framework in the same pod.",
+    "Only one process can listen on a port.",
+    "Use another port, or remove the option.",
+)
+UNKNOWN_MODEL = Code(
+    "unknown-model",
+    "`placement.gpuModel` cannot be the value of the node label in the overlay.",
+    "No node has the label with this value, so the pods wait forever.",
+    "Use the value of the label of a node: `kubectl get nodes -L <label>`.",
+)
+NO_NEEDS = Code(
+    "no-needs",
+    "No step of a pipeline needs another one.",
+    "All steps start at the same time, so that one may read what another has not written yet.",
+    "Add `needs` to the steps that wait for others.",
+)
+EQUAL_VALUES = Code(
+    "equal-values",
+    "Values of a parameter in a sweep are the same number, such as `0.1` and `1e-1`.",
+    "Each value is a run of its own, with its own GPUs.",
+    "Keep one of them.",
+)
+
+SILENCEABLE: Final = frozenset(one.name for one in tuple(globals().values()) if isinstance(one, Code))
+"""Codes whose warnings an annotation of the job silences."""

@@ -1,0 +1,86 @@
+"""Routes: the keys and indices that lead to a value in nested mappings and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Route = tuple[str | int, ...]
+"""Outermost key first."""
+
+
+def at(body: object, *route: str | int) -> Any:
+    """The value at a route through mappings, or None."""
+    for step in route:
+        if not isinstance(body, dict):
+            return None
+        body = body.get(step)
+    return body
+
+
+def get(holder: object, step: str | int) -> Any:
+    """One step of a route; None if there is nothing."""
+    if isinstance(holder, dict):
+        return holder.get(step)
+    if isinstance(holder, list) and isinstance(step, int) and step < len(holder):
+        return holder[step]
+    return None
+
+
+def follow(value: object, route: Route) -> Any:
+    """The value at a route through mappings and lists, or None."""
+    for step in route:
+        value = get(value, step)
+    return value
+
+
+def with_field(body: dict[str, Any], route: tuple[str, ...], value: object) -> dict[str, Any]:
+    """A copy with the value at a route through mappings, or without the field if the value is None."""
+    step, *rest = route
+    if rest:
+        inner = body.get(step)
+        if not isinstance(inner, dict):
+            if value is None:
+                return body
+            inner = {}
+        return {**body, step: with_field(inner, tuple(rest), value)}
+    if value is None:
+        return {key: other for key, other in body.items() if key != step}
+    return {**body, step: value}
+
+
+def replaced(value: object, route: Route, new: object) -> Any:
+    """A copy with another value at a route. Mappings that are missing on the way are added."""
+    if not route:
+        return new
+    step, *rest = route
+    if isinstance(value, list):
+        return [replaced(one, tuple(rest), new) if index == step else one for index, one in enumerate(value)]
+    holder = value if isinstance(value, dict) else {}
+    return {**holder, step: replaced(holder.get(step), tuple(rest), new)}
+
+
+def set_value(body: dict[str, Any], route: tuple[str, ...], value: object) -> None:
+    """Set the value at a route, with the mappings that are missing on the way."""
+    for step in route[:-1]:
+        body = body.setdefault(step, {})
+    body[route[-1]] = value
+
+
+def nulls(value: object, route: Route = ()) -> Iterator[Route]:
+    """Where a value is or holds null."""
+    if value is None:
+        yield route
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from nulls(inner, (*route, key))
+
+
+def overlap(one: Route, other: Route) -> bool:
+    """Whether one route contains the other."""
+    return all(step == there for step, there in zip(one, other, strict=False))
+
+
+def dotted(route: Route, key: Callable[[str], str] = str) -> str:
+    """`spec.containers[0].name`, for messages. `key` can shorten keys."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{key(step)}" for step in route)
+    return text.removeprefix(".")

@@ -1,1 +1,0 @@
-"""What clusters have: the only room that talks to them. It only reads."""

@@ -1,0 +1,152 @@
+"""Rendering and comparison with `rendered/`, for `gen render` and `gen check`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from gen.base.codes.grants import OVER_QUOTA
+from gen.base.findings import BugError, Findings, UsageError, counted
+from gen.commands.common import VIOLATIONS, Jobs, Kubernetes, NoCache, Overlays, Parallel, Result, Root, repository
+from gen.render.cache import Cache, cache_folder
+from gen.render.write import compare
+from gen.render.write.compare import Change, Comparison, Status
+from gen.report.formats import Report
+
+if TYPE_CHECKING:
+    from gen.render.read_ahead import Ahead
+    from gen.render.results import RunResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderRequest:
+    """Arguments of `gen render` and `gen check`."""
+
+    jobs: Jobs = ()
+    overlay: Overlays = ()
+    root: Root = None
+    parallel: Parallel = 0
+    kubernetes: Kubernetes = None
+    no_cache: NoCache = False
+
+    @property
+    def cache(self) -> Path | None:
+        """Folder of caches; None when none is read or written."""
+        return None if self.no_cache else cache_folder()
+
+
+class Compared(Struct, frozen=True, kw_only=True):
+    """A rendered repository. `comparison` is None when an error keeps `rendered/` from being compared."""
+
+    root: Path
+    rendering: RunResult
+    comparison: Comparison | None
+
+
+def render_and_compare(
+    request: RenderRequest,
+    folder: Path | None,
+    *,
+    prune_storage: bool = False,
+    restart: bool = False,
+    base: str | None = None,
+    git: Path | None = None,
+) -> Compared:
+    """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`.
+
+    With `restart`, no committed run is kept. `base` is the ref of the base, in the Git repository of the folder or of
+    `git`: what exceeds a quota there already is a warning.
+    """
+    root = repository(request.root)
+    kubernetes = _version(request.kubernetes)
+    whole = not request.jobs and not request.overlay
+    cache = Cache.open(root, folder, kubernetes) if folder is not None and whole and not restart else None
+    for known in (cache, None):
+        rendering = (known.run_result() if known else None) or _rendered(
+            root, request, kubernetes, known, restart=restart
+        )
+        if any(one.code == OVER_QUOTA.name for one in rendering.findings.items):
+            _excuse_quotas(rendering, git or root, base)
+        if rendering.findings.failed():
+            return Compared(root=root, rendering=rendering, comparison=None)
+        comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage)
+        if not comparison.unknown:
+            return Compared(root=root, rendering=rendering, comparison=comparison)
+    raise BugError("a run without a cache has every text")
+
+
+def _excuse_quotas(rendering: RunResult, root: Path, ref: str | None) -> None:
+    """Without a base, each exceeded quota is an error."""
+    from gen.base.repository.git import find_base
+    from gen.review.usage import excuse_unraised_quotas
+
+    with suppress(UsageError):
+        excuse_unraised_quotas(rendering, root, find_base(root, ref))
+
+
+def _rendered(
+    root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None, *, restart: bool
+) -> RunResult:
+    parallel = request.parallel or os.cpu_count() or 1
+    fresh = not request.jobs and (cache is None or cache.last is None)
+    with _read_ahead(root) if fresh and parallel > 1 else nullcontext() as ahead:
+        from gen.commands.environment import progress_bar
+        from gen.render.run import render
+
+        with progress_bar("rendering jobs") as progress:
+            chosen = request.overlay, request.jobs
+            return render(root, *chosen, parallel, kubernetes, cache, restart=restart, progress=progress, ahead=ahead)
+
+
+def _read_ahead(root: Path) -> AbstractContextManager[Ahead | None]:
+    from gen.render.read_ahead import read_ahead
+
+    return read_ahead(root)
+
+
+def _version(text: str | None) -> str | None:
+    if text is None:
+        return None
+    from gen.kubernetes.schemas.registry import minor_version, versions
+
+    if (version := minor_version(text)) not in versions():
+        supported = f"{versions()[0]} to {versions()[-1]}"
+        raise UsageError(f"unsupported Kubernetes version `{version}` (supported: {supported})")
+    return version
+
+
+def refused(found: Findings, root: Path | None = None) -> Result[Report]:
+    """Result of a run with errors: nothing was written. `root` is None for findings in texts that are not in files."""
+    findings = tuple(found)
+    errors = sum(finding.is_error for finding in findings)
+    fixable = sum(bool(finding.fixes) for finding in findings) if root is not None else 0
+    hint = f"; `gen check --fix` corrects {fixable} of them" if fixable else ""
+    report = Report(findings, (), f"{counted(errors, 'error')}; nothing was written{hint}", root=root)
+    return Result(output=report, exit_code=VIOLATIONS)
+
+
+def _is_converted(change: Change) -> bool:
+    """Whether a file differs in its line ends alone."""
+    return change.old is not None and change.old != change.new and change.old.replace("\r\n", "\n") == change.new
+
+
+def summary(rendering: RunResult, comparison: Comparison, wrote: str, removed: str) -> str:
+    """`12 jobs in 2 overlays: wrote 3, removed 0, 40 unchanged`."""
+    gone = sum(change.new is None for change in comparison.changes)
+    converted = sum(_is_converted(change) for change in comparison.changes)
+    edited = sum(change.status is Status.EDITED for change in comparison.changes) - converted
+    parts = [f"{wrote} {len(comparison.changes) - gone}", f"{removed} {gone}", f"{comparison.same} unchanged"]
+    if edited:
+        parts.append(f"{edited} edited by hand")
+    if converted:
+        remedy = "add `* text=auto eol=lf` to `.gitattributes`, and check the files out again"
+        parts.append(f"{converted} with the line ends of Windows, which `core.autocrlf` of Git writes ({remedy})")
+    if rendering.behind:
+        parts.append(f"{counted(len(rendering.behind), 'run')} kept from an earlier platform")
+    jobs, overlays = counted(rendering.jobs, "job"), counted(len(rendering.overlays), "overlay")
+    return f"{jobs} in {overlays}: {', '.join(parts)}"

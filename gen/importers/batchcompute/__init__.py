@@ -1,1 +1,0 @@
-"""Requests to Tencent BatchCompute as jobs."""

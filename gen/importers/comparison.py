@@ -1,0 +1,234 @@
+"""Comparison of an imported object with the one that gen renders for it.
+
+The original gets the names that gen gives to its run, its training container and its volumes; then their values are
+compared by route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from gen.base.findings import Route
+from gen.base.routes import at, follow, replaced
+from gen.importers.base import Fields
+from gen.importers.manifests.objects import main_index
+from gen.kubernetes import quantity
+from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.pods import pod_sets
+from gen.kubernetes.facts.server_defaults import CONTAINER_DEFAULTS, JOB_DEFAULTS, POD_DEFAULTS
+from gen.kubernetes.objects import Body, present
+
+LIST_KEYS: Final = {
+    **dict.fromkeys(("containers", "initContainers", "volumes", "env", "imagePullSecrets"), "name"),
+    **dict.fromkeys(("replicatedJobs", "tasks"), "name"),
+    "volumeMounts": "mountPath",
+    "ports": "containerPort",
+    "workerGroupSpecs": "groupName",
+    "tolerations": "*",
+}
+"""Fields that identify the items of lists; `*` for items that are one value."""
+
+
+def named_as(body: object, old: str, new: str) -> Any:
+    """A value with another name of the run in all of its texts."""
+    if isinstance(body, str):
+        return body.replace(old, new)
+    if isinstance(body, list):
+        return [named_as(one, old, new) for one in body]
+    if isinstance(body, dict):
+        return {key: named_as(one, old, new) for key, one in body.items()}
+    return body
+
+
+def aligned(original: Body, rendered: Body) -> Body:
+    """The original with the names of the rendered object, for each of its pod templates."""
+    facts = resource_of_object(rendered["apiVersion"], rendered["kind"])
+    if facts is None:
+        return original
+    for pods in pod_sets(facts, rendered):
+        template = _same_template(original, pods.route, rendered)
+        spec = at(template[1], "spec") if template is not None else None
+        if template is not None and isinstance(spec, dict):
+            changed = _aligned_pod(spec, pods.template["spec"], facts.container)
+            if facts.restarts_by_role:
+                changed.pop("restartPolicy", None)
+            metadata = {key: value for key, value in (at(template[1], "metadata") or {}).items() if key != "name"}
+            original = replaced(original, template[0], present(metadata=metadata, spec=changed))
+    return original
+
+
+def _same_template(original: Body, route: Route, rendered: Body) -> tuple[Route, object] | None:
+    """The template of the same role, which may have another index."""
+    here: list[str | int] = []
+    for index, step in enumerate(route):
+        if isinstance(step, str):
+            here.append(step)
+            continue
+        wanted = follow(rendered, route[: index + 1])
+        key = LIST_KEYS.get(str(route[index - 1]), "name")
+        items = follow(original, tuple(here))
+        names = [at(one, key) for one in items] if isinstance(items, list) else []
+        if at(wanted, key) not in names:
+            return None
+        here.append(names.index(at(wanted, key)))
+    found = follow(original, tuple(here))
+    return (tuple(here), found) if isinstance(found, dict) else None
+
+
+def _aligned_pod(spec: Body, ours: Body, container: str | None) -> Body:
+    names = _volume_names(spec, ours)
+    main = main_index(spec, container)
+    changed = dict(spec)
+    for field in ("containers", "initContainers"):
+        if isinstance(spec.get(field), list):
+            changed[field] = [_renamed_mounts(one, names) for one in spec[field]]
+    if isinstance(changed.get("containers"), list) and changed["containers"]:
+        changed["containers"][main] = {**changed["containers"][main], "name": ours["containers"][0]["name"]}
+    if isinstance(spec.get("volumes"), list):
+        changed["volumes"] = [{**one, "name": names.get(one.get("name"), one.get("name"))} for one in spec["volumes"]]
+    return changed
+
+
+def _volume_names(spec: Body, ours: Body) -> dict[Any, str]:
+    """Names of volumes in the original, and in the rendered object for the same source."""
+    left = [dict(one) for one in ours.get("volumes") or ()]
+    names: dict[Any, str] = {}
+    volumes = spec.get("volumes")
+    for volume in volumes if isinstance(volumes, list) else ():
+        source = {key: value for key, value in volume.items() if key != "name"} if isinstance(volume, dict) else {}
+        same = next((one for one in left if _is_within(source, one)), None)
+        if same is not None:
+            left.remove(same)
+            names[volume.get("name")] = same["name"]
+    return names
+
+
+def _is_within(source: Any, volume: Any) -> bool:
+    """Whether a volume has everything of a source. An empty directory is written in several ways."""
+    if not source:
+        return set(volume) <= {"name"} or volume.get("emptyDir") == {}
+    if isinstance(source, dict) and isinstance(volume, dict):
+        return all(key in volume and _is_within(value, volume[key]) for key, value in source.items() if value)
+    return str(source) == str(volume)
+
+
+def _renamed_mounts(container: Any, names: dict[Any, str]) -> Any:
+    mounts = at(container, "volumeMounts")
+    if not isinstance(mounts, list):
+        return container
+    changed = [{**one, "name": names.get(one.get("name"), one.get("name"))} for one in mounts if isinstance(one, dict)]
+    return {**container, "volumeMounts": changed}
+
+
+_DECIDING: Final = frozenset({"restartPolicy"})
+"""Fields with other defaults in training resources."""
+DEFAULTS: Final[Body] = {
+    **{key: value for key, value in (POD_DEFAULTS | CONTAINER_DEFAULTS | JOB_DEFAULTS).items() if key not in _DECIDING},
+    "apiVersion": "v1",  # of a field reference
+    "concurrencyPolicy": "Allow",
+    "enableServiceLinks": True,
+    "protocol": "TCP",
+    "readOnly": False,
+    "replicas": 1,
+}
+"""Values that the API server or the operator sets where a field is missing, by the name of the field."""
+_LOST: Final = object()
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """A value that one of the objects does not have, or has differently."""
+
+    route: Route
+    """Route in the rendered object. For an item that it lacks, the last step is `-`."""
+    original: object = None
+    """None if only the rendered object has the value."""
+    rendered: object = None
+    """None if only the original has the value."""
+
+    @property
+    def added(self) -> bool:
+        """Whether only gen sets the value."""
+        return self.original is None
+
+
+def differences(original: object, rendered: object, route: Route = ()) -> Iterator[Difference]:
+    """Values that differ, without those that mean the default."""
+    if isinstance(original, dict) and isinstance(rendered, dict):
+        yield from _in_mapping(original, rendered, route)
+    elif isinstance(original, list) and isinstance(rendered, list) and (key := _key(original, rendered, route)):
+        yield from _in_list(original, rendered, route, key)
+    elif not _equal(original, rendered, route):
+        yield Difference(route=route, original=original, rendered=rendered)
+
+
+def _in_mapping(original: Fields, rendered: Fields, route: Route) -> Iterator[Difference]:
+    for key, value in original.items():
+        here = (*route, key)
+        if key in rendered:
+            yield from differences(value, rendered[key], here)
+        elif not _is_default(key, value):
+            yield Difference(route=here, original=value)
+    for key, value in rendered.items():
+        if key not in original:
+            yield Difference(route=(*route, key), rendered=value)
+
+
+def _in_list(original: list[object], rendered: list[object], route: Route, key: str) -> Iterator[Difference]:
+    """Items with the same key are compared; a list can have one twice."""
+    left = list(enumerate(rendered))
+    for item in original:
+        same = next((entry for entry in left if _item_key(entry[1], key) == _item_key(item, key)), None)
+        if same is None:
+            yield Difference(route=(*route, "-"), original=item)
+            continue
+        left.remove(same)
+        yield from differences(item, same[1], (*route, same[0]))
+    for index, item in left:
+        yield Difference(route=(*route, index), rendered=item)
+
+
+def _key(original: list[object], rendered: list[object], route: Route) -> str:
+    """The field that identifies the items of a list; empty if the list is one value."""
+    name = str(route[-1]) if route else ""
+    key = LIST_KEYS.get(name, "")
+    every = [*original, *rendered]
+    if key == "*":
+        return key
+    return key if key and all(isinstance(one, dict) and key in one for one in every) else ""
+
+
+def _item_key(item: Any, key: str) -> Any:
+    """The key of an item; a whole item is its own key."""
+    return _sorted(item) if key == "*" else item[key]
+
+
+def _sorted(item: object) -> Any:
+    return tuple(sorted((name, str(value)) for name, value in item.items())) if isinstance(item, dict) else item
+
+
+def _is_default(key: str, value: object) -> bool:
+    known = DEFAULTS.get(key, _LOST)
+    return known is not _LOST and known == value and type(known) is type(value)
+
+
+def _equal(original: object, rendered: object, route: Route) -> bool:
+    if original == rendered and type(original) is type(rendered):
+        return True
+    texts = str(original), str(rendered)
+    if texts[0] == texts[1] or (isinstance(original, bool) and texts[0].lower() == texts[1]):
+        return True
+    return _is_quantity(route) and _amount(original) == _amount(rendered) is not None
+
+
+def _is_quantity(route: Route) -> bool:
+    return any(step in ("limits", "requests", "sizeLimit", "resourcesPerNode") for step in route)
+
+
+def _amount(value: object) -> object:
+    try:
+        return quantity.amount(str(value)[:64])
+    except ValueError:
+        return None

@@ -1,0 +1,178 @@
+"""Fields of an overlay that imported jobs need, and those that it lacks.
+
+If one of the jobs names an accelerator, all others with GPUs must name one, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from gen.base.findings import Route
+from gen.importers.base import Fields, ImportedJob
+
+_NAME: Final = "gpu"
+_FIELD: Final = "accelerators"
+_PLAIN: Final[Fields] = {_NAME: {"nvidia": {}}}
+"""What `gpus` means in an overlay without accelerators."""
+
+
+def with_accelerators(jobs: Sequence[ImportedJob]) -> list[ImportedJob]:
+    """The jobs. If one needs an accelerator in the overlay, all others with GPUs get one, too.
+
+    A job without `accelerator` uses the only one of an overlay, with any devices.
+    """
+    mixed = any(_FIELD in job.overlay for job in jobs)
+    return [_named(job) if mixed else job for job in jobs]
+
+
+def new_accelerators(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> list[str]:
+    """The accelerators for an overlay without any. Its own jobs with `gpus` would use the only one."""
+    return [] if overlay.get(_FIELD) else [*needed.get(_FIELD, ())]
+
+
+def _named(job: ImportedJob) -> ImportedJob:
+    fields = _with_name(job.fields)
+    if fields == job.fields:
+        return job
+    return replace(job, fields=fields, overlay={**job.overlay, _FIELD: {**job.overlay.get(_FIELD, {}), **_PLAIN}})
+
+
+def _with_name(fields: Fields) -> Fields:
+    """The fields of a job, a role or a step, with an accelerator for GPUs without one."""
+    if "accelerator" in fields:
+        return fields
+    inner = {
+        part: {name: _with_name(one) if isinstance(one, dict) else one for name, one in fields[part].items()}
+        for part in ("roles", "steps")
+        if isinstance(fields.get(part), dict)
+    }
+    own = {"accelerator": _NAME} if str(fields.get("gpus", "0")) != "0" else {}
+    return {**fields, **inner, **own}
+
+
+_LIMITED: Final = ("volumes", "stores", "networks", "accelerators", "runtimes")
+"""Fields with profiles by name that every namespace may use, unless its grant lists some."""
+_BY_NAME: Final = (*_LIMITED, "queues")
+"""Fields with profiles by name: a profile of the overlay is kept."""
+EVERY: Final = "*"
+
+
+def fragment(jobs: Iterable[ImportedJob]) -> Fields:
+    """The fields of an overlay that all the jobs together need."""
+    needed: Fields = {}
+    for job in jobs:
+        _merge(needed, job.overlay)
+        _merge(needed, {"namespaces": {job.namespace: job.grants}})
+    return needed
+
+
+def uses(jobs: Iterable[ImportedJob]) -> dict[str, dict[str, list[str]]]:
+    """Names of the profiles that the jobs of each namespace use, by field."""
+    names: dict[str, dict[str, list[str]]] = {}
+    for job in jobs:
+        _merge(names.setdefault(job.namespace, {}), {name: [*job.overlay.get(name, ())] for name in _LIMITED})
+    return names
+
+
+def undeclared(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> list[str]:
+    """Queues that an overlay grants without `queues`: as soon as it has one, it must declare all of them."""
+    if not needed.get("queues") or overlay.get("queues"):
+        return []
+    grants = overlay.get("namespaces")
+    lists = (
+        [grant.get("queues") for grant in grants.values() if isinstance(grant, dict)]
+        if isinstance(grants, dict)
+        else []
+    )
+    return sorted({str(name) for names in lists if isinstance(names, list) for name in names} - needed["queues"].keys())
+
+
+def clashes(jobs: Iterable[ImportedJob]) -> Iterator[tuple[ImportedJob, Route, ImportedJob]]:
+    """Jobs that need another profile than an earlier job by the same name, with its route and that job."""
+    first: dict[Route, tuple[Any, ImportedJob]] = {}
+    for job in jobs:
+        for field in _BY_NAME:
+            for name, profile in job.overlay.get(field, {}).items():
+                known, other = first.setdefault((field, name), (profile, job))
+                if known != profile:
+                    yield job, (field, name), other
+
+
+def _merge(data: Fields, more: Fields) -> None:
+    for name, value in more.items():
+        if isinstance(value, dict):
+            _merge(data.setdefault(name, {}), value)
+        elif isinstance(value, list):
+            known = data.setdefault(name, [])
+            known += [item for item in value if item not in known]
+        else:
+            data.setdefault(name, value)
+
+
+def missing(
+    needed: Mapping[str, Any], overlay: Mapping[str, Any], used: Mapping[str, Mapping[str, list[str]]]
+) -> Fields:
+    """The part of `needed` that an overlay lacks. Its own values are never replaced."""
+    lacking: Fields = {}
+    for name, value in needed.items():
+        if name == "namespaces":
+            more = _grants(value, used, overlay)
+        elif name in _BY_NAME and isinstance(overlay.get(name), dict):
+            more = {key: one for key, one in value.items() if key not in overlay[name]}
+        else:
+            more = _lacking(value, overlay.get(name))
+        if more or (name == "namespaces" and more is not None):
+            lacking[name] = more
+    return lacking
+
+
+def _lacking(value: object, known: object) -> Any:
+    if known is None:
+        return value
+    if isinstance(value, dict) and isinstance(known, dict):
+        parts = {name: _lacking(inner, known.get(name)) for name, inner in value.items()}
+        return {name: part for name, part in parts.items() if part}
+    if isinstance(value, list) and isinstance(known, list):
+        return [item for item in value if item not in known]
+    return None
+
+
+def _grants(
+    wanted: Mapping[str, Any], used: Mapping[str, Mapping[str, list[str]]], overlay: Mapping[str, Any]
+) -> Fields | None:
+    """Grants by namespace. A new entry starts with the values of `*`, which it replaces."""
+    known = overlay.get("namespaces")
+    known = known if isinstance(known, dict) else {}
+    made: Fields = {}
+    for namespace, grants in wanted.items():
+        present = known.get(namespace, known.get(EVERY))
+        current = present if isinstance(present, dict) else {}
+        names = used.get(namespace, {})
+        limited = {name: names.get(name, []) for name in _LIMITED if isinstance(current.get(name), list)}
+        more = {
+            name: part for name, value in {**grants, **limited}.items() if (part := _lacking(value, current.get(name)))
+        }
+        if namespace in known or (EVERY in known and not more):
+            made |= {namespace: more} if more else {}
+        elif known or more:
+            made[namespace] = _together(current, more)
+    if made and not known:
+        made[EVERY] = {}  # without any entry, every namespace was admitted
+    return made or None
+
+
+def _together(current: Fields, more: Fields) -> Fields:
+    result = {name: list(value) if isinstance(value, list) else value for name, value in current.items()}
+    _merge(result, more)
+    return result
+
+
+def conflicts(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> Iterator[Route]:
+    """Routes of defaults that the overlay sets to something else."""
+    known = overlay.get("defaults")
+    for name, value in needed.get("defaults", {}).items():
+        if isinstance(known, dict) and name in known and str(known[name]) != str(value):
+            yield "defaults", name

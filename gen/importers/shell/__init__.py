@@ -1,1 +1,0 @@
-"""Reads commands from shell scripts without running them."""

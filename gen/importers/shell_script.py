@@ -1,0 +1,113 @@
+"""Finds the commands of one program in a shell script, and reports the parts around them that importers ignore."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from gen.base.codes.imports import UNSUPPORTED_SHELL
+from gen.base.findings import Findings, Location
+from gen.base.regex import regex
+from gen.base.shell_script import BACKGROUND, ScriptReader, syntax_tree
+from gen.base.shell_words import Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_PREFIXES: Final = frozenset({"sudo", "nohup", "time", "exec", "env", "command"})
+_LITERAL_DOLLAR: Final = regex(rb"(?<!\\)\$[^\w\s{(?$!#*@'\"-]")
+"""A `$` that is not an expansion, in a part that the grammar cannot read, such as `$=`."""
+
+
+class Command(Struct, frozen=True):
+    """A command with its words; the first is the program."""
+
+    words: tuple[Word, ...]
+    place: Location
+
+
+def commands(text: str, file: str, program: str, found: Findings) -> list[Command]:
+    """The commands that run a program, in the order of the script."""
+    source = text.encode("utf-8", "replace")
+    top = syntax_tree(source)
+    reader = _Reader(source, file, program, found)
+    reader.walk(top)
+    reader.report_errors(top)
+    return reader.commands
+
+
+class _Reader(ScriptReader):
+    def __init__(self, source: bytes, file: str, program: str, found: Findings) -> None:
+        super().__init__(source, file)
+        self.program, self.found = program, found
+        self.commands: list[Command] = []
+        self.lines: set[int] = set()
+        """Lines of the commands, from 0."""
+
+    def on_open_value(self, assignment: Node) -> None:
+        message = "gen cannot find the end of this value"
+        self.found.error(UNSUPPORTED_SHELL, self.place(assignment), message, "quote the value")
+
+    def on_command(
+        self, node: Node, called: str, words: list[Node], behind: list[Node | None], around: tuple[str, ...]
+    ) -> None:
+        if called != self.program and called not in _PREFIXES:
+            self._other(node, called, words[1:])
+            return
+        known = self.expander.words(words, words[0].start_byte)
+        starts = [number for number, word in enumerate(known) if word.text.rpartition("/")[2] == self.program]
+        if starts and None in behind:
+            message = "gen cannot read the escaped space behind the redirection of this command"
+            hint = "write redirections behind all arguments"
+            self.found.error(UNSUPPORTED_SHELL, self.place(node), message, hint)
+        elif starts:
+            self._add(node, known[starts[0] :], tuple(one for one in around if one != BACKGROUND))
+
+    def _other(self, node: Node, called: str, arguments: list[Node]) -> None:
+        """A command of another program, which may set variables in a file or run a text."""
+        if called in ("source", "."):
+            self._source(node, arguments)
+        elif re.search(rf"\b{re.escape(self.program)}\s+submit\b", self.text(node)):
+            hint = f"write the `{self.program}` command as a line of its own"
+            message = f"`{called}` runs a text as a command, which gen does not read"
+            self.found.error(UNSUPPORTED_SHELL, self.place(node), message, hint)
+
+    def _source(self, node: Node, arguments: list[Node]) -> None:
+        file = self.text(arguments[0]) if arguments else ""
+        message = f"gen does not read `{file}`, so the variables that it sets are not known"
+        self.found.warning(UNSUPPORTED_SHELL, self.place(node), message, "assign them in the script")
+
+    def _add(self, node: Node, words: list[Word], around: tuple[str, ...]) -> None:
+        place = self.place(node)
+        for construct in around:
+            message = f"the command is in {construct}, which gen ignores: it is imported once"
+            self.found.warning(UNSUPPORTED_SHELL, place, message, "check that the job is what you want")
+        self.lines.update(range(node.start_point[0], node.end_point[0] + 1))
+        self.commands.append(Command(tuple(words), place))
+
+    def report_errors(self, top: Node) -> None:
+        """Report the first part that is not valid shell syntax: an error if it may belong to a command."""
+        for node in _errors(top):
+            near = range(node.start_point[0], node.end_point[0] + 1)
+            concerned = self.program in self.text(node) or any(line in near for line in self.lines)
+            report = self.found.error if concerned else self.found.warning
+            if _LITERAL_DOLLAR.search(self.source[max(node.start_byte - 1, 0) : node.end_byte + 1]):
+                hint = "quote the word, or write `\\$`"
+                report(UNSUPPORTED_SHELL, self.place(node), "gen cannot read a `$` before this character", hint)
+                return
+            hint = "correct it, which `bash -n` explains, or quote the word"
+            report(UNSUPPORTED_SHELL, self.place(node), "invalid shell syntax", hint)
+            return
+
+
+def _errors(top: Node) -> Iterator[Node]:
+    todo = [top]
+    while todo:
+        node = todo.pop()
+        if node.is_error or node.is_missing:
+            yield node
+        elif node.has_error:
+            todo += reversed(node.children)

@@ -1,1 +1,0 @@
-"""Requests of the job files of a repository, read without rendering them."""

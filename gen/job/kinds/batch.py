@@ -1,0 +1,228 @@
+"""A plain Kubernetes Job for `torch.distributed`, for clusters without a training operator, and arrays of tasks.
+
+Indexed completions give each pod its rank and a stable host name, and a headless Service gives it an address, as in the
+Kubernetes documentation "Job with Pod-to-Pod Communication". The pods of an array are independent tasks.
+`backoffLimitPerIndex` is stable since Kubernetes 1.33 and on by default since 1.29 (documentation of Kubernetes,
+"Backoff limit per index").
+"""
+
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
+from gen.base.placeholders import RUN, TRIAL
+from gen.base.routes import at, with_field
+from gen.job.kinds.base import Problem
+from gen.job.kinds.indexed import FailureRule, IndexedJob
+from gen.job.kinds.rendezvous import Rendezvous, field_variable
+from gen.job.kinds.role import Role, Target, counted_failures, counted_restarts
+from gen.job.model import Model, OrMapping, default
+from gen.job.pods import RoleFields
+from gen.job.scalars import Count, Duration, Positive, Truth
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.facts.builtin import CRONJOB, INDEX, JOB, POD_DEADLINE
+from gen.kubernetes.objects import COMPONENT, Body, present
+
+if TYPE_CHECKING:
+    from gen.job.plan import Plan
+
+
+class TaskArray(Model):
+    """How the tasks of an array run."""
+
+    main: ClassVar[str] = "parallel"
+
+    parallel: Positive | None = None
+    """Most tasks at the same time. Quotas count these. Defaults to all."""
+    max_failed: Count | None = None
+    """Failed tasks that the job survives; with more it stops. Defaults to any number: the other tasks go on, and the
+    job fails at the end."""
+
+
+def tasks_at_once(job: IndexedJob, array: TaskArray) -> int:
+    return min(array.parallel or job.workers, job.workers)
+
+
+def task_counts(job: IndexedJob, array: TaskArray, retries: int | None) -> Body:
+    """Fields of the Job. A failed task is tried again, and others are not touched."""
+    return present(
+        completions=job.workers,
+        parallelism=tasks_at_once(job, array),
+        backoffLimitPerIndex=retries or 0,
+        maxFailedIndexes=array.max_failed,
+    )
+
+
+def counts_of_tasks(spec: Body) -> Mapping[str, object]:
+    """The fields that give an indexed Job its `task_counts`; none for pods that share their retries."""
+    names = ("completions", "backoffLimitPerIndex", "parallelism", "maxFailedIndexes")
+    tasks, retries, parallel, failed = (value if type(value := spec.get(name)) is int else None for name in names)
+    never = at(spec, "template", "spec", "restartPolicy") == "Never"
+    if spec.get("completionMode") != "Indexed" or tasks is None or retries is None or not never:
+        return {}
+    fewer = parallel if parallel is not None and 0 < parallel < tasks else None
+    limits = present(parallel=fewer, maxFailed=failed)
+    return {"workers": tasks, "array": limits or True, "retries": retries or None}
+
+
+def array_problems(job: IndexedJob, array: TaskArray) -> Iterable[Problem]:
+    if job.restart == "OnFailure":
+        message = "`array` requires `restart: Never`, because a restarted container is not a new attempt of its task"
+        yield Problem(("restart",), message, "remove `restart`")
+    if array.parallel is not None and array.parallel >= job.workers:
+        message = f"`parallel` has no effect: the array has {job.workers} tasks"
+        yield Problem(("array", "parallel"), message, "remove it, or increase `workers`", no_effect=True)
+    if array.max_failed is not None and array.max_failed >= job.workers:
+        message = f"`maxFailed` has no effect: the array has {job.workers} tasks"
+        yield Problem(("array", "maxFailed"), message, "use a smaller number, or remove it", no_effect=True)
+    if "master_port" in job.model_fields_set:
+        message = "`masterPort` has no effect: the tasks of an array do not meet"
+        yield Problem(("masterPort",), message, "remove `masterPort` or `array`", no_effect=True)
+
+
+_JOB_NAME: Final = "JOB_NAME"
+
+
+class BatchRoles(Model):
+    """Values for a single role."""
+
+    worker: RoleFields | None = None
+    """Training pods."""
+
+
+class BatchJob(IndexedJob):
+    """`torch.distributed` on a plain Kubernetes Job. `workers` is the number of pods, with ranks from 0."""
+
+    facts: ClassVar[Resource] = JOB
+    called: ClassVar[tuple[str, ...]] = ("k8sjob", "indexedjob")
+
+    kind: Literal["batch"]
+    """Kind of job."""
+    roles: BatchRoles = default(BatchRoles)
+    """Values for single roles, which override those of the job."""
+
+    array: OrMapping[Truth, TaskArray] = False
+    """Run `workers` independent tasks instead of pods that train together. `JOB_COMPLETION_INDEX` is the index of a
+    task and `TASK_COUNT` their number; `retries` counts for each task."""
+    attempt_timeout: Duration | None = None
+    """Maximum run time of one attempt: a pod that takes longer fails, and counts towards `retries`. `timeout` limits
+    all attempts together. Requires `restart: Never`."""
+
+    @classmethod
+    def read_counts(cls, spec: Body) -> Mapping[str, object]:
+        return counts_of_tasks(spec)
+
+    @property
+    def independent(self) -> bool:
+        return self.tasks is not None
+
+    @property
+    def tasks(self) -> TaskArray | None:
+        """None for pods that train together."""
+        if isinstance(self.array, TaskArray):
+            return self.array
+        return TaskArray() if self.array else None
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        if self.tasks is not None:
+            return (
+                Role(
+                    name="worker",
+                    replica_type="Worker",
+                    replicas=tasks_at_once(self, self.tasks),
+                    least=1,
+                    fields=self.roles.worker,
+                    env=({"name": "TASK_COUNT", "value": str(self.workers)},),
+                    indices=(self.workers,),
+                ),
+            )
+        rendezvous = Rendezvous(address=self._address(run), port=self.master_port, pods=self.workers, rank=INDEX)
+        own_name = () if self.schedule is None else (field_variable(_JOB_NAME, CRONJOB.pod_run),)
+        return (
+            Role(
+                name="worker",
+                replica_type="Worker",
+                replicas=self.workers,
+                fields=self.roles.worker,
+                env=(*own_name, *rendezvous.processes()),
+                rendezvous=rendezvous,
+                ports=self.rendezvous_ports,
+                subdomain=None if self._is_alone(run) else run,
+            ),
+        )
+
+    def _is_alone(self, run: str) -> bool:
+        """Whether it is one pod of an object that gets its name later, which needs no address: nothing makes a Service
+        for a trial, and for a step of a pipeline with a schedule.
+        """
+        return TRIAL in run and self.workers == 1
+
+    def _address(self, run: str) -> str:
+        """Host name of the first pod. Each run of a schedule has a name of its own, which its pods know."""
+        if self._is_alone(run):
+            return "localhost"
+        return f"{run}-0.{run}" if self.schedule is None else f"$({_JOB_NAME})-0.{run}"
+
+    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+        never = plan.pods[0].role.restart == "Never"
+        count = counted_failures if never else counted_restarts
+        rules = self.pod_failure_policy
+        if rules is None:  # drained nodes do not count
+            rules = (FailureRule(action="Ignore", condition="DisruptionTarget"),)
+        together = {
+            "completions": self.workers,
+            "parallelism": self.workers,
+            "backoffLimit": count(plan.retries or 0, self.workers),
+        }
+        template = pods["worker"]
+        if self.attempt_timeout is not None:
+            template = with_field(template, POD_DEADLINE, self.attempt_timeout)
+        return present(
+            completionMode="Indexed",
+            **(task_counts(self, self.tasks, plan.retries) if self.tasks is not None else together),
+            activeDeadlineSeconds=plan.timeout,
+            podFailurePolicy=present(rules=self.failure_rules(rules) if never else None),
+            template=template,
+        )
+
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from super().problems(target)
+        if self.tasks is not None:
+            yield from array_problems(self, self.tasks)
+        yield from self._attempt_problems()
+        for index, rule in enumerate(self.pod_failure_policy or ()):
+            if rule.action == "FailIndex" and self.tasks is None:
+                message = "`FailIndex` ends one task, and only an array has tasks"
+                yield Problem(("podFailurePolicy", index, "action"), message, "add `array: true`, or use `FailJob`")
+
+    def _attempt_problems(self) -> Iterable[Problem]:
+        if self.attempt_timeout is None:
+            return
+        if self.restart == "OnFailure":
+            message = "`attemptTimeout` requires `restart: Never`, because a restarted container is in the same pod"
+            yield Problem(("restart",), message, "remove `restart`")
+        if self.timeout is not None and self.attempt_timeout >= self.timeout:
+            message = "`attemptTimeout` has no effect: `timeout`, which limits all attempts, is not longer"
+            yield Problem(("attemptTimeout",), message, "use a longer `timeout`, or remove it", no_effect=True)
+
+    def companions(self, plan: "Plan") -> tuple[Body, ...]:
+        if self.tasks is not None or self._is_alone(plan.object_name):
+            return ()
+        service = {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,  # rank 0 must be found before it is ready
+            "selector": _any_run(plan) if plan.starter.repeats else _this_run(plan),
+            "ports": [{"name": "rendezvous", "port": self.master_port, "protocol": "TCP"}],
+        }
+        return ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": plan.run}, "spec": service},)
+
+
+def _this_run(plan: "Plan") -> dict[str, str]:
+    labels = {JOB_LABEL: plan.job, RUN_LABEL: RUN}
+    return {**labels, STEP_LABEL: plan.step} if plan.step else labels
+
+
+def _any_run(plan: "Plan") -> dict[str, str]:
+    """The pods of all runs of a schedule: an edit must not take the address from those that are running."""
+    return {JOB_LABEL: plan.job, COMPONENT: plan.pods[0].role.name}

@@ -1,0 +1,246 @@
+"""Kinds that overlays declare: custom resources that gen has no facts of, such as those of an in-house operator.
+
+The overlay names the routes of the pod templates and of the fields that control a run, and the other fields that a job
+may set. gen builds the pods as for its own kinds, so every guard holds for them. Pods are at one place for each role,
+or in a list with an item for each role, such as a task with its name, template and number.
+"""
+
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from msgspec import Struct
+from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
+
+from gen.base.findings import Route, did_you_mean, near
+from gen.base.routes import get, with_field
+from gen.base.yaml.strict import typed
+from gen.job.kinds.base import Job, Problem
+from gen.job.kinds.role import Role, Target
+from gen.job.model import Model, default
+from gen.job.pods import ReplicatedRole, RoleFields
+from gen.job.scalars import conflict
+from gen.kubernetes.facts.base import ANY_ITEM, Path, Pattern, Resource
+from gen.kubernetes.facts.pods import pods_by_shape
+from gen.kubernetes.objects import Body
+
+if TYPE_CHECKING:
+    from gen.job.plan import Plan, PodPlan
+
+
+def _values(value: Any) -> Any:
+    data = typed(value)
+    if _has_null(data):
+        raise conflict("a field is null", "remove it, or give it a value")
+    return data
+
+
+def _has_null(data: Any) -> bool:
+    if isinstance(data, dict):
+        return any(map(_has_null, data.values()))
+    return any(map(_has_null, data)) if isinstance(data, list) else data is None
+
+
+Fields = Annotated[
+    dict[str, Any], BeforeValidator(_values), WithJsonSchema({"title": "fields of the object", "type": "object"})
+]
+"""Fields by name. Scalars without quotes are numbers and booleans as in YAML 1.2."""
+
+
+class DeclaredPods(Struct, frozen=True, kw_only=True):
+    """The pods of one role."""
+
+    template: Pattern
+    """In an item of a list for each role, or at one place."""
+    replicas: Pattern | None = None
+    """Field with their number; without it, the operator creates one pod."""
+    image: Path | None = None
+    """Field that gets their image, too."""
+    item_name: str = "name"
+    """Field of an item with the name of the role."""
+    trains: bool = True
+    runs: bool = True
+
+
+def list_of(route: Pattern) -> Path | None:
+    """The route of the list of a route; None for one through mappings."""
+    if ANY_ITEM not in route:
+        return None
+    return tuple(str(step) for step in route[: route.index(ANY_ITEM)])
+
+
+def in_item(route: Pattern) -> Path:
+    """The part of a route in an item of its list, or the whole route."""
+    start = route.index(ANY_ITEM) + 1 if ANY_ITEM in route else 0
+    return tuple(str(step) for step in route[start:])
+
+
+def with_items(
+    body: Body, declared: Mapping[str, DeclaredPods], plans: "Iterable[PodPlan]", pods: Mapping[str, Body]
+) -> Body:
+    """An object with its pods, in the order of the roles."""
+    lists: dict[Path, list[Any]] = {}
+    for plan in plans:
+        one = declared[plan.role.name]
+        holder = list_of(one.template)
+        target: Body = {one.item_name: plan.role.name} if holder is not None else body
+        target = with_field(target, in_item(one.template), pods[plan.role.name])
+        if one.replicas is not None:
+            target = with_field(target, in_item(one.replicas), plan.role.replicas)
+        if holder is None:
+            body = target
+        else:
+            lists.setdefault(holder, []).append(target)
+    for holder, items in lists.items():
+        body = with_field(body, holder, items)
+    return body
+
+
+class Declaration(Struct, frozen=True, kw_only=True):
+    """Declaration of a kind in an overlay."""
+
+    name: str
+    """Name of the kind in jobs."""
+    facts: Resource
+    pods: Mapping[str, DeclaredPods]
+    """By role."""
+    fields: tuple[Path, ...]
+    """Fields below `spec` that jobs may set."""
+    spec: Body
+    """Fields of `spec` of every object."""
+    retries: Path | None = None
+
+
+class DeclaredJob(Job):
+    """Custom resource that the overlay declares."""
+
+    declaration: ClassVar[Declaration]
+    proven: ClassVar[bool] = False
+    unsupported: ClassVar[Mapping[str, str]] = {}
+
+    roles: Model = default(Model)
+    spec: Fields = Field(default_factory=dict)
+    """Fields of the object's `spec`, of those in `fields` of the kind's declaration. gen adds the pods."""
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        roles = (self._role(name, pods) for name, pods in self.declaration.pods.items())
+        return tuple(role for role in roles if role.replicas > 0)
+
+    def _role(self, name: str, pods: DeclaredPods) -> Role:
+        fields: RoleFields | None = getattr(self.roles, _attribute(name))
+        replicas = fields.replicas if isinstance(fields, ReplicatedRole) else None
+        if replicas is None:
+            replicas = self.workers if pods.trains and pods.replicas is not None else 1
+        return Role(name=name, replica_type=name, replicas=replicas, fields=fields, trains=pods.trains, runs=pods.runs)
+
+    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+        body: Body = {"spec": _merged(self.declaration.spec, self.spec)}
+        body = with_items(body, self.declaration.pods, plan.pods, pods)
+        for pod in plan.pods:
+            if (route := self.declaration.pods[pod.role.name].image) is not None:
+                body = with_field(body, route, pod.image)
+        for route, value in ((self.facts.deadline, plan.timeout), (self.declaration.retries, plan.retries)):
+            if route is not None and value is not None:
+                body = with_field(body, route, value)
+        spec: Body = body["spec"]
+        return spec
+
+    def origin(self, route: Route) -> Route | None:
+        """The field of `spec`, or the nearest one around it."""
+        if route[:1] != ("spec",):
+            return ("kind",)
+        known: list[str | int] = []
+        value: Any = self.spec
+        for step in route[1:]:
+            if get(value, step) is None:
+                break
+            known.append(step)
+            value = get(value, step)
+        return ("spec", *known) if self.spec else ("kind",)
+
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from self._field_problems(self.spec, ())
+        for route in pods_by_shape(self.spec):
+            message = "pods are built from the job, so `spec` cannot contain a pod template"
+            yield Problem(("spec", *route), message, "remove it, and set `image`, `command` and the fields of `roles`")
+
+    def _field_problems(self, value: Mapping[str, Any], above: Path) -> Iterator[Problem]:
+        """Fields that the overlay does not permit."""
+        permitted = self.declaration.fields
+        for key, inner in value.items():
+            field = (*above, str(key))
+            if field in permitted:
+                continue
+            if isinstance(inner, dict) and any(other[: len(field)] == field for other in permitted):
+                yield from self._field_problems(inner, field)
+            else:
+                message = f"a job may not set `spec.{'.'.join(field)}`"
+                yield Problem(("spec", *field), message, self._remedy(field), key=True)
+
+    def _remedy(self, field: Path) -> str:
+        """What to do instead of setting a field that the overlay does not permit."""
+        declaration = self.declaration
+        if any(list_of(pods.template) == ("spec", *field) for pods in declaration.pods.values()):
+            return "remove it, and set the fields of `roles`"
+        fields: dict[object, str] = {
+            self.facts.suspend: "`state: suspended`",
+            self.facts.deadline: "`timeout`",
+            declaration.retries: "`retries`",
+            **{pods.image: "`image`" for pods in declaration.pods.values()},
+            **{pods.replicas: "`workers`, or `replicas` of the role" for pods in declaration.pods.values()},
+        }
+        instead = fields.get(("spec", *field))
+        if instead is not None:
+            return f"set {instead}"
+        if guess := near(field[-1], [other[-1] for other in declaration.fields if other[:-1] == field[:-1]]):
+            return f"did you mean `{guess}`?"
+        known = [".".join(other) for other in declaration.fields]
+        remedy = f"add it to `kinds.{declaration.name}.fields` of the overlay"
+        return did_you_mean(".".join(field), known, besides=remedy)
+
+
+def _merged(base: Body, top: Body) -> Body:
+    """`top` over `base`; mappings are merged at any depth."""
+    mappings = {key for key in base.keys() & top.keys() if isinstance(base[key], dict) and isinstance(top[key], dict)}
+    both = {key: _merged(base[key], top[key]) for key in mappings}
+    return {**base, **top, **both}
+
+
+def _attribute(role: str) -> str:
+    """Name of the attribute of a role, which may contain `-`."""
+    return f"of_{role.replace('-', '_')}"
+
+
+def _roles(title: str, pods: Mapping[str, DeclaredPods]) -> type[Model]:
+    """A model with a field for each role."""
+    fields: dict[str, Any] = {}
+    for name, one in pods.items():
+        model = RoleFields if one.replicas is None else ReplicatedRole
+        fields[_attribute(name)] = (model | None, Field(default=None, alias=name, description=f"Pods of `{name}`."))
+    return create_model(f"{title}Roles", __base__=Model, __doc__="Values for single roles.", **fields)
+
+
+def declared_model(declaration: Declaration) -> type[DeclaredJob]:
+    """The model of jobs of a declared kind."""
+    name, pods = declaration.name, declaration.pods
+    title = "Declared" + "".join(word.title() for word in name.split("-"))
+    roles = _roles(title, pods)
+    about = "Values for single roles, which override those of the job."
+    fields: dict[str, Any] = {
+        "kind": (Literal[name], Field(description="Kind of job.")),
+        "roles": (roles, Field(default=roles(), description=about)),
+    }
+    doc = f"{declaration.facts.kind}, as the overlay declares it."
+    model = create_model(title, __base__=DeclaredJob, __doc__=doc, **fields)
+    model.facts, model.declaration = declaration.facts, declaration
+    model.example = {"image": "registry.example.com/team/train:1", "command": "python /app/train.py"}
+    model.unsupported = dict(_unsupported(declaration))
+    return model
+
+
+def _unsupported(declaration: Declaration) -> Iterator[tuple[str, str]]:
+    name = declaration.name
+    if declaration.retries is None:
+        yield "retries", f"the declaration of `{name}` names no field for it"
+    if not any(pods.trains and pods.replicas is not None for pods in declaration.pods.values()):
+        yield "workers", f"the declaration of `{name}` names no number of pods"

@@ -1,0 +1,90 @@
+"""Common parts of MPIJob and the kinds of the training operator: replica maps and `runPolicy`.
+
+`ttlSecondsAfterFinished` is never set: the operator would delete the object, and a GitOps engine would start it again.
+"""
+
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from gen.job.kinds.base import Job, Problem
+from gen.job.kinds.role import Target, counted_restarts
+from gen.kubernetes.facts.kubeflow import POLICY, POLICY_FIELDS, V1, CleanupPolicy
+from gen.kubernetes.facts.pods import KEPT
+from gen.kubernetes.objects import Body, present
+
+if TYPE_CHECKING:
+    from gen.job.plan import Plan
+
+
+UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
+"""Appended to the environment by all controllers of the training operator but those of TFJob and MPIJob."""
+_NOT_COUNTED = ("Never", "ExitCode")
+"""`Never` fails the job at once. With `ExitCode`, the operator replaces a failed pod by one that has no restarts."""
+
+
+_TYPE_FIELDS = ("replicaType", "tfReplicaType")
+
+
+class KubeflowJob(Job):
+    """A job that leaves the deletion of its pods to the operator."""
+
+    keeping: ClassVar[str] = "cleanup"
+
+    cleanup: CleanupPolicy = "Running"
+    """Pods to delete when the job ends. `Running` frees the GPUs and keeps the logs of completed pods."""
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """Before `v1`, the fields of `runPolicy` were those of `spec`, and roles were a list (`v1alpha1`)."""
+        spec = dict(body["spec"])
+        moved = {name: spec.pop(name) for name in POLICY_FIELDS if name in spec}
+        if moved:
+            policy = spec.get(POLICY)
+            spec[POLICY] = {**moved, **(policy if isinstance(policy, dict) else {})}
+        listed = spec.get("replicaSpecs")
+        if isinstance(listed, list) and all(isinstance(one, dict) for one in listed):
+            del spec["replicaSpecs"]
+            spec[cls.facts.pods[0].role_map] = {cls._role_of(one): _without_type(one) for one in listed}
+        return {**body, "spec": spec}
+
+    @classmethod
+    def _role_of(cls, replicas: Body) -> str:
+        wanted = str(next((replicas[name] for name in _TYPE_FIELDS if name in replicas), "Master")).lower()
+        return next((role for role in cls.facts.pods[0].roles if role.lower() == wanted), wanted)
+
+    @property
+    def kept_time(self) -> int | None:
+        return None if self.cleanup == KEPT else 0
+
+    def run_policy(self, plan: "Plan") -> Body:
+        return present(
+            cleanPodPolicy=self.cleanup,
+            activeDeadlineSeconds=plan.timeout,
+            backoffLimit=self.backoff_limit(plan),
+        )
+
+    def backoff_limit(self, plan: "Plan") -> int | None:
+        """The training operator counts restarts of containers in place, in the pods that run."""
+        return counted_restarts(plan.retries, sum(pod.role.most for pod in plan.pods))
+
+    def problems(self, target: Target) -> Iterable[Problem]:
+        if target.api_version == V1 and self.retries is not None and self.restart in _NOT_COUNTED:
+            hint = "remove `retries`, or use `restart: OnFailure`"
+            message = f"`retries` has no effect with `restart: {self.restart}`: the operator counts restarts in place"
+            yield Problem(("retries",), message, hint, no_effect=True)
+
+
+def _without_type(replicas: Body) -> Body:
+    return {name: value for name, value in replicas.items() if name not in _TYPE_FIELDS}
+
+
+def replica_specs(plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    return {
+        pod.role.replica_type: {
+            "replicas": pod.role.replicas,
+            "restartPolicy": pod.role.restart,
+            "template": pods[pod.role.name],
+        }
+        for pod in plan.pods
+    }

@@ -1,0 +1,241 @@
+"""MPIJob of the MPI operator (v2beta1) or the training operator (v1). A cluster can serve only one version.
+
+The workers of v2beta1 run sshd, which starts the commands of the launcher with an environment of its own. Here, it
+gives them that of its container, so that variables of the job, by value or by reference, reach the ranks with every
+implementation of MPI.
+"""
+
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from zlib import crc32
+
+from msgspec.structs import replace
+
+from gen.job.kinds.base import Problem
+from gen.job.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.job.kinds.role import Hosts, Role, Target, counted_failures, counted_restarts
+from gen.job.model import Model, default
+from gen.job.names import MountPath
+from gen.job.pods import RoleFields
+from gen.job.scalars import Positive
+from gen.kubernetes.facts.base import Pattern, Resource
+from gen.kubernetes.facts.kubeflow import MPIJOB, V1, V2
+from gen.kubernetes.objects import NVIDIA_DEVICES, Body, present
+
+if TYPE_CHECKING:
+    from gen.job.plan import Plan
+
+RSH_AGENT: Final = "OMPI_MCA_plm_rsh_agent"
+"""Command of Open MPI that connects to a worker."""
+
+_FILE = "/dev/shm/.environment"  # noqa: S108 - in memory, and in every container
+_SAVE = f"(umask 077; unset PWD OLDPWD; export -p >{_FILE})"
+_RESTORE = f'[ ! -r {_FILE} ] || . {_FILE}; eval "${{SSH_ORIGINAL_COMMAND:-exec sh}}"'
+_SERVER = "/usr/sbin/sshd -De"
+"""As the operator starts it."""
+
+_PORTS = range(20_000, 30_000)
+"""Neither of node ports nor of outgoing connections (`net.ipv4.ip_local_port_range`)."""
+
+
+def ssh_server(port: int | None) -> tuple[str, ...]:
+    """Command of a worker."""
+    option = f" -p {port}" if port else ""
+    return "sh", "-c", f"{_SAVE}\nexec {_SERVER}{option} -o 'ForceCommand={_RESTORE}'\n"
+
+
+def ssh_port(target: Target) -> int:
+    """On the network of the nodes, sshd of the node has port 22, and several jobs may have workers on one node."""
+    return _PORTS[crc32(f"{target.namespace}/{target.name}".encode()) % len(_PORTS)]
+
+
+_GPU: Final = "nvidia.com/gpu"
+"""What `gpus` of `v1alpha1` meant (`pkg/controllers/v1alpha1` of the MPI operator 0.2)."""
+
+
+class MPIRoles(Model):
+    """Values for single roles."""
+
+    launcher: RoleFields | None = None
+    """The pod that runs the command. It does not get the GPUs, CPU and memory of the job."""
+    worker: RoleFields | None = None
+    """The pods that train. They wait for the launcher and need no command."""
+
+
+class MPIJob(KubeflowJob):
+    """Horovod and other MPI programs. `workers` is the number of pods that train, without the launcher."""
+
+    facts: ClassVar[Resource] = MPIJOB
+    arena: ClassVar[str] = "mpijob"
+    copied: ClassVar[Mapping[str, Pattern]] = {
+        "slotsPerWorker": ("spec", "slotsPerWorker"),
+        "implementation": ("spec", "mpiImplementation"),
+        "sshAuthMountPath": ("spec", "sshAuthMountPath"),
+    }
+    called: ClassVar[tuple[str, ...]] = ("horovod",)
+    # `mpi_job_controller.go` of both operators: appended to the user's environment
+    reserved_env: ClassVar[frozenset[str]] = frozenset(
+        {"K_MPI_JOB_ROLE", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames"}
+        | {"OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args", "HYDRA_HOST_FILE", "HYDRA_LAUNCH_EXTRA_ARGS"}
+        | {"I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "I_MPI_PERHOST"}
+    )
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "outputs": "its processes run in the workers, which do not know when they end; write to a volume in `data`"
+    }
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "horovod/horovod:0.28.1",
+        "command": "mpirun python code/horovod/examples/pytorch/pytorch_synthetic_benchmark.py",
+        "code": {
+            "git": "https://github.com/horovod/horovod.git",
+            "ref": "cf63b2ed3f8f47f65c2b3c885a22087fd5188eb4",
+            "submodules": "off",
+        },
+        "workers": 2,
+        "gpus": 1,
+        "roles": {"launcher": {"cpu": 1, "memory": "2Gi"}},
+    }
+
+    kind: Literal["mpi"]
+    """Kind of job."""
+    roles: MPIRoles = default(MPIRoles)
+    """Values for single roles, which override those of the job."""
+    slots_per_worker: Positive | None = None
+    """MPI slots of each worker. [default: its number of GPUs, or 1]"""
+    implementation: Literal["OpenMPI", "Intel", "MPICH"] | None = None
+    """MPI implementation of the image. [default: OpenMPI] Only with `kubeflow.org/v2beta1`."""
+    ssh_auth_mount_path: MountPath | None = None
+    """Mount path of the SSH keys, for images that do not run as root. Only with `kubeflow.org/v2beta1`."""
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """`v1alpha1` had one template: the launcher ran its command, without the devices of the workers."""
+        body = super().modern(body)
+        spec = dict(body["spec"])
+        template = spec.pop("template", None)
+        if not isinstance(template, dict) or cls.facts.pods[0].role_map in spec:
+            return body
+        units = spec.pop("gpus", spec.pop("processingUnits", None))
+        each = spec.pop("gpusPerNode", spec.pop("processingUnitsPerNode", None)) or units
+        workers = spec.pop("replicas", None) or -(-_whole(units) // _whole(each))
+        resources = spec.pop("launcherResources", None)
+        spec[cls.facts.pods[0].role_map] = {
+            "Launcher": {"replicas": 1, "template": _launcher_of(template, resources or {})},
+            "Worker": {"replicas": workers, "template": _worker_of(template, each)},
+        }
+        for gone in ("launcherOnMaster", "mountsOnLauncher", "processingResourceType"):
+            spec.pop(gone, None)
+        return {**body, "spec": spec}
+
+    def arena_labels(self, role: str) -> Mapping[str, str]:
+        """Those of the first MPI operator (`IsMPIPod` in `pkg/apis/utils/training.go` of kubeflow/arena)."""
+        return {"group_name": "kubeflow.org", "mpi_role_type": role}
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        launcher = Role(
+            name="launcher",
+            replica_type="Launcher",
+            replicas=1,
+            fields=self.roles.launcher,
+            trains=False,
+            # emptied by both operators
+            reserved_env=frozenset({NVIDIA_DEVICES, "NVIDIA_DRIVER_CAPABILITIES"}),
+        )
+        # neither operator replaces a failed worker, but a container can be restarted in place: the next attempt of the
+        # launcher finds it again
+        worker = Role(
+            name="worker",
+            replica_type="Worker",
+            replicas=self.workers,
+            fields=self.roles.worker,
+            runs=False,
+            restart="OnFailure",
+        )
+        return launcher, worker
+
+    def adapted(self, roles: tuple[Role, ...], target: Target) -> tuple[Role, ...]:
+        """Through ssh, ranks need the environment of their container, and the launcher running workers."""
+        launcher, worker = roles
+        if target.api_version != V2:
+            # the operator sets its `kubexec.sh` behind the user's environment
+            return replace(launcher, reserved_env=launcher.reserved_env | {RSH_AGENT}), worker
+        port = ssh_port(target) if target.host_network else None
+        agent = ({"name": RSH_AGENT, "value": f"ssh -p {port}"},) if port else ()
+        hosts = Hosts(pattern=f"{target.run}-worker-%d.{target.run}", count=worker.replicas)
+        return replace(launcher, env=agent, wait_for=hosts), replace(worker, command=ssh_server(port))
+
+    def slots(self, gpus: Mapping[str, int]) -> int:
+        return self.workers * (self.slots_per_worker or max(gpus.get("worker", 0), 1))
+
+    def backoff_limit(self, plan: "Plan") -> int | None:
+        """The MPI operator copies the limit to the Job of the launcher."""
+        if plan.api_version != V2:
+            return super().backoff_limit(plan)
+        launcher = next(pod.role for pod in plan.pods if pod.role.runs)
+        count = counted_restarts if launcher.restart == "OnFailure" else counted_failures
+        return None if plan.retries is None else count(plan.retries, 1)
+
+    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+        worker = next(pod.role for pod in plan.pods if not pod.role.runs)
+        return present(
+            slotsPerWorker=self.slots_per_worker or max(worker.gpus, 1),
+            mpiImplementation=self.implementation,
+            sshAuthMountPath=self.ssh_auth_mount_path,
+            launcherCreationPolicy=_creation_policy(plan),
+            runPolicy=self.run_policy(plan),
+            mpiReplicaSpecs=replica_specs(plan, pods),
+        )
+
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from super().problems(target)
+        if target.api_version == V2 and target.host_network and self.implementation not in (None, "OpenMPI"):
+            message = f"the launcher of {self.implementation} cannot use another ssh port than that of the node"
+            yield Problem(("network",), message, "use the `pod` network, or `implementation: OpenMPI`")
+        if target.api_version == V1:
+            for field, value in (
+                ("implementation", self.implementation),
+                ("sshAuthMountPath", self.ssh_auth_mount_path),
+            ):
+                if value is not None:
+                    yield Problem(
+                        (field,),
+                        f"`{field}` does not exist in {V1}",
+                        f"remove it, or use {V2} in the overlay's `operators.mpi`",
+                    )
+
+
+def _creation_policy(plan: "Plan") -> str | None:
+    """When the MPI operator creates the Job of the launcher.
+
+    It ignores the policy for suspended objects, as those in a queue of Kueue are: then all pods start at once. A queue
+    that starts all pods together would wait for the launcher.
+    """
+    return "WaitForWorkersReady" if plan.api_version == V2 and plan.queue is None else None
+
+
+def _whole(value: object) -> int:
+    """A number of devices; 1 for other values."""
+    return value if isinstance(value, int) and value > 0 else 1
+
+
+def _with_container(template: Body, **changes: object) -> Body:
+    """A template with other values in its first container; None removes a field."""
+    pod = template.get("spec")
+    containers = pod.get("containers") if isinstance(pod, dict) else None
+    if not isinstance(pod, dict) or not isinstance(containers, list):
+        return template
+    first, others = containers[:1], containers[1:]
+    own = first[0] if first and isinstance(first[0], dict) else {}
+    merged = {name: value for name, value in {**own, **changes}.items() if value is not None}
+    return {**template, "spec": {**pod, "containers": [merged, *others]}}
+
+
+def _launcher_of(template: Body, resources: Body) -> Body:
+    return _with_container(template, resources=resources or None)
+
+
+def _worker_of(template: Body, gpus: int | None) -> Body:
+    """The operator sets the command of workers, and their GPUs if the object has their number."""
+    limits = {"limits": {_GPU: gpus}} if gpus else None
+    worker = _with_container(template, command=None, args=None)
+    return _with_container(worker, resources=limits) if limits else worker

@@ -1,0 +1,60 @@
+"""PaddleJob of the Kubeflow training operator."""
+
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.role import Role
+from gen.job.model import Model, default
+from gen.job.pods import ReplicatedRole, RoleFields
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.facts.kubeflow import PADDLEJOB
+from gen.kubernetes.objects import Body, present
+
+if TYPE_CHECKING:
+    from gen.job.plan import Plan
+
+
+class PaddleRoles(Model):
+    """Values for single roles."""
+
+    worker: RoleFields | None = None
+    """The pods that train."""
+    master: ReplicatedRole | None = None
+    """Parameter servers, which the operator calls masters. Without them, the workers train collectively. They do not
+    get the GPUs, CPU and memory of the job."""
+
+
+class PaddleJob(KubeflowJob):
+    """Distributed PaddlePaddle. `workers` is the number of pods that train."""
+
+    facts: ClassVar[Resource] = PADDLEJOB
+    # training-operator `pkg/controller.v1/paddlepaddle/envvar.go`: appended behind the user's environment
+    reserved_env: ClassVar[frozenset[str]] = frozenset(
+        {"PADDLE_JOB_ID", "PADDLE_NNODES", "PADDLE_MASTER", "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM", "POD_IP_DUMMY"}
+    )
+    fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "paddlepaddle/paddle:3.0.0-gpu-cuda12.6-cudnn9.5",
+        "command": "python -m paddle.distributed.launch code/project/train.py",
+        "code": {"git": "https://example.com/team/project.git"},
+        "workers": 2,
+        "gpus": 1,
+    }
+
+    kind: Literal["paddle"]
+    """Kind of job."""
+    roles: PaddleRoles = default(PaddleRoles)
+    """Values for single roles, which override those of the job."""
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        worker = Role(name="worker", replica_type="Worker", replicas=self.workers, fields=self.roles.worker)
+        master = self.roles.master
+        servers = 0 if master is None else 1 if master.replicas is None else master.replicas
+        if servers == 0:
+            return (worker,)
+        return Role(name="master", replica_type="Master", replicas=servers, fields=master, trains=False), worker
+
+    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+        return present(runPolicy=self.run_policy(plan), paddleReplicaSpecs=replica_specs(plan, pods))

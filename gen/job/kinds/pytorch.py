@@ -1,0 +1,182 @@
+"""PyTorchJob of the Kubeflow training operator."""
+
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+
+from msgspec.structs import replace
+from pydantic import Field, WithJsonSchema
+
+from gen.base.regex import regex
+from gen.job.kinds.base import Problem
+from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.rendezvous import LOCAL, TORCH_EXAMPLE, Rendezvous
+from gen.job.kinds.role import Role, Target
+from gen.job.model import Model, default
+from gen.job.names import ConfigKey, ObjectName
+from gen.job.pods import MAX_PODS, RoleFields
+from gen.job.scalars import Count, Given, Port, Positive, matching
+from gen.kubernetes.facts.base import Pattern, Resource
+from gen.kubernetes.facts.kubeflow import PYTORCHJOB
+from gen.kubernetes.objects import Body, present
+
+if TYPE_CHECKING:
+    from gen.job.plan import Plan
+
+ProcessesPerNode = Annotated[
+    str,
+    matching(regex(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "an integer, `auto`, `cpu` or `gpu`"),
+    WithJsonSchema({"title": "integer, auto, cpu or gpu", "type": ["string", "integer"]}),
+]
+
+
+class Elastic(Model):
+    """Elastic training: `torchrun` continues when pods come and go. The job ends when any worker has succeeded."""
+
+    min: Positive
+    """Fewest pods that can train."""
+    max: Annotated[Positive, Field(le=MAX_PODS)]
+    """Most pods. They count against quotas."""
+    max_restarts: Count | None = None
+    """Number of times that `torchrun` restarts the processes. [default: 0]"""
+    backend: Literal["c10d", "etcd", "etcd-v2"] | None = None
+    """Rendezvous backend. [default: c10d]"""
+    host: ObjectName | None = None
+    """Host of the rendezvous, such as that of etcd. [default: the first worker]"""
+    port: Port | None = None
+    """Port of the rendezvous. [default: 23456]"""
+    conf: dict[ConfigKey, Given] = Field(default_factory=dict)
+    """Settings of the rendezvous, such as `read_timeout: 60`."""
+    cpu_utilization: Annotated[Positive, Field(le=100)] | None = None
+    """CPU utilization in percent, which a HorizontalPodAutoscaler keeps by changing the number of workers. Instead of
+    `workers`. [default: no autoscaler]"""
+
+
+# `pkg/controller.v1/pytorch/{envvar,elastic}.go`
+_ELASTIC_ENV: Final = frozenset(
+    {"PET_NPROC_PER_NODE", "PET_NNODES", "PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND", "PET_MAX_RESTARTS", "PET_RDZV_ID"}
+    | {"PET_RDZV_CONF", "PET_STANDALONE"}
+)
+
+
+_ELASTIC: Final = ("spec", "elasticPolicy")
+
+
+class PyTorchRoles(Model):
+    """Values for single roles."""
+
+    master: RoleFields | None = None
+    """Pod with rank 0."""
+    worker: RoleFields | None = None
+    """All other pods."""
+
+
+class PyTorchJob(KubeflowJob):
+    """Distributed PyTorch. `workers` includes the master: 3 means one master and two workers. An `elastic` job has no
+    master, and starts with `workers` workers.
+    """
+
+    facts: ClassVar[Resource] = PYTORCHJOB
+    arena: ClassVar[str] = "pytorchjob"
+    copied: ClassVar[Mapping[str, Pattern]] = {
+        "nprocPerNode": ("spec", "nprocPerNode"),
+        "elastic.min": (*_ELASTIC, "minReplicas"),
+        "elastic.max": (*_ELASTIC, "maxReplicas"),
+        "elastic.maxRestarts": (*_ELASTIC, "maxRestarts"),
+        "elastic.backend": (*_ELASTIC, "rdzvBackend"),
+        "elastic.host": (*_ELASTIC, "rdzvHost"),
+        "elastic.port": (*_ELASTIC, "rdzvPort"),
+        "elastic.conf": (*_ELASTIC, "rdzvConf"),
+    }
+    called: ClassVar[tuple[str, ...]] = ("torch", "ddp", "pyjob", "torchrun", "deepspeed")
+    # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
+    reserved_env: ClassVar[frozenset[str]] = frozenset(
+        {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
+        | {"PET_NODE_RANK", "PET_NNODES", "PET_NPROC_PER_NODE"}
+    )
+    fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
+    example: ClassVar[Mapping[str, object]] = TORCH_EXAMPLE
+
+    kind: Literal["pytorch"]
+    """Kind of job."""
+    roles: PyTorchRoles = default(PyTorchRoles)
+    """Values for single roles, which override those of the job."""
+    nproc_per_node: ProcessesPerNode | None = None
+    """Number of processes that `torchrun` starts per pod, or `auto`, `cpu` or `gpu`."""
+    elastic: Elastic | None = None
+    """Let the number of workers change while the job runs. `workers` is the number at the start. [default: `max`]"""
+
+    @classmethod
+    def as_written(cls, field: str, value: object) -> object:
+        if field == "elastic.conf" and isinstance(value, list) and all(isinstance(one, dict) for one in value):
+            return {one.get("key"): one.get("value") for one in value}
+        return value
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        return self.reserved_env if self.elastic is None else _ELASTIC_ENV
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        if self.elastic is not None:
+            return (self._elastic_role(self.elastic),)
+        of_all = Rendezvous(families=(LOCAL,), pods=self.workers)
+        master = Role(name="master", replica_type="Master", replicas=1, fields=self.roles.master, rendezvous=of_all)
+        if self.workers == 1:
+            return (master,)
+        # the operator rejects a Worker without replicas, so one worker is only a master
+        workers = replace(master, name="worker", replica_type="Worker", replicas=self.workers - 1)
+        return master, replace(workers, fields=self.roles.worker)
+
+    def _elastic_role(self, elastic: Elastic) -> Role:
+        start = self.workers if "workers" in self.model_fields_set else elastic.max
+        worker, least = self.roles.worker, min(elastic.min, start)
+        return Role(
+            name="worker", replica_type="Worker", replicas=start, largest=elastic.max, least=least, fields=worker
+        )
+
+    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+        specs = replica_specs(plan, pods)
+        if self.elastic is not None and self.elastic.cpu_utilization is not None:
+            del specs["Worker"]["replicas"]  # Git would revert the number that the autoscaler sets
+        return present(
+            elasticPolicy=_elastic_policy(self.elastic) if self.elastic is not None else None,
+            nprocPerNode=self.nproc_per_node,
+            runPolicy=self.run_policy(plan),
+            pytorchReplicaSpecs=specs,
+        )
+
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from super().problems(target)
+        elastic = self.elastic
+        if elastic is None:
+            return
+        start = self._elastic_role(elastic).replicas
+        if not elastic.min <= start <= elastic.max:
+            route = ("workers",) if "workers" in self.model_fields_set else ("elastic", "min")
+            message = f"the job starts with {start} workers, outside of `elastic`: {elastic.min} to {elastic.max}"
+            yield Problem(route, message, "choose `workers` between `elastic.min` and `elastic.max`")
+        if self.roles.master is not None:
+            yield Problem(
+                ("roles", "master"), "an elastic job has no master", "move the values to `worker`, or to the job"
+            )
+        if elastic.cpu_utilization is not None and "workers" in self.model_fields_set:
+            message = "`cpuUtilization` decides the number of workers"
+            yield Problem(("workers",), message, "remove `workers`, or `cpuUtilization` of `elastic`")
+        if elastic.cpu_utilization is not None and self.queue is not None:
+            message = "a queue takes a fixed number of workers, and the autoscaler would change it"
+            yield Problem(("elastic", "cpuUtilization"), message, "remove `cpuUtilization` or `queue`")
+
+
+def _elastic_policy(elastic: Elastic) -> Body:
+    target = {"type": "Utilization", "averageUtilization": elastic.cpu_utilization}
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+    return present(
+        minReplicas=elastic.min,
+        maxReplicas=elastic.max,
+        maxRestarts=elastic.max_restarts,
+        rdzvBackend=elastic.backend or "c10d",
+        rdzvHost=elastic.host,
+        rdzvPort=elastic.port,
+        rdzvConf=[{"key": key, "value": value} for key, value in elastic.conf.items()],
+        metrics=[metric] if elastic.cpu_utilization is not None else None,
+    )

@@ -1,0 +1,179 @@
+"""Hints about unknown fields and kinds: a similar name, the name that gen uses, or the level where a field belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.base.findings import Route, did_you_mean, near, only_near
+from gen.job.annotations import Form, fields_at, form_at, models_at
+from gen.job.kinds import ALL_KINDS
+from gen.job.model import Model
+from gen.job.synonyms import normal
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+_MOST_FIELDS = 60
+"""Fields in a hint: all those of a job."""
+_MAX_DEPTH = 3
+"""Levels that are searched for a field of the same name."""
+
+
+class Suggestion(Struct, frozen=True, kw_only=True):
+    """The hint about an unknown field."""
+
+    hint: str
+    meant: str = ""
+    """The field at the same level that was probably meant, or the field that contains it; empty if unknown."""
+    certain: Route | None = None
+    """The route that was certainly meant, if the value fits there."""
+
+
+def suggest(model: type[BaseModel], route: Route, value: object = None) -> Suggestion:
+    """The remedy for the unknown field at `route`."""
+    return _suggest(model, route, None if value is None else isinstance(value, dict))
+
+
+@lru_cache(maxsize=1024)
+def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None) -> Suggestion:
+    """Kept, because all runs of a sweep have the same unknown fields. `is_mapping` is None for an unknown value."""
+    *parents, last = route
+    above, name = tuple(parents), str(last)
+    known = fields_at(model, above)
+    if (exact := _same(name, known)) is not None:
+        return Suggestion(hint=f"did you mean `{exact}`?", meant=exact, certain=(*above, exact))
+    guess = near(name, known)
+    if normal(guess) in (f"{normal(name)}s", normal(name)[:-1]) and _may_contain(model, (*above, guess), is_mapping):
+        return Suggestion(hint=f"did you mean `{guess}`?", meant=guess, certain=(*above, guess))
+    if (path := _synonym(model, above, name)) is not None:
+        return _at_path(path)
+    if (inner := _inside(model, above, name)) is not None:
+        found = _at_path(".".join(map(str, inner[0])))
+        return replace(found, certain=(*above, *inner[0])) if len(inner) == 1 else found
+    if (outer := _outside(model, above, name)) is not None:
+        return outer
+    only = only_near(name, known)
+    certain = (*above, only) if only else None
+    main = "" if guess else _main(model, above)
+    hint = did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS)
+    return Suggestion(hint=f"write `{main}: {{{name}: …}}`" if main else hint, meant=guess or main, certain=certain)
+
+
+def intended_field(model: type[BaseModel], route: Route) -> str:
+    """The field at the same level that an unknown field was probably meant to be; empty if unknown."""
+    return suggest(model, route).meant
+
+
+_MAX_UNKNOWN = 100
+"""Misspelled fields that are looked up; a file can have thousands."""
+
+
+def intended_fields(model: type[BaseModel], routes: Iterable[Route]) -> set[str]:
+    """Fields that misspelt ones among the routes were probably meant to be."""
+    known = [field.alias for field in model.model_fields.values()]
+    unknown = (route for route in routes if len(route) == 1 and route[0] not in known)
+    return {intended_field(model, route) for route in islice(unknown, _MAX_UNKNOWN)}
+
+
+def _same(name: str, known: Collection[str]) -> str | None:
+    return next((field for field in known if normal(field) == normal(name)), None)
+
+
+def _may_contain(model: type[BaseModel], route: Route, is_mapping: bool | None) -> bool:
+    """Whether the field takes a mapping if the value is one, and a scalar or a list otherwise."""
+    takes_mapping = bool(models_at(model, route)) or form_at(model, route) is Form.KEYS
+    return is_mapping is None or is_mapping == takes_mapping
+
+
+def _at_path(path: str) -> Suggestion:
+    """A path of fields, or a whole hint."""
+    if " " in path:
+        return Suggestion(hint=path, meant=_first_code(path))
+    first, *inner = path.split(".")
+    if not inner:
+        return Suggestion(hint=f"did you mean `{first}`?", meant=first)
+    form = "…"
+    for step in reversed(inner):
+        form = f"{{{step}: {form}}}"
+    return Suggestion(hint=f"write `{first}: {form}` instead", meant=first)
+
+
+def _first_code(hint: str) -> str:
+    """The first word in backticks, such as `data` in a hint that begins with a verb and a form of it."""
+    return hint.partition("`")[2].partition("`")[0].partition(":")[0]
+
+
+def _synonym(model: type[BaseModel], above: Route, name: str) -> str | None:
+    """What another tool's name means here; None if the model does not have the field that is meant."""
+    for found in models_at(model, above):
+        path = found.synonyms.get(normal(name)) if issubclass(found, Model) else None
+        if path is not None and (" " in path or _exists(found, tuple(path.split(".")))):
+            return str(path)
+    return None
+
+
+def _main(model: type[BaseModel], above: Route) -> str:
+    """The main field at this level, if it contains names that authors choose; empty if there is none."""
+    mains = (found.main for found in models_at(model, above) if issubclass(found, Model) and found.main)
+    return next((main for main in mains if form_at(model, (*above, main)) is Form.KEYS), "")
+
+
+def _exists(model: type[BaseModel], route: Route) -> bool:
+    return route[-1] in fields_at(model, route[:-1])
+
+
+def _inside(model: type[BaseModel], above: Route, name: str) -> list[Route] | None:
+    """The paths, relative to `above`, of the fields of this name at deeper levels, if one is nearer than the others."""
+    paths = [path for path in _all_paths(model, above) if normal(str(path[-1])) == normal(name)]
+    shortest = [path for path in paths if len(path) == min(map(len, paths))]
+    return sorted(paths, key=len) if len(shortest) == 1 else None
+
+
+@lru_cache(maxsize=64)
+def _all_paths(model: type[BaseModel], above: Route) -> tuple[Route, ...]:
+    return tuple(_paths(model, above, ()))
+
+
+def _paths(model: type[BaseModel], above: Route, path: Route) -> Iterator[Route]:
+    for field in fields_at(model, (*above, *path)):
+        if path:
+            yield (*path, field)
+        if len(path) + 1 < _MAX_DEPTH:
+            yield from _paths(model, above, (*path, field))
+
+
+def _outside(model: type[BaseModel], above: Route, name: str) -> Suggestion | None:
+    """The nearest level above that has a field of this name."""
+    for length in range(len(above) - 1, -1, -1):
+        field = _same(name, fields_at(model, above[:length]))
+        if field is not None:
+            inside = ".".join(map(str, above[length:]))
+            where = f"to `{'.'.join(map(str, above[:length]))}`" if length else "to the top level"
+            return Suggestion(hint=f"move `{field}` out of `{inside}`, {where}", certain=(*above[:length], field))
+    return None
+
+
+def intended_kind(name: str) -> str:
+    """The kind of job for a Kubernetes kind or a kind of another tool; empty if it is not obvious."""
+    word = name.lower()
+    for kind, model in ALL_KINDS.items():
+        if word in (model.facts.kind.lower(), *model.called):
+            return kind
+    return near(name, ALL_KINDS)
+
+
+def field_of_others(name: str) -> str:
+    """Hint about a field that only other kinds have; empty if none has it."""
+    owners = [kind for kind, model in ALL_KINDS.items() if name in fields_at(model, ())]
+    if not owners:
+        return ""
+    *others, last = (f"`{kind}`" for kind in owners)
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"remove it; only jobs of kind {listed} have it"

@@ -1,0 +1,72 @@
+"""JobSet (`jobset.x-k8s.io/v1alpha2`), from `api/jobset/v1alpha2` of kubernetes-sigs/jobset 0.12."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.kubernetes.facts import base
+from gen.kubernetes.facts.argo import CRON_WORKFLOW
+from gen.kubernetes.facts.builtin import INDEX, completion_index
+
+_JOB: base.Pattern = ("spec", "replicatedJobs", base.ANY_ITEM)
+TEMPLATE: Final[base.Pattern] = (*_JOB, "template", "spec", "template")
+FAILURE_REASONS: Final = (
+    *("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy"),
+)
+"""Reasons of failed Jobs that failure policies can name."""
+CLAIMS: Final[base.Pattern] = (
+    "spec",
+    "volumeClaimPolicies",
+    base.ANY_ITEM,
+    "templates",
+    base.ANY_ITEM,
+    "metadata",
+    "name",
+)
+COUNTS: Final = (base.Count(route=(*_JOB, "replicas")), base.Count(route=(*_JOB, "template", "spec", "parallelism")))
+_TERMINAL_STATE = ("status", "terminalState")
+_COMPLETIONS = base.Count(route=(*_JOB, "template", "spec", "completions"), default=0)
+
+JOB_INDEX: Final = "metadata.annotations['jobset.sigs.k8s.io/job-index']"
+"""Field of a pod with the index of its Job in its role."""
+
+_JOB_SPEC: base.Pattern = (*_JOB, "template", "spec")
+
+JOBSET: Final = base.Resource(
+    group="jobset.x-k8s.io",
+    kind="JobSet",
+    versions={"jobset.x-k8s.io/v1alpha2": ("Never", "OnFailure")},
+    retired=base.retired("jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io/v1alpha1"),
+    pods=(base.PodSet(template=TEMPLATE, counts=COUNTS, pod_name="{run}-{role}-{0}-{1}-{random}"),),
+    pod_env=completion_index,
+    run_labels={"jobset.sigs.k8s.io/jobset-name": 0},  # `api/jobset/v1alpha2/jobset_types.go`; a TrainJob has its name
+    numbers_hosts=True,
+    is_run=True,
+    suspend=("spec", "suspend"),
+    retries=("spec", "failurePolicy", "maxRestarts"),
+    ttl=("spec", "ttlSecondsAfterFinished"),
+    status=base.Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
+    trial=base.Trial(index={"jobset.sigs.k8s.io/job-index": "0", "batch.kubernetes.io/job-completion-index": "0"}),
+    awaited=base.Awaited(
+        succeeded=(base.Phase(field=_TERMINAL_STATE, values=("Completed",)),),
+        failed=(base.Phase(field=_TERMINAL_STATE, values=("Failed",)),),
+    ),
+    kueue=base.Queueing(framework="jobset.x-k8s.io/jobset"),
+    scheduled_by=CRON_WORKFLOW,
+    claims=(CLAIMS,),
+    pod_index=(JOB_INDEX, INDEX),
+    # `pkg/webhooks/jobset_webhook.go`
+    filled=(
+        base.Filled(place=("spec",), field=("successPolicy",)),
+        base.Filled(place=("spec",), field=("startupPolicy",)),
+        base.Filled(place=("spec",), field=("network", "enableDNSHostnames")),
+        base.Filled(place=("spec",), field=("network", "publishNotReadyAddresses")),
+        base.Filled(place=_JOB_SPEC, field=("completionMode",)),
+        base.Filled(place=_JOB_SPEC, field=("template", "spec", "restartPolicy")),
+    ),
+    derived=(
+        base.Derived(suffix="-{role}-{0}", kinds=("Job",), each=_JOB, counts=COUNTS[:1]),
+        # a host name, with a random suffix the name of the pod
+        base.Derived(suffix="-{role}-{0}-{1}-xxxxx", each=_JOB, counts=(COUNTS[0], _COMPLETIONS)),
+    ),
+)

@@ -1,0 +1,130 @@
+"""Variables that the training operator appends to those of all containers of a pod.
+
+From `pkg/controller.v1/{pytorch,tensorflow,xgboost,paddlepaddle,jax}` of kubeflow/training-operator 1.9.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gen.base.routes import at
+from gen.kubernetes.facts.base import PodOf
+from gen.kubernetes.objects import Body
+
+_MASTER: Final = "Master"
+_WORKER: Final = "Worker"
+_UNBUFFERED: Final = {"name": "PYTHONUNBUFFERED", "value": "1"}
+
+
+def _env(values: Mapping[str, object]) -> list[Body]:
+    return [{"name": name, "value": str(value)} for name, value in values.items()]
+
+
+def _roles(body: Body, field: str) -> dict[str, Any]:
+    found = at(body, "spec", field)
+    return found if isinstance(found, dict) else {}
+
+
+def _counts(roles: Mapping[str, Any]) -> dict[str, int]:
+    counts = {name: at(one, "replicas") for name, one in roles.items()}
+    return {name: count if isinstance(count, int) else 1 for name, count in counts.items()}
+
+
+def _port(role: object, container: str, name: str, default: int) -> int:
+    """The port of the operator's name; the operator adds it if there is none."""
+    for one in at(role, "template", "spec", "containers") or ():
+        for port in one.get("ports") or () if one.get("name") == container else ():
+            if port.get("name") == name:
+                return int(port["containerPort"])
+    return default
+
+
+def of_pytorch(pod: PodOf) -> list[Body]:
+    roles, name = _roles(pod.body, "pytorchReplicaSpecs"), at(pod.body, "metadata", "name")
+    total, processes = sum(_counts(roles).values()), at(pod.body, "spec", "nprocPerNode")
+    elastic = at(pod.body, "spec", "elasticPolicy")
+    made = [_UNBUFFERED]
+    if _MASTER in roles:
+        port = _port(roles[_MASTER], "pytorch", "pytorchjob-port", 23456)
+        rank = pod.index + (pod.role == _WORKER)
+        size = total * (int(processes) if str(processes).isdecimal() else 1)
+        address = f"{name}-master-0"
+        made += _env({"MASTER_PORT": port, "PET_MASTER_PORT": port, "MASTER_ADDR": address, "PET_MASTER_ADDR": address})
+        made += _env({"WORLD_SIZE": size, "RANK": rank, "PET_NODE_RANK": rank})
+    if processes is not None or at(elastic, "nProcPerNode") is None:
+        made += _env({"PET_NPROC_PER_NODE": processes if processes is not None else "auto"})
+    if not isinstance(elastic, dict):
+        return made + _env({"PET_NNODES": total})
+    workers = _counts(roles).get(_WORKER, 1)
+    least, most = elastic.get("minReplicas"), elastic.get("maxReplicas")
+    host = elastic.get("rdzvHost") or f"{name}-worker-0"
+    port = elastic.get("rdzvPort") or _port(roles.get(_WORKER), "pytorch", "pytorchjob-port", 23456)
+    made += _env({"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_RDZV_BACKEND": elastic.get("rdzvBackend") or "c10d"})
+    made += _env({"PET_NNODES": f"{workers if least is None else least}:{workers if most is None else most}"})
+    optional = {"PET_MAX_RESTARTS": "maxRestarts", "PET_NPROC_PER_NODE": "nProcPerNode", "PET_RDZV_ID": "rdzvId"}
+    made += _env({key: elastic[field] for key, field in optional.items() if elastic.get(field) is not None})
+    if conf := elastic.get("rdzvConf"):
+        made += _env({"PET_RDZV_CONF": ",".join(f"{one['key']}={one['value']}" for one in conf)})
+    return made + _env({"PET_STANDALONE": ""} if elastic.get("standalone") else {})
+
+
+def of_tensorflow(pod: PodOf) -> list[Body]:
+    roles = _roles(pod.body, "tfReplicaSpecs")
+    counts = _counts(roles)
+    if pod.container.get("name") != "tensorflow" or sum(counts.values()) == 1:
+        return []
+    name, namespace = (at(pod.body, "metadata", part) or "" for part in ("name", "namespace"))
+    hosts: dict[str, Any] = {}
+    for key in sorted(roles, key=str.lower):
+        port = _port(roles[key], "tensorflow", "tfjob-port", 2222)
+        hosts[key.lower()] = [f"{name}-{key.lower()}-{one}.{namespace}.svc:{port}" for one in range(counts[key])]
+    config: dict[str, Any] = {
+        "cluster": hosts,
+        "task": {"type": pod.role.lower(), "index": pod.index},
+        "environment": "cloud",
+    }
+    if at(pod.body, "spec", "enableDynamicWorker"):
+        own = hosts.get(pod.role.lower(), [])[pod.index]
+        servers = [own] if pod.role == "PS" else hosts.get("ps") if pod.role == _WORKER else []
+        config = {
+            "cluster": {"worker": {str(pod.index): own} if pod.role == _WORKER else {}, "ps": servers},
+            "task": config["task"],
+        }
+    return _env({"TF_CONFIG": json.dumps(config, separators=(",", ":"))})
+
+
+def of_xgboost(pod: PodOf) -> list[Body]:
+    roles, name = _roles(pod.body, "xgbReplicaSpecs"), at(pod.body, "metadata", "name")
+    counts = _counts(roles)
+    total, named = sum(counts.values()), ("xgboost", "xgboostjob-port", 9999)
+    rank = pod.index + (counts.get(_MASTER, 1) if pod.role == _WORKER else 0)
+    made = _env({"MASTER_PORT": _port(roles.get(_MASTER), *named), "MASTER_ADDR": f"{name}-master-0"})
+    made += [*_env({"WORLD_SIZE": total, "RANK": rank}), _UNBUFFERED]
+    if total == 1:
+        return made
+    addresses = ",".join(f"{name}-worker-{one}" for one in range(total - 1))
+    return made + _env({"WORKER_PORT": _port(roles.get(_WORKER), *named), "WORKER_ADDRS": addresses})
+
+
+def of_paddle(pod: PodOf) -> list[Body]:
+    roles, name = _roles(pod.body, "paddleReplicaSpecs"), at(pod.body, "metadata", "name")
+    first = _MASTER if _MASTER in roles else _WORKER
+    port = _port(roles.get(first), "paddle", "master", 36543)
+    made = [_UNBUFFERED, *_env({"PADDLE_JOB_ID": name, "PADDLE_NNODES": sum(_counts(roles).values())})]
+    if pod.index == 0 and pod.role == first:
+        made.append({"name": "POD_IP_DUMMY", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
+        made += _env({"PADDLE_MASTER": f"$(POD_IP_DUMMY):{port}"})
+    else:
+        made += _env({"PADDLE_MASTER": f"{name}-{first.lower()}-0:{port}"})
+    if first == _MASTER:
+        made += _env({"PADDLE_SERVER_NUM" if pod.role == _MASTER else "PADDLE_TRAINER_NUM": "1"})
+    return made
+
+
+def of_jax(pod: PodOf) -> list[Body]:
+    roles, name = _roles(pod.body, "jaxReplicaSpecs"), at(pod.body, "metadata", "name")
+    port = _port(roles.get(_WORKER), "jax", "jaxjob-port", 6666)
+    values = {"COORDINATOR_PORT": port, "COORDINATOR_ADDRESS": f"{name}-worker-0"}
+    return [_UNBUFFERED, *_env({**values, "NUM_PROCESSES": sum(_counts(roles).values()), "PROCESS_ID": pod.index})]

@@ -1,0 +1,68 @@
+"""Finds and reads the manifests that the command line names."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gen.base.findings import UsageError
+from gen.kubernetes.manifests.read import MAX_BYTES
+
+STDIN = "-"
+_ENDINGS = (".yaml", ".yml", ".json")
+_PIECE = 1 << 16
+
+
+def named_files(names: Iterable[str]) -> Iterator[str]:
+    """Files, the manifests in folders, and `STDIN`. UsageError for a path that does not exist."""
+    for name in names:
+        path = Path(name)
+        if name == STDIN:
+            yield name
+        elif path.is_dir():
+            yield from _below(name)
+        elif path.exists():
+            yield path.as_posix()
+        else:
+            raise UsageError(f"`{name}` does not exist; name a file, a folder, or `{STDIN}` for standard input")
+
+
+def _below(folder: str) -> Iterator[str]:
+    """Sorted manifests in a folder; the folder itself if it is unreadable, so that reading it reports the error."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        yield folder
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path)
+        elif entry.name.endswith(_ENDINGS) and _is_file(entry):
+            yield entry.path.removeprefix("./")
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Also True for entries without a known type, such as a link to itself: reading them reports the error."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return True
+
+
+def read_bytes(file: str) -> bytes:
+    """At most one byte more than the limit: a device may have no end. OSError if it cannot be read."""
+    if file == STDIN:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "it is closed")
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 - asked for every file
+        size = os.fstat(stream.fileno()).st_size
+        raw = stream.read(min(size, MAX_BYTES) + 1) or b""
+        # other files than regular ones have no size, and are read in pieces
+        while not size and len(raw) <= MAX_BYTES and (more := stream.read(_PIECE)):
+            raw += more
+    return raw

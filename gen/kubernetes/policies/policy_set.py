@@ -1,0 +1,262 @@
+"""The policies, bindings, parameters and namespaces of some files, with their compiled expressions.
+
+From `apiserver/pkg/admission/plugin/policy/validating/plugin.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+
+from gen.base.codes.files import UNREADABLE
+from gen.base.findings import Diagnostic, Findings, Location, Route
+from gen.base.repository.files import read_regular
+from gen.base.routes import at
+from gen.kubernetes.cel.program import Program, compile_expression
+from gen.kubernetes.cel.values import Type
+from gen.kubernetes.cel.variables import admission_environment
+from gen.kubernetes.facts.api_versions import is_cluster_scoped
+from gen.kubernetes.manifests.read import Manifests, objects_in, read_manifests
+from gen.kubernetes.objects import BINDING, POLICY, Body, selects
+
+_NAMES: Final = frozenset({"object", "oldObject", "request", "namespaceObject", "authorizer"})
+
+
+class Validation(Struct, frozen=True, kw_only=True):
+    """One validation of a policy."""
+
+    route: Route
+    program: Program
+    message: str
+    message_program: Program | None
+
+
+class Compiled(Struct, frozen=True, kw_only=True):
+    """The expressions of a policy."""
+
+    conditions: tuple[tuple[Route, Program], ...]
+    variables: dict[str, Program]
+    validations: tuple[Validation, ...]
+    audits: tuple[tuple[Route, Program], ...]
+    """Values of annotations of the server's audit log."""
+
+
+def compiled(spec: Body) -> Compiled:
+    """Compile all expressions of a policy. CompileError for the first that a server would refuse."""
+    names = _NAMES | ({"params"} if spec.get("paramKind") else set())
+    types: dict[str, Type] = {}
+    conditions = tuple(
+        (("spec", "matchConditions", index, "expression"), _program(one, "expression", names))
+        for index, one in enumerate(spec.get("matchConditions") or ())
+    )
+    variables: dict[str, Program] = {}
+    for one in spec.get("variables") or ():
+        program = _program(one, "expression", names, types)
+        variables[one["name"]], types[one["name"]] = program, program.type
+    validations = tuple(
+        Validation(
+            route=("spec", "validations", index),
+            program=_program(one, "expression", names, types),
+            message=str(one.get("message") or ""),
+            message_program=_program(one, "messageExpression", names - {"authorizer"}, types)
+            if one.get("messageExpression")
+            else None,
+        )
+        for index, one in enumerate(spec.get("validations") or ())
+    )
+    audits = tuple(
+        (("spec", "auditAnnotations", index), _program(one, "valueExpression", names, types))
+        for index, one in enumerate(spec.get("auditAnnotations") or ())
+    )
+    return Compiled(conditions=conditions, variables=variables, validations=validations, audits=audits)
+
+
+def _program(holder: Body, field: str, names: frozenset[str], types: dict[str, Type] | None = None) -> Program:
+    own = names if types is None else names | {"variables"}
+    return compile_expression(str(holder.get(field) or ""), admission_environment(own, types))
+
+
+_ENDINGS = {".yaml", ".yml", ".json"}
+_MAX_BYTES = 4 << 20
+
+
+class Stored(Struct, frozen=True):
+    """An object of a file."""
+
+    body: Body
+    manifests: Manifests
+    document: int
+    at: Route = ()
+    """Its route in the document."""
+
+    def place(self, route: Route, *, key: bool = False) -> Location:
+        """The place of the value at a route of the object, or of its key."""
+        return self.manifests.place(self.document, (*self.at, *route), key=key)
+
+
+def read_stored(paths: tuple[tuple[Path, str], ...], found: Findings | None = None) -> tuple[Stored, ...]:
+    """The objects of files and folders, each with the name that findings show. Unreadable files are findings."""
+    findings = found if found is not None else Findings()
+    return tuple(
+        one for path, shown in paths for file, name in _files(path, shown) for one in _objects(file, name, findings)
+    )
+
+
+def _files(path: Path, shown: str) -> Iterator[tuple[Path, str]]:
+    if path.is_file():
+        yield path, shown
+        return
+    for file in sorted(path.rglob("*")):
+        if file.suffix in _ENDINGS and not file.is_symlink() and file.is_file():
+            yield file, f"{shown}/{file.relative_to(path).as_posix()}"
+
+
+def _objects(path: Path, shown: str, found: Findings) -> Iterator[Stored]:
+    try:
+        raw = read_regular(path, _MAX_BYTES)
+    except OSError as error:
+        found.error(UNREADABLE, Location(shown), f"cannot read the file: {error}", "check its permissions and size")
+        return
+    manifests = read_manifests(raw, shown, found)
+    if manifests is not None:
+        yield from stored_in(manifests)
+
+
+def stored_in(manifests: Manifests) -> Iterator[Stored]:
+    """The objects of a file that was read."""
+    for number, document in enumerate(manifests.documents):
+        for route, body in objects_in(document):
+            if isinstance(body, dict):
+                yield Stored(body, manifests, number, route)
+
+
+_GROUP: Final = "admissionregistration.k8s.io/"
+
+
+class Param(Struct, frozen=True):
+    """An object with parameters."""
+
+    namespace: str
+    name: str
+    body: Body
+
+
+class PolicySet:
+    """Policies with their bindings. The first file that defines an object wins."""
+
+    def __init__(
+        self,
+        paths: tuple[tuple[Path, str], ...],
+        more: tuple[Stored, ...] = (),
+        accepts: Callable[[Body], bool] = lambda _: True,
+    ) -> None:
+        """`paths` are folders or files, each with the name that findings show; `more` are objects that were read.
+
+        Policies and bindings that a server does not accept have no effect.
+        """
+        self._paths, self._more, self._accepts = paths, more, accepts
+        self._compiled: dict[str, Compiled] = {}
+        self._found = Findings()
+
+    def __reduce__(self) -> tuple[type[PolicySet], tuple[Any, ...]]:
+        """Programs cannot be pickled; another process compiles its own."""
+        return PolicySet, (self._paths, self._more)
+
+    @cached_property
+    def stored(self) -> tuple[Stored, ...]:
+        """All objects of the files."""
+        return (*self._more, *read_stored(self._paths, self._found))
+
+    @property
+    def unreadable(self) -> list[Diagnostic]:
+        """Findings about files that cannot be read."""
+        _ = self.stored
+        return self._found.items
+
+    @cached_property
+    def policies(self) -> dict[str, Stored]:
+        """By name."""
+        return self._of_kind(POLICY)
+
+    @cached_property
+    def bindings(self) -> dict[str, Stored]:
+        """By name."""
+        return self._of_kind(BINDING)
+
+    @cached_property
+    def namespaces(self) -> dict[str, Body]:
+        """Namespaces that the files describe, by name."""
+        return {name_of(one.body): one.body for one in self.stored if _is(one.body, "v1", "Namespace")}
+
+    @cached_property
+    def bound(self) -> tuple[tuple[Stored, Stored], ...]:
+        """Each policy with a binding, in the order of their names."""
+        pairs = (
+            (policy, binding)
+            for _, binding in sorted(self.bindings.items())
+            if (policy := self.policies.get(str(_spec(binding.body).get("policyName")))) is not None
+        )
+        return tuple(sorted(pairs, key=lambda pair: name_of(pair[0].body)))
+
+    def compiled(self, policy: Stored) -> Compiled:
+        """The expressions of a policy, compiled once. CompileError if a server refuses one of them."""
+        name = name_of(policy.body)
+        if name not in self._compiled:
+            self._compiled[name] = compiled(_spec(policy.body))
+        return self._compiled[name]
+
+    def params(self, kind: Body) -> list[Param]:
+        """The objects of a kind of parameters."""
+        version, name = kind.get("apiVersion"), kind.get("kind")
+        found: dict[tuple[str, str], Param] = {}
+        for one in self.stored:
+            if _is(one.body, version, name):
+                given = at(one.body, "metadata", "namespace")
+                cluster = is_cluster_scoped(str(version), str(name)) or ("/" in str(version) and not given)
+                namespace = "" if cluster else str(given or "default")
+                param = Param(namespace, name_of(one.body), one.body)
+                found.setdefault((param.namespace, param.name), param)
+        return list(found.values())
+
+    def chosen_params(self, kind: Body, reference: Body, namespace: str) -> list[Param]:
+        """The parameters that a binding refers to, for an object in a namespace."""
+        place = str(reference.get("namespace") or namespace)
+        known = [one for one in self.params(kind) if one.namespace in {"", place}]
+        if reference.get("name"):
+            return [one for one in known if one.name == reference["name"]]
+        labels = ((one, at(one.body, "metadata", "labels")) for one in known)
+        selector = reference.get("selector")
+        return [one for one, given in labels if selects(selector, given if isinstance(given, dict) else {})]
+
+    def _of_kind(self, kind: str) -> dict[str, Stored]:
+        found: dict[str, Stored] = {}
+        for one in self.stored:
+            named = one.body.get("kind") == kind and str(one.body.get("apiVersion")).startswith(_GROUP)
+            if named and self._accepts(one.body):
+                found.setdefault(name_of(one.body), one)
+        return found
+
+
+def param_kinds(stored: Iterable[Stored]) -> set[str]:
+    """The kinds of the parameters of policies."""
+    kinds = (at(one.body, "spec", "paramKind", "kind") for one in stored if one.body.get("kind") == POLICY)
+    return {kind for kind in kinds if isinstance(kind, str)}
+
+
+def name_of(body: Body) -> str:
+    """The name of an object."""
+    metadata = body.get("metadata")
+    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+
+
+def _spec(body: Body) -> Any:
+    spec = body.get("spec")
+    return spec if isinstance(spec, dict) else {}
+
+
+def _is(body: Body, version: object, kind: object) -> bool:
+    return (body.get("kind"), body.get("apiVersion")) == (kind, version)

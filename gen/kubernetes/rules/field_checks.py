@@ -1,0 +1,203 @@
+"""Checks of fields: a table from field paths to value checks, unique keys, labels and label selectors.
+
+From `apimachinery/pkg/apis/meta/v1/validation/validation.go` and `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gen.base.findings import Route
+from gen.kubernetes.objects import Body
+from gen.kubernetes.rules.rule import Check, Fault, Faults, not_one_of
+from gen.kubernetes.rules.value_checks import label_value, qualified_name
+
+
+class FieldChecks:
+    """Checks by path, such as `ports.*.protocol`, where `*` is each entry of a list or mapping."""
+
+    __slots__ = ("_any_fault", "_root")
+
+    def __init__(self, checks: Mapping[str, Check]) -> None:
+        self._root = _Step()
+        self._any_fault: Check | None = None
+        for path, check in checks.items():
+            step = self._root
+            for name in path.split("."):
+                step = step.below(name)
+            step.check = check
+
+    def faults(self, value: object, route: Route) -> list[Fault]:
+        """The faults of all fields below `value`, which is at `route`. Missing fields have none."""
+        if self._any_fault is None:
+            self._any_fault = self._root.compiled()
+        if self._any_fault(value) is None:  # as for nearly every value
+            return []
+        found: list[Fault] = []
+        self._root.look(value, route, found)
+        return found
+
+
+class _Step:
+    """One step of several paths with a common start, so that each value is looked up only once."""
+
+    __slots__ = ("check", "each", "named")
+
+    def __init__(self) -> None:
+        self.check: Check | None = None
+        self.named: dict[str, _Step] = {}
+        self.each: _Step | None = None
+
+    def below(self, name: str) -> _Step:
+        if name == "*":
+            self.each = self.each or _Step()
+            return self.each
+        return self.named.setdefault(name, _Step())
+
+    def look(self, value: object, route: Route, found: list[Fault]) -> None:
+        """Add the faults of a value and of the values below it."""
+        if self.check is not None and (fault := self.check(value)) is not None:
+            found.append(fault.at(route))
+        if value.__class__ is dict:
+            for name in value if len(value) < len(self.named) else self.named:
+                if name in value and (step := self.named.get(name)) is not None:
+                    step.look(value[name], (*route, name), found)
+        if self.each is not None and value.__class__ in _HOLDERS:
+            for key, inner in value.items() if value.__class__ is dict else enumerate(value):
+                self.each.look(inner, (*route, key), found)
+
+    def compiled(self) -> Check:
+        """One check of a value and of the values below it: it ends at the first fault, and builds no routes."""
+        checks = [self.check] if self.check is not None else []
+        if self.named:
+            checks.append(_of_fields({name: step.compiled() for name, step in self.named.items()}))
+        if self.each is not None:
+            checks.append(_of_entries(self.each.compiled()))
+        return checks[0] if len(checks) == 1 else _one_by_one(checks)
+
+
+def _of_fields(checks: dict[str, Check]) -> Check:
+    count = len(checks)
+
+    def check(value: object) -> Fault | None:
+        if value.__class__ is dict:
+            few, many = (value, checks) if len(value) < count else (checks, value)
+            for name in few:
+                if name in many and (fault := checks[name](value[name])) is not None:
+                    return fault
+        return None
+
+    return check
+
+
+def _of_entries(check_entry: Check) -> Check:
+    def check(value: object) -> Fault | None:
+        if value.__class__ in _HOLDERS:
+            for entry in value.values() if value.__class__ is dict else value:
+                if (fault := check_entry(entry)) is not None:
+                    return fault
+        return None
+
+    return check
+
+
+def _one_by_one(checks: list[Check]) -> Check:
+    def check(value: object) -> Fault | None:
+        return next((fault for one in checks if (fault := one(value)) is not None), None)
+
+    return check
+
+
+_HOLDERS = (dict, list)
+
+
+def find(value: object, route: Route, steps: tuple[str, ...]) -> Iterator[tuple[Route, Any]]:
+    """Every value at a path, with its route."""
+    if not steps:
+        yield route, value
+        return
+    step, rest = steps[0], steps[1:]
+    if step == "*":
+        pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, inner in pairs:
+            yield from find(inner, (*route, key), rest)
+    elif isinstance(value, dict) and step in value:
+        yield from find(value[step], (*route, step), rest)
+
+
+def duplicates(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, tuple[Any, ...]]]:
+    """Entries of a list with the same values of `fields` as an earlier entry, with these values."""
+    if not items or len(items) == 1 or _differ(items, fields):
+        return
+    seen = set()
+    for index, item in enumerate(items):
+        key = tuple(item.get(field) for field in fields)
+        known = str(key)
+        if known in seen:
+            yield (*route, index), key
+        seen.add(known)
+
+
+def _differ(items: Any, fields: tuple[str, ...]) -> bool:
+    """Whether all entries certainly have different values of some fields."""
+    try:
+        if len(fields) == 1:
+            keys = {item.get(fields[0]) for item in items}
+        else:
+            keys = {tuple(map(item.get, fields)) for item in items}
+    except TypeError:  # unhashable values occur where the schema does not check them
+        return False
+    return len(keys) == len(items)
+
+
+VALUES = {"In": (1, None), "NotIn": (1, None), "Exists": (0, 0), "DoesNotExist": (0, 0)}
+"""Operators, each with the smallest and the largest number of values."""
+
+NODE_VALUES = {**VALUES, "Gt": (1, 1), "Lt": (1, 1)}
+"""The same for node selectors."""
+
+
+def labels(found: Any, route: Route) -> Faults:
+    for key, value in (found or {}).items():
+        if (fault := qualified_name(key)) is not None:
+            yield fault.at((*route, key))
+        if (fault := label_value(value)) is not None:
+            yield fault.at((*route, key))
+
+
+def selector(found: Any, route: Route) -> Faults:
+    """Faults of a label selector."""
+    yield from labels((found or {}).get("matchLabels"), (*route, "matchLabels"))
+    for index, entry in enumerate((found or {}).get("matchExpressions") or ()):
+        yield from requirement(entry, (*route, "matchExpressions", index), VALUES)
+
+
+def requirement(
+    entry: Body, route: Route, operators: Mapping[str, tuple[int, int | None]], *, any_value: bool = False
+) -> Faults:
+    """Faults of a key, an operator and values. With `any_value`, as in preferences, the values are not checked."""
+    fault = qualified_name(entry.get("key", ""))
+    if fault is not None:
+        yield fault.at((*route, "key"))
+    values = entry.get("values") or []
+    yield from number_of_values(entry.get("operator", ""), values, route, operators)
+    for index, value in enumerate(() if any_value else values):
+        fault = label_value(value)
+        if fault is not None:
+            yield fault.at((*route, "values", index))
+
+
+def number_of_values(
+    operator: str, values: list[Any], route: Route, operators: Mapping[str, tuple[int, int | None]]
+) -> Faults:
+    if operator not in operators:
+        yield not_one_of(operator, operators).at((*route, "operator"))
+        return
+    least, most = operators[operator]
+    if len(values) < least:
+        yield Fault((*route, "values"), f"`{operator}` requires a value", "add a value to `values`")
+    elif most is not None and len(values) > most:
+        what = "exactly one value" if most else "no values"
+        hint = "keep one entry of `values`" if most else "remove `values`, or use `In` or `NotIn`"
+        yield Fault((*route, "values"), f"`{operator}` takes {what}", hint)

@@ -1,0 +1,221 @@
+"""Runs in Git, and their data: runs that an engine would start again, volumes that it would delete, literal secrets.
+
+A finding about a secret shows the place and never the value.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from gen.base.engines import annotations_of, protections
+from gen.base.findings import Route
+from gen.base.routes import at
+from gen.kubernetes.facts import Having, resource_of
+from gen.kubernetes.facts.builtin import DATA, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from gen.kubernetes.facts.jobset import JOBSET
+from gen.kubernetes.facts.ray import RAYJOB
+from gen.kubernetes.facts.volcano import VOLCANO_JOB
+from gen.kubernetes.objects import QUEUE_LABEL
+from gen.kubernetes.rules.rule import GITOPS, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret
+
+GUARDED: Final = Having("kinds of runs, volumes and claims", lambda resource: resource.is_run or resource in DATA)
+
+
+def having(field: str) -> Having:
+    """The kinds of runs that have a field of `Resource`."""
+    return Having(
+        f"kinds of runs with a field for `{field}`",
+        lambda resource: resource.is_run and getattr(resource, field) is not None,
+    )
+
+
+def route_of(group: str, kind: str, field: str) -> Route:
+    """The route of a field that the kind has, by the facts of `gen.kubernetes.facts`."""
+    route: Route = getattr(resource_of(group, kind), field)
+    return route
+
+
+_AGAIN = (
+    "An engine creates the deleted object again, so a finished training starts again (argo-cd#8586, "
+    "#13851, apache/airflow#37460)."
+)
+
+
+@rule_of(
+    GITOPS,
+    "self-deletion",
+    having("ttl"),
+    reason=f"{_AGAIN} The finished object is the record of the run. Two settings of the controller of Argo "
+    "Workflows delete workflows, too: `retentionPolicy`, and a `ttlStrategy` in `workflowDefaults`. Do not set them.",
+    remedy="Remove `ttlSecondsAfterFinished`. To end a run, set `state: finished` in the job, or remove its file.",
+)
+def self_deletion(view: ObjectView) -> Faults:
+    """A run deletes itself some time after it has ended."""
+    route = route_of(view.group, view.kind, "ttl")
+    if at(view.body, *route) is not None:
+        yield Fault(route, "the object would be deleted after the run, then created and run again")
+
+
+@rule_of(
+    GITOPS,
+    "ray-deletes-self",
+    str(RAYJOB),
+    reason=f"{_AGAIN} `shutdownAfterJobFinishes` only removes the cluster and keeps the RayJob.",
+    remedy="Use `DeleteCluster` or `DeleteWorkers` instead.",
+)
+def ray_deletes_self(view: ObjectView) -> Faults:
+    """A RayJob has a `deletionStrategy` with the policy `DeleteSelf`."""
+    strategy = view.spec.get("deletionStrategy") or {}
+    holders: list[tuple[Route, Any]] = [((field,), strategy.get(field)) for field in ("onSuccess", "onFailure")]
+    holders += [(("deletionRules", index), rule) for index, rule in enumerate(strategy.get("deletionRules") or ())]
+    for route, holder in holders:
+        if at(holder, "policy") == "DeleteSelf":
+            yield Fault(
+                ("spec", "deletionStrategy", *route, "policy"), "the RayJob would delete itself and then run again"
+            )
+
+
+@rule_of(
+    GITOPS,
+    "suspend-with-queue",
+    having("suspend"),
+    reason="Kueue suspends and resumes queued runs. `suspend: true` in Git evicts an admitted run at the next "
+    "sync, and `suspend: false` starts one that was not admitted.",
+    remedy="Remove `suspend`. Kueue's webhook sets it when the object is created.",
+)
+def suspend_with_queue(view: ObjectView) -> Faults:
+    """A run in a queue sets `suspend`."""
+    route = route_of(view.group, view.kind, "suspend")
+    if QUEUE_LABEL in (view.metadata.get("labels") or {}) and at(view.body, *route) is not None:
+        yield Fault(route, f"Kueue sets this field for runs with the label `{QUEUE_LABEL}`")
+
+
+_PV, _PVC = str(PERSISTENT_VOLUME), str(PERSISTENT_VOLUME_CLAIM)
+_PROTECTION = " and ".join(f"`{key}: {value}`" for key, value in annotations_of(protections()).items())
+
+
+@rule_of(
+    GITOPS,
+    "unprotected-data",
+    *map(str, DATA),
+    reason="When its file is removed, an engine prunes the object, and with it the data. Pruning and deleting the "
+    "Application are separate: one option does not cover the other (argo-cd#9853, #7124). Engines read both from the "
+    "object in the cluster, so they must be applied first.",
+    remedy=f"Annotate it with {_PROTECTION}.",
+)
+def unprotected_data(view: ObjectView) -> Faults:
+    """A volume or claim lacks an annotation that keeps an engine from removing it."""
+    missing = [f"`{mark}`" for mark in protections() if not mark.is_on(view.metadata)]
+    if missing:
+        yield Fault(
+            ("metadata", "annotations"), f"the data is not protected from removal: {', '.join(missing)} is missing"
+        )
+
+
+@rule_of(
+    GITOPS,
+    "reclaims-data",
+    _PV,
+    reason="When the claim is removed, the volume and its data are deleted.",
+    remedy="Set `persistentVolumeReclaimPolicy: Retain`.",
+)
+def reclaims_data(view: ObjectView) -> Faults:
+    """A volume is deleted together with its claim."""
+    policy = view.spec.get("persistentVolumeReclaimPolicy", "Retain")
+    if policy != "Retain":
+        yield Fault(("spec", "persistentVolumeReclaimPolicy"), f"`{policy}` removes the data together with the claim")
+
+
+@rule_of(
+    GITOPS,
+    "claim-by-uid",
+    _PV,
+    reason="The uid belongs to a former claim. The volume never binds to a new claim with the same name.",
+    remedy="Keep only `namespace` and `name` in `claimRef`.",
+)
+def claim_by_uid(view: ObjectView) -> Faults:
+    """A volume refers to its claim by uid."""
+    claim = view.spec.get("claimRef") or {}
+    for field in ("uid", "resourceVersion"):
+        if claim.get(field):
+            yield Fault(("spec", "claimRef", field), f"`{field}` is only valid for one claim in one cluster")
+
+
+@rule_of(
+    GITOPS,
+    "no-storage-class",
+    _PVC,
+    reason="The cluster sets its default class: possibly the wrong volume, and always a difference in an "
+    "immutable field (argo-cd#12569).",
+    remedy='Name the class, or set `storageClassName: ""` for an existing volume.',
+)
+def no_storage_class(view: ObjectView) -> Faults:
+    """A claim has no `storageClassName`."""
+    if "storageClassName" not in view.spec:
+        yield Fault(("spec", "storageClassName"), "`storageClassName` is missing, so the cluster chooses one")
+
+
+@rule_of(
+    GITOPS,
+    "owned-claim",
+    str(JOBSET),
+    str(VOLCANO_JOB),
+    reason="The operator makes the run the owner of the claim (Volcano), or deletes it with the run (JobSet). If "
+    "JobSet retains it, the same set is rejected when it is created again (jobset#1307).",
+    remedy="Mount a claim that is defined separately. Silence the rule for scratch data.",
+)
+def owned_claim(view: ObjectView) -> Faults:
+    """A run creates its own claims, which are deleted with it."""
+    for index, policy in enumerate(view.spec.get("volumeClaimPolicies") or ()):
+        if policy.get("templates"):
+            yield Fault(("spec", "volumeClaimPolicies", index), "these claims are deleted with the run")
+    for index, volume in enumerate(view.spec.get("volumes") or ()):
+        if volume.get("volumeClaim") is not None:
+            yield Fault(("spec", "volumes", index, "volumeClaim"), "this claim is deleted with the run")
+
+
+_KNOWN = (
+    "Everyone with access to the repository, now or in the past, can read it. Rendered files are also in the caches of "
+    "the engine."
+)
+
+
+@rule_of(
+    GITOPS,
+    "secret-object",
+    "Secret",
+    reason=_KNOWN,
+    remedy="Create the Secret in the cluster (External Secrets, Sealed Secrets, SOPS with Flux), and refer to "
+    "its name.",
+)
+def secret_object(view: ObjectView) -> Faults:
+    """A Secret contains its values."""
+    for field in ("data", "stringData"):
+        if view.body.get(field):
+            yield Fault((field,), "secret values must not be in Git")
+
+
+@rule_of(
+    GITOPS,
+    "literal-secret",
+    reason=_KNOWN,
+    remedy="Refer to a Secret (`valueFrom.secretKeyRef`, in a job `{secret: <name>, key: <entry>}`). Revoke the "
+    "value if it was ever pushed.",
+)
+def literal_secret(view: ObjectView) -> Faults:
+    """A text looks like a known token or key, or a variable with the name of a secret has a literal value."""
+    for route, container in view.containers:
+        for index, entry in enumerate(container.get("env") or ()):
+            name = str(entry.get("name", ""))
+            if not names_secret(name):
+                continue
+            value = entry.get("value")
+            if isinstance(value, str) and value and not is_harmless(name, value):
+                yield Fault(
+                    (*route, "env", index, "value"), f"`{name[:80]}` is the name of a secret, but its value is literal"
+                )
+    try:
+        yield from (Fault(route, f"looks like {what}") for route, what, _ in known_secrets(view.body, view.json))
+    except TypeError:  # a number that JSON does not support
+        return

@@ -1,0 +1,1 @@
+"""Rules of operators: objects that their webhooks or controllers reject, or treat differently than written."""

@@ -1,0 +1,207 @@
+"""Security contexts of pods, and pods of Windows.
+
+From `ValidateSecurityContext`, `validatePodSpecSecurityContext` and `validateSysctls` of
+`pkg/apis/core/validation/validation.go`, and `component-helpers/node/util/sysctl/namespace.go`.
+
+From `validateWindowsSecurityContextOptions`, `validateWindowsHostProcessPod`, `validateLinux` and `validateWindows` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gen.base.findings import Route
+from gen.base.regex import regex
+from gen.kubernetes.objects import Body
+from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
+from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, containers, rule_of
+from gen.kubernetes.rules.value_checks import descending, dns_name, one_of, user_id
+
+_PROFILE = one_of("Localhost", "RuntimeDefault", "Unconfined")
+_CONTEXT: dict[str, Check] = {
+    "runAsUser": user_id,
+    "runAsGroup": user_id,
+    "seccompProfile.type": _PROFILE,
+    "appArmorProfile.type": _PROFILE,
+}
+_CONTAINER = FieldChecks({**_CONTEXT, "procMount": one_of("Default", "Unmasked")})
+_POD = FieldChecks(
+    {
+        **_CONTEXT,
+        "fsGroup": user_id,
+        "supplementalGroups.*": user_id,
+        "fsGroupChangePolicy": one_of("OnRootMismatch", "Always"),
+        "supplementalGroupsPolicy": one_of("Merge", "Strict"),
+    }
+)
+_RECURSIVE_ONLY = FieldChecks({"seLinuxChangePolicy": one_of("Recursive")})
+_ANY_POLICY = FieldChecks({"seLinuxChangePolicy": one_of("Recursive", "MountOption")})
+_ANY_POLICY_SINCE = 37
+
+_SYSCTL = regex(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
+_MAX_SYSCTL_LENGTH = 253
+_OF_IPC = regex(r"kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)|fs\.mqueue\..*")
+_MAX_PATH_LENGTH = 4095
+
+
+@rule_of(SERVER, "security", of_pods=True, remedy="Remove one of the mutually exclusive fields.")
+def security(view: ObjectView) -> Faults:
+    """A security context has an invalid user, group, profile or kernel parameter, or contradictory privileges."""
+    for route, pod in view.pods:
+        if context := pod.get("securityContext"):
+            at = (*route, "securityContext")
+            yield from _POD.faults(context, at)
+            yield from (_ANY_POLICY if view.minor >= _ANY_POLICY_SINCE else _RECURSIVE_ONLY).faults(context, at)
+            yield from _profiles(context, at)
+            yield from _sysctls(pod, context.get("sysctls") or [], (*at, "sysctls"))
+        for here, container in containers(pod, route):
+            if not (inner := container.get("securityContext")):
+                continue
+            within = (*here, "securityContext")
+            yield from _CONTAINER.faults(inner, within)
+            yield from _profiles(inner, within)
+            yield from _privilege(inner, within)
+            if inner.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
+                hint = "set `hostUsers: false` for the pod, or use `Default`"
+                yield Fault((*within, "procMount"), "`Unmasked` requires `hostUsers: false`", hint)
+
+
+def _profiles(context: Body, route: Route) -> Faults:
+    for field in ("seccompProfile", "appArmorProfile"):
+        if field not in context:
+            continue
+        profile, path = context[field], context[field].get("localhostProfile")
+        at = (*route, field, "localhostProfile")
+        if profile["type"] != "Localhost":
+            if path is not None:
+                hint = "remove `localhostProfile`, or set `type: Localhost`"
+                yield Fault(at, f"not allowed for a profile of type `{profile['type']}`", hint)
+        elif path is None or (field == "appArmorProfile" and not path):
+            hint = "add `localhostProfile`, or use the type `RuntimeDefault`"
+            yield Fault(at, "required for a profile of type `Localhost`", hint)
+        elif field == "appArmorProfile" and (path != path.strip() or len(path) > _MAX_PATH_LENGTH):
+            hint = f"use at most {_MAX_PATH_LENGTH} characters, without leading or trailing spaces"
+            yield Fault(at, "the path is too long, or has leading or trailing spaces", hint)
+        elif field == "seccompProfile" and (fault := descending(path)) is not None:
+            yield fault.at(at)
+
+
+def _privilege(context: Body, route: Route) -> Faults:
+    if context.get("allowPrivilegeEscalation") is not False:
+        return
+    at = (*route, "allowPrivilegeEscalation")
+    if context.get("privileged"):
+        yield Fault(at, "cannot be false for a `privileged` container", "remove it, or `privileged: true`")
+    if "CAP_SYS_ADMIN" in (context.get("capabilities") or {}).get("add", ()):
+        hint = "remove it, or the capability `CAP_SYS_ADMIN`"
+        yield Fault(at, "cannot be false for a container with `CAP_SYS_ADMIN`", hint)
+
+
+def _sysctls(pod: Body, found: list[Body], route: Route) -> Faults:
+    for at, (name,) in duplicates(found, route, "name"):
+        yield Fault((*at, "name"), f"duplicate kernel parameter `{name}`", "remove one of the two")
+    for index, entry in enumerate(found):
+        name, at = entry["name"], (*route, index, "name")
+        dotted = name.replace("/", ".")
+        if len(name) > _MAX_SYSCTL_LENGTH or not _SYSCTL.fullmatch(name):
+            yield Fault(at, f"`{name}` is not a valid kernel parameter", "use a name such as `net.core.somaxconn`")
+        elif pod.get("hostNetwork") and dotted.startswith("net."):
+            yield Fault(at, f"`{name}` cannot be set with `hostNetwork`", "remove the parameter, or `hostNetwork`")
+        elif pod.get("hostIPC") and _OF_IPC.fullmatch(dotted):
+            yield Fault(at, f"`{name}` cannot be set with `hostIPC`", "remove the parameter, or `hostIPC`")
+
+
+_ELSEWHERE = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser"),
+    *("runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy", "capabilities"),
+    *("readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount"),
+)
+"""Fields of a `securityContext` that Windows does not support."""
+
+_MAX_SPEC_BYTES = 64 << 10
+_DOMAIN = regex(
+    r"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{0,14}|"
+    r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*"
+)
+_USER = regex(r"(?![. ]+$)[^\"/\\:;|=,+*?<>@\[\]\x00-\x1f\x7f]{1,104}")
+_MAX_DOMAIN_LENGTH = 255
+
+
+def _user(value: Any) -> Fault | None:
+    domain, slash, user = value.rpartition("\\")
+    fits = _USER.fullmatch(user) and (not slash or (len(domain) <= _MAX_DOMAIN_LENGTH and _DOMAIN.fullmatch(domain)))
+    return (
+        None
+        if fits
+        else Fault((), f"`{value}` is not a valid user name", "use a name such as `ContainerUser` or `DOMAIN\\user`")
+    )
+
+
+def _credential(value: Any) -> Fault | None:
+    if 0 < len(value.encode()) <= _MAX_SPEC_BYTES:
+        return None
+    hint = f"shorten it to {_MAX_SPEC_BYTES} bytes" if value else "set the specification, or remove the field"
+    return Fault((), f"expected 1 to {_MAX_SPEC_BYTES} bytes", hint)
+
+
+_OPTIONS = FieldChecks(
+    {
+        "windowsOptions.gmsaCredentialSpecName": dns_name,
+        "windowsOptions.gmsaCredentialSpec": _credential,
+        "windowsOptions.runAsUserName": _user,
+    }
+)
+
+
+@rule_of(
+    SERVER,
+    "windows",
+    of_pods=True,
+    remedy="Set `os.name` to the system of the image, and remove the fields of the other system.",
+)
+def windows(view: ObjectView) -> Faults:
+    """A pod for Linux has `windowsOptions`, or a pod for Windows has fields that Windows does not support."""
+    for route, pod in view.pods:
+        system = (pod.get("os") or {}).get("name")
+        contexts = _contexts(pod, route)
+        for at, context in contexts:
+            if "windowsOptions" in context:
+                yield from _OPTIONS.faults(context, at)
+            if system == "linux" and "windowsOptions" in context:
+                hint = "remove them, or set the `os.name` of the pod to `windows`"
+                yield Fault((*at, "windowsOptions"), "`windowsOptions` are not allowed for Linux", hint)
+            for field in _ELSEWHERE if system == "windows" else ():
+                if field in context and context[field] != []:
+                    yield _not_for_windows(field).at((*at, field))
+        if system == "windows":
+            on_host = [field for field in ("hostPID", "hostIPC") if pod.get(field)]
+            for field in (*on_host, *({"hostUsers", "shareProcessNamespace", "resources"} & pod.keys())):
+                yield _not_for_windows(field).at((*route, field))
+        if any("windowsOptions" in context for _, context in contexts):
+            yield from _host_process(pod, route, contexts)
+
+
+def _not_for_windows(field: str) -> Fault:
+    return Fault((), f"`{field}` is not allowed for Windows", "remove it, or set the `os.name` of the pod to `linux`")
+
+
+def _contexts(pod: Body, route: Route) -> list[tuple[Route, Body]]:
+    holders = [(route, pod), *containers(pod, route)]
+    return [((*at, "securityContext"), holder.get("securityContext") or {}) for at, holder in holders]
+
+
+def _host_process(pod: Body, route: Route, contexts: list[tuple[Route, Body]]) -> Faults:
+    (_, of_pod), *inner = contexts
+    given = (of_pod.get("windowsOptions") or {}).get("hostProcess")
+    found = [(at, (context.get("windowsOptions") or {}).get("hostProcess", given)) for at, context in inner]
+    if not any(value for _, value in found):
+        return
+    if not pod.get("hostNetwork"):
+        hint = "add `hostNetwork: true` to the pod, or remove `hostProcess`"
+        yield Fault((*route, "hostNetwork"), "host process containers require `hostNetwork: true`", hint)
+    for at, value in found:
+        if not value or (given is not None and value != given):
+            message = "all containers of a pod must have the same `hostProcess`"
+            hint = "set the same value for the pod and all its containers"
+            yield Fault((*at, "windowsOptions", "hostProcess"), message, hint)

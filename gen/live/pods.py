@@ -1,0 +1,184 @@
+"""Pods of runs, reduced to what commands show, and the reason why one does not run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
+from gen.base.regex import regex
+from gen.base.routes import at
+from gen.kubernetes.facts import RESOURCES
+from gen.kubernetes.facts.state import conditions
+from gen.kubernetes.objects import COMPONENT, Body
+
+_STARTING: Final = frozenset({"ContainerCreating", "PodInitializing"})
+_GANG: Final = regex(r"pod ?group|gang", re.IGNORECASE)
+"""Messages of schedulers about pods that wait for others of their group: Volcano, coscheduling, YuniKorn."""
+GANG: Final = "Gang"
+UNSCHEDULABLE: Final = "Unschedulable"
+RUNNING: Final = "Running"
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+
+
+class Container(Struct, frozen=True, kw_only=True):
+    """A container that has started, so that it has a log."""
+
+    name: str
+    restarts: int
+    running: bool
+
+
+class Pod(Struct, frozen=True, kw_only=True):
+    """A pod of a run."""
+
+    namespace: str
+    name: str
+    uid: str
+    job: str
+    run: str
+    """Hash of its run."""
+    role: str
+    index: int | None
+    """Index in its role; None if the operator does not number its pods."""
+    owner: str
+    """UID of the object that controls it."""
+    runs: tuple[str, ...]
+    """Names in labels of operators: its run is among them."""
+    step: str
+    """The step of a pipeline that it belongs to."""
+    phase: str
+    ready: bool
+    restarts: int
+    node: str
+    reason: str
+    """Why it does not run, or last failed; empty if it has not."""
+    message: str
+    blocked: bool
+    """Whether the reason is a present one, and not that of an earlier failure."""
+    containers: tuple[Container, ...]
+    """Those that have started."""
+    deleted: bool
+
+    @property
+    def title(self) -> str:
+        """`worker-0`, or its name if its operator does not number its pods."""
+        return f"{self.role}-{self.index}" if self.role and self.index is not None else self.name
+
+
+def pod_of(body: Body) -> Pod:
+    """A pod, from an object with any missing fields."""
+    metadata, status = _mapping(body.get("metadata")), _mapping(body.get("status"))
+    labels = _mapping(metadata.get("labels"))
+    states = [*_list(status.get("initContainerStatuses")), *_list(status.get("containerStatuses"))]
+    reason, message, blocked = _trouble(body, states)
+    return Pod(
+        namespace=str(metadata.get("namespace") or ""),
+        name=str(metadata.get("name") or ""),
+        uid=str(metadata.get("uid") or ""),
+        job=str(labels.get(JOB_LABEL) or ""),
+        run=str(labels.get(RUN_LABEL) or ""),
+        role=str(labels.get(COMPONENT) or ""),
+        index=_index(labels, _mapping(metadata.get("annotations"))),
+        owner=controller(body),
+        runs=tuple(_runs(labels)),
+        step=str(labels.get(STEP_LABEL) or ""),
+        phase=str(status.get("phase") or "Pending"),
+        ready=any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(body)),
+        restarts=sum(_number(one.get("restartCount")) for one in states),
+        node=str(at(body, "spec", "nodeName") or ""),
+        reason=reason,
+        message=message,
+        blocked=blocked,
+        containers=tuple(_started(_list(status.get("containerStatuses")))),
+        deleted="deletionTimestamp" in metadata,
+    )
+
+
+def _started(states: list[Body]) -> Iterator[Container]:
+    for one in states:
+        restarts, running = _number(one.get("restartCount")), bool(at(one, "state", "running"))
+        if running or restarts or at(one, "state", "terminated"):
+            yield Container(name=str(one.get("name")), restarts=restarts, running=running)
+
+
+def controller(body: Body) -> str:
+    """UID of the object that controls another; empty if nothing does."""
+    owners = _list(at(body, "metadata", "ownerReferences"))
+    return next((str(one.get("uid") or "") for one in owners if one.get("controller") is True), "")
+
+
+def _runs(labels: Body) -> Iterator[str]:
+    for key, appended in {item for resource in RESOURCES.values() for item in resource.run_labels.items()}:
+        name = str(labels.get(key) or "")
+        if len(name) > appended:
+            yield name[: len(name) - appended]
+
+
+def _index(labels: Body, annotations: Body) -> int | None:
+    for key in {key for resource in RESOURCES.values() for key in resource.indices}:
+        text = str(labels.get(key) or annotations.get(key) or "")
+        if text.isdecimal() and text.isascii():
+            return int(text)
+    return None
+
+
+def _trouble(body: Body, states: list[Body]) -> tuple[str, str, bool]:
+    """The reason that explains the pod, its message, and whether it is a present one."""
+    if _mapping(body.get("status")).get("phase") == SUCCEEDED:
+        return "", "", False
+    for causes, present in ((_present_causes(body, states), True), (_earlier_causes(states), False)):
+        for reason, message in causes:
+            if reason:
+                return reason, message, present
+    return "", "", False
+
+
+def _present_causes(body: Body, states: list[Body]) -> Iterator[tuple[str, str]]:
+    """The most telling first: containers, then the pod itself, then the scheduler."""
+    for one in states:
+        waiting = _mapping(at(one, "state", "waiting"))
+        if (reason := str(waiting.get("reason") or "")) and reason not in _STARTING:
+            last = _mapping(at(one, "lastState", "terminated"))
+            said = str(waiting.get("message") or "")
+            yield reason, f"{said}; last: {_ended(last)[1]}" if last else said
+    status = _mapping(body.get("status"))
+    if status.get("phase") == FAILED:
+        yield str(status.get("reason") or ""), str(status.get("message") or "")
+    for one in states:
+        ended = _mapping(at(one, "state", "terminated"))
+        if ended and ended.get("exitCode") != 0:
+            yield _ended(ended)
+    for one in conditions(body):
+        if one.get("type") == "PodScheduled" and one.get("status") == "False":
+            message = str(one.get("message") or "")
+            yield (GANG if _GANG.search(message) else str(one.get("reason") or UNSCHEDULABLE)), message
+
+
+def _earlier_causes(states: list[Body]) -> Iterator[tuple[str, str]]:
+    for one in states:
+        ended = _mapping(at(one, "lastState", "terminated"))
+        if ended and ended.get("exitCode") != 0:
+            yield _ended(ended)
+
+
+def _ended(ended: Body) -> tuple[str, str]:
+    message = str(ended.get("message") or "").strip()
+    code = f"exit code {ended.get('exitCode')}"
+    return str(ended.get("reason") or "Error"), f"{code}: {message}" if message else code
+
+
+def _mapping(value: object) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Body]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,197 @@
+"""The runs of gen in one cluster: objects, pods, and errors instead of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct, field
+
+from gen.base.codes.clusters import CLUSTER_FORBIDDEN, NOT_SERVED
+from gen.base.labels import JOB_LABEL
+from gen.base.routes import at
+from gen.kubernetes.facts import RESOURCES, resource_of_object
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.objects import Body
+from gen.live.client import Api, ClusterError, NotFoundError
+from gen.live.desired import DesiredRun
+from gen.live.lists import Collection, Discovery, base_of, list_objects
+from gen.live.pods import Pod, pod_of
+from gen.render.starters import starter_of_object
+
+
+def child_kinds(one: DesiredRun) -> Iterator[tuple[str, Resource]]:
+    """API versions and kinds of the objects that a run starts."""
+    starter = starter_of_object(one.resource)
+    for body in starter.started(one.resource, one.body):
+        known = resource_of_object(at(body, "apiVersion"), at(body, "kind"))
+        if known is not None and known.is_run:
+            yield str(body["apiVersion"]), known
+    yield from ((one.version, other) for other in starter.started_kinds())
+
+
+FEW: Final = 3
+"""So many namespaces are asked one by one; more are asked all at once, if the user may."""
+_MOST_NAMED: Final = 20
+"""Jobs in a selector."""
+PODS: Final = ("v1", "Pod")
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """The part of a cluster to read."""
+
+    namespaces: tuple[str, ...]
+    jobs: tuple[str, ...] = ()
+    """Names of the chosen jobs; empty for all, also those that Git does not have."""
+
+    @property
+    def selector(self) -> str:
+        if 0 < len(self.jobs) <= _MOST_NAMED:
+            return f"{JOB_LABEL} in ({','.join(self.jobs)})"
+        return JOB_LABEL
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """A question without an answer."""
+
+    error: ClusterError
+    namespaces: tuple[str, ...] = ()
+
+
+class ListedCollection(Struct, frozen=True, kw_only=True):
+    """A collection that was listed, and the version of the list, from which a watch goes on."""
+
+    collection: Collection
+    api_version: str
+    kind: str
+    version: str
+
+
+class Snapshot(Struct, kw_only=True):
+    """Objects of a cluster at one time."""
+
+    runs: dict[str, Body] = field(default_factory=dict)
+    """Runs and schedules by UID."""
+    pods: dict[str, Pod] = field(default_factory=dict)
+    """By UID."""
+    silent: set[tuple[str, str, str]] = field(default_factory=set)
+    """Group, kind and namespace of objects that could not be listed."""
+    unserved: set[tuple[str, str]] = field(default_factory=set)
+    """API versions and kinds that the cluster does not serve."""
+    problems: list[Problem] = field(default_factory=list)
+    listed: list[ListedCollection] = field(default_factory=list)
+
+    def add(self, body: Body, version: str, kind: str) -> None:
+        """Add or replace a run. Items of lists do not have their kind."""
+        if not isinstance(body.get("metadata"), dict):
+            return
+        self.runs[str(at(body, "metadata", "uid"))] = {**body, "apiVersion": version, "kind": kind}
+
+    def knows(self, resource: Resource, namespace: str) -> bool:
+        return (resource.group, resource.kind, namespace) not in self.silent
+
+
+def read_snapshot(api: Api, desired: Sequence[DesiredRun], scope: Scope) -> Snapshot:
+    """All runs of gen in a scope, with their pods. Errors are in the result."""
+    snapshot = Snapshot()
+    try:
+        served = Discovery(api)
+        kinds = _kinds(served, desired, every=not scope.jobs)
+        for version, resource in kinds:
+            plural = served.resource(version, resource.kind)
+            if plural is None:
+                snapshot.unserved.add((version, resource.kind))
+                continue
+            reader = _Reader(api, snapshot, scope, version, resource.kind)
+            for body in reader.read(Collection(base=base_of(version), resource=plural, selector=scope.selector), slim):
+                snapshot.add(body, version, resource.kind)
+        read_pods(api, snapshot, scope)
+    except ClusterError as error:
+        snapshot.problems.append(Problem(error=error))
+        everything = {(one.resource.group, one.resource.kind, one.namespace) for one in desired}
+        snapshot.silent |= everything | {("", "Pod", namespace) for namespace in scope.namespaces}
+    for version, kind in sorted(snapshot.unserved):
+        message = f"context `{api.context}` does not serve `{kind}` of `{version}`"
+        hint = "install its operator, or set its API version in `operators` of the overlay"
+        snapshot.problems.append(Problem(error=ClusterError(NOT_SERVED, message, hint)))
+    return snapshot
+
+
+def read_pods(api: Api, snapshot: Snapshot, scope: Scope) -> None:
+    """Add the pods of a scope."""
+    collection = Collection(base=base_of(PODS[0]), resource="pods", selector=scope.selector)
+    for body in _Reader(api, snapshot, scope, *PODS).read(collection, lambda body: {"pod": pod_of(body)}):
+        snapshot.pods[body["pod"].uid] = body["pod"]
+
+
+def slim(body: Body) -> Body:
+    """An object without `managedFields`, which take the most memory."""
+    metadata = body.get("metadata")
+    fields = metadata if isinstance(metadata, dict) else {}
+    kept = {key: value for key, value in fields.items() if key != "managedFields"}
+    return {**body, "metadata": kept}
+
+
+def _kinds(served: Discovery, desired: Sequence[DesiredRun], *, every: bool) -> list[tuple[str, Resource]]:
+    """Versions and kinds to list: those in Git, those that they start, and with `every` all other kinds of runs that
+    the cluster serves.
+    """
+    found = {(one.version, one.resource.kind): one.resource for one in desired}
+    found |= {(version, made.kind): made for one in desired for version, made in child_kinds(one)}
+    known = {resource.key for resource in found.values()}
+    started = [one for one in RESOURCES.values() if one.scheduled_by is not None and one.scheduled_by.key in known]
+    others = [one for one in RESOURCES.values() if every and one.is_workload and starter_of_object(one).runs_in_git]
+    for resource in (*started, *others):
+        if resource.key not in known:
+            versions = served.versions(resource.group)
+            own = next((version for version in (*resource.versions, *resource.retired) if version in versions), None)
+            if own is not None:
+                found[own, resource.kind] = resource
+                known.add(resource.key)
+    return [(version, resource) for (version, _), resource in sorted(found.items(), key=lambda item: item[0])]
+
+
+class _Reader:
+    """Reads the objects of one kind in a scope, namespace by namespace if the user may not read all at once."""
+
+    def __init__(self, api: Api, snapshot: Snapshot, scope: Scope, version: str, kind: str) -> None:
+        self.api, self.snapshot, self.scope, self.version, self.kind = api, snapshot, scope, version, kind
+
+    def read(self, collection: Collection, keep: Callable[[Body], Body]) -> list[Body]:
+        namespaces = self.scope.namespaces
+        if self.scope.jobs and len(namespaces) <= FEW:
+            return self._each(collection, keep)
+        try:
+            return self._list(collection, keep)
+        except ClusterError as error:
+            if error.code is not CLUSTER_FORBIDDEN or not namespaces:
+                raise
+            return self._each(collection, keep)
+
+    def _each(self, collection: Collection, keep: Callable[[Body], Body]) -> list[Body]:
+        found: list[Body] = []
+        refused: dict[str, ClusterError] = {}
+        for namespace in self.scope.namespaces:
+            own = Collection(
+                base=collection.base, resource=collection.resource, namespace=namespace, selector=collection.selector
+            )
+            try:
+                found += self._list(own, keep)
+            except ClusterError as error:
+                if error.code is not CLUSTER_FORBIDDEN:
+                    raise
+                refused[namespace] = error
+        group = self.version.rpartition("/")[0]
+        self.snapshot.silent |= {(group, self.kind, namespace) for namespace in refused}
+        if refused:
+            self.snapshot.problems.append(Problem(error=next(iter(refused.values())), namespaces=tuple(refused)))
+        return found
+
+    def _list(self, collection: Collection, keep: Callable[[Body], Body]) -> list[Body]:
+        try:
+            listed = list_objects(self.api, collection, keep)
+        except NotFoundError:  # a definition that was removed just now
+            return []
+        one = ListedCollection(collection=collection, api_version=self.version, kind=self.kind, version=listed.version)
+        self.snapshot.listed.append(one)
+        return listed.items

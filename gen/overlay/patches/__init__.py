@@ -1,1 +1,0 @@
-"""Patches of an overlay, read and checked without an object. `gen.render.patch` applies them."""

@@ -1,0 +1,1 @@
+"""Profiles that overlays choose: storage, object stores, networks, accelerators, queues and GitOps engines."""

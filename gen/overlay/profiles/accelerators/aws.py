@@ -1,0 +1,32 @@
+"""AWS Trainium and Inferentia, through the Neuron device plugin (Neuron documentation, "containers")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from gen.job.effect import Effect
+from gen.overlay.profiles.accelerators.base import AcceleratorProfile, toleration_of
+
+_TAINT = "aws.amazon.com/neuron"
+
+
+class Neuron(AcceleratorProfile):
+    """AWS Trainium and Inferentia."""
+
+    short: ClassVar[str] = "unit"
+
+    one_process: ClassVar[bool] = False
+
+    unit: Literal["device", "core"] = "device"
+    """Unit of `gpus`: whole devices or cores."""
+
+    @property
+    def _resource(self) -> str:
+        return "aws.amazon.com/neuron" if self.unit == "device" else "aws.amazon.com/neuroncore"
+
+    def units(self) -> Mapping[str, int]:
+        return {self._resource: 1}
+
+    def effect(self, count: int) -> Effect:
+        return Effect(resources={self._resource: str(count)}, tolerations=toleration_of(_TAINT))

@@ -1,0 +1,83 @@
+"""NVIDIA GPUs through NVIDIA's device plugin or GPU operator: whole, shared by time slicing or MPS, or MIG instances.
+
+`README.md` of the device plugin, "Shared access to GPUs" and "MIG": its `mixed` strategy names the MIG profile in the
+resource; under `single` every instance of a node has the same profile, and the resource is that of whole GPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import WithJsonSchema
+
+from gen.base.regex import regex
+from gen.job.effect import Effect
+from gen.job.names import LabelValue, ResourceName
+from gen.job.profile import Problem
+from gen.job.scalars import matching
+from gen.kubernetes.objects import Body
+from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, WholeGpus, one_share, toleration_of
+
+NVIDIA_GPU = "nvidia.com/gpu"
+
+
+class Nvidia(WholeGpus):
+    """Whole NVIDIA GPUs."""
+
+    resource: ClassVar[str] = NVIDIA_GPU
+    models: ClassVar[str | None] = "nvidia.com/gpu.product"
+    tolerations: ClassVar[tuple[Body, ...]] = toleration_of(NVIDIA_GPU)
+
+    model: LabelValue | None = None
+    """Model, as GPU feature discovery labels its nodes: `NVIDIA-H100-80GB-HBM3`. If omitted, any."""
+
+
+class TimeSliced(AcceleratorProfile):
+    """Shares of NVIDIA GPUs by time slicing or MPS, without isolation of memory. Intended for development."""
+
+    short: ClassVar[str] = "resource"
+
+    resource: ResourceName = "nvidia.com/gpu.shared"
+    """Extended resource: `nvidia.com/gpu.shared` if the plugin renames it, otherwise `nvidia.com/gpu`."""
+
+    def units(self) -> Mapping[str, int]:
+        return {self.resource: 1}
+
+    def effect(self, count: int) -> Effect:
+        return Effect(resources={self.resource: str(count)}, tolerations=toleration_of(NVIDIA_GPU))
+
+    def problem(self, request: Request) -> Problem | None:
+        return one_share("share of a GPU", request)
+
+
+MigProfile = Annotated[
+    str,
+    matching(regex(r"[1-7]g\.[1-9][0-9]{0,2}gb(\.me)?"), 16, "a MIG profile", "use a form like `3g.40gb`"),
+    WithJsonSchema({"title": "MIG profile", "type": "string"}),
+]
+
+
+class Mig(AcceleratorProfile):
+    """Instances of NVIDIA GPUs that are partitioned with MIG. A pod gets one; pods cannot train together on them."""
+
+    short: ClassVar[str] = "profile"
+
+    profile: MigProfile
+    """Profile of the instances, such as `3g.40gb`."""
+    strategy: Literal["mixed", "single"] = "mixed"
+    """Strategy of the device plugin."""
+
+    @property
+    def _resource(self) -> str:
+        return f"nvidia.com/mig-{self.profile}" if self.strategy == "mixed" else NVIDIA_GPU
+
+    def units(self) -> Mapping[str, int]:
+        return {self._resource: 1}
+
+    def effect(self, count: int) -> Effect:
+        # under `single`, feature discovery labels the nodes of each profile, such as `A100-SXM4-40GB-MIG-1g.5gb`
+        return Effect(resources={self._resource: str(count)}, tolerations=toleration_of(NVIDIA_GPU))
+
+    def problem(self, request: Request) -> Problem | None:
+        return one_share("MIG instance", request)

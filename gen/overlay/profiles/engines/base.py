@@ -1,0 +1,179 @@
+"""The interface of a GitOps engine, and the facts about the rendered files of an overlay that engines need."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from msgspec import Struct
+from pydantic import Field, WithJsonSchema
+
+from gen.base.regex import regex
+from gen.base.repository.layout import object_file
+from gen.job.names import ObjectName
+from gen.job.profile import Profile
+from gen.job.scalars import matching
+from gen.kubernetes.objects import Body
+
+if TYPE_CHECKING:
+    from gen.kubernetes.facts.base import Resource
+
+RepositoryURL = Annotated[
+    str,
+    matching(
+        regex(r"(?:https?|ssh)://[A-Za-z0-9._~%@:/+-]+"),
+        2048,
+        "the URL of a Git repository",
+        "use a form like `https://git.example.com/team/jobs.git` or `ssh://git@git.example.com/team/jobs.git`",
+    ),
+    WithJsonSchema({"title": "URL", "type": "string"}),
+]
+Revision = Annotated[
+    str,
+    matching(regex(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"), 200, "a branch or tag", "use a name like `main`"),
+    WithJsonSchema({"title": "branch or tag", "type": ["string", "number"]}),
+]
+Folder = Annotated[
+    str,
+    matching(
+        regex(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"),
+        200,
+        "a folder relative to the root of the repository",
+        "use a form like `training/cluster`, without a leading `/`",
+    ),
+    WithJsonSchema({"title": "folder", "type": "string"}),
+]
+
+
+class Workload(Struct, frozen=True, kw_only=True):
+    """A Kubernetes kind that is rendered for jobs, in the version that the cluster serves."""
+
+    api_version: str
+    resource: Resource
+
+    @property
+    def needs_health_check(self) -> bool:
+        return self.resource.status is not None and not self.resource.known_to_engines
+
+
+class Site(Struct, frozen=True, kw_only=True):
+    """The rendered files of one overlay, as an engine reads them from Git."""
+
+    overlay: str
+    granted: tuple[str, ...] | None
+    """Namespaces with a grant; None if the overlay grants to every namespace."""
+    namespaces: tuple[str, ...]
+    """Namespaces with jobs."""
+    stored: tuple[str, ...]
+    """Namespaces with storage objects."""
+    storage_kinds: tuple[Resource, ...]
+    """Kinds of the objects in the tree of storage."""
+    queues: bool
+    """Whether the overlay grants queues that suspend runs until they admit them."""
+    workloads: tuple[Workload, ...]
+    """Kinds of the overlay's runs, and those that it lists under `operators`."""
+    kinds: tuple[tuple[str, str], ...]
+    """Group and kind of every object that may belong to jobs."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Keys of a ConfigMap of another owner, to add with `kubectl patch --type=merge`."""
+
+    config_map: str
+    data: Mapping[str, str]
+
+
+class Owned(Struct, frozen=True, kw_only=True):
+    """An object in a cluster, and its folder in `rendered/`."""
+
+    group: str
+    kind: str
+    namespace: str
+    """Empty for a volume."""
+    name: str
+    folder: str
+    """Namespace in `rendered/`."""
+    job: str
+    stored: bool
+
+    def __str__(self) -> str:
+        """The arguments of kubectl that name it."""
+        kind = f"{self.kind}.{self.group}" if self.group else self.kind
+        return f"{kind.lower()}/{self.name}" + (f" -n {self.namespace}" if self.namespace else "")
+
+
+class Engine(Profile, ABC):
+    """The Git repository with the rendered files, as the engine accesses it."""
+
+    repo_url: RepositoryURL = Field(alias="repoURL")
+    """URL of the Git repository. The engine has the credentials."""
+    revision: Revision = "main"
+    """Branch to apply."""
+    path: Folder | None = None
+    """Folder of the Git repository that contains `rendered/`. [default: the top]"""
+    namespace: ObjectName
+    """Namespace of the engine."""
+    refuses_definitions: ClassVar[str] = ""
+    """Why the engine cannot apply definitions of pipelines; empty if it can."""
+
+    @property
+    def destination(self) -> str | None:
+        """Name of the cluster that the engine applies to, if the settings name one."""
+        return None
+
+    @abstractmethod
+    def objects(self, site: Site) -> tuple[Body, ...]:
+        """The engine's own objects, which make it apply the files of the overlay."""
+
+    @classmethod
+    def permitted(cls, body: Body) -> frozenset[tuple[str, str]]:
+        """Group and kind of what an object of the engine permits. An engine keeps objects that it no longer permits."""
+        return frozenset()
+
+    @classmethod
+    def permissions(cls, body: Body) -> frozenset[str] | None:
+        """What one of the engine's objects permits, in words; None for an object that the engine applies itself."""
+        return None
+
+    @classmethod
+    def target(cls, body: Body) -> tuple[str, ...] | None:
+        """The repository and cluster of an object that applies runs; None for the engine's other objects."""
+        return None
+
+    @classmethod
+    def owner(cls, overlay: str, owned: Owned) -> str:
+        """The name of the engine's object that applies an object."""
+        return ""
+
+    @classmethod
+    def marks(cls, owner: str, namespace: str, owned: Owned) -> Mapping[str, Mapping[str, str]]:
+        """Annotations and labels that name the owner, by the command of kubectl that sets them."""
+        return {}
+
+    @classmethod
+    def release(cls, overlay: str, namespace: str, owners: Sequence[str]) -> Iterator[str]:
+        """Commands that stop owners. They change and delete no object any more, even when they go."""
+        yield from ()
+
+    @classmethod
+    def go_on(cls, overlay: str, namespace: str, owners: Sequence[str], folder: str) -> Iterator[str]:
+        """Commands that undo `release` for the rest of an overlay."""
+        yield from ()
+
+    @classmethod
+    def remove(cls, overlay: str, namespace: str) -> Iterator[str]:
+        """Commands that remove the rest of a released overlay."""
+        yield from ()
+
+    def settings(self, site: Site) -> tuple[Settings, ...]:
+        """Additions to the settings of the engine."""
+        return ()
+
+    def file(self, body: Body) -> str:
+        """Path of one of the engine's own objects, relative to the folder of its bundle."""
+        return object_file(body["kind"], body["metadata"]["name"])
+
+    def in_git(self, path: str) -> str:
+        """A path of the repository of jobs, relative to the top of the Git repository."""
+        return f"{self.path}/{path}" if self.path else path

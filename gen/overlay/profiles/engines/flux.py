@@ -1,0 +1,203 @@
+"""Flux: the source, a Kustomization for these objects, and two for each namespace: its jobs, and its storage.
+
+One rejected object blocks its whole Kustomization (`ssa/manager_apply.go`), so namespaces do not share one, and none
+depends on another. Facts about Flux are from its documentation and source, see `docs/gitops.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from gen.base.engines import ENGINES
+from gen.base.repository.layout import RENDERED, object_file, rendered_folder, tree_folder
+from gen.base.routes import at
+from gen.job.names import ObjectName
+from gen.kubernetes.facts.base import Phase
+from gen.kubernetes.facts.builtin import DATA, RESOURCE_QUOTA
+from gen.kubernetes.objects import MANAGED_BY, Body, present
+from gen.overlay.profiles.engines.base import Engine, Owned, Site, Workload
+
+_KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
+_TIMES = {"interval": "10m", "retryInterval": "2m", "timeout": "5m"}
+_SOURCE, _KUSTOMIZATION, _ALERT = "GitRepository", "Kustomization", "Alert"
+_ANY = "[a-z]*"
+"""A kind in the name of a file; without one, as in `kustomization.yaml`, a file has a meaning of its own."""
+
+
+class Flux(Engine):
+    """Flux applies the rendered files."""
+
+    namespace: ObjectName = ENGINES["flux"].namespace
+    """Namespace of Flux."""
+    secret: ObjectName | None = None
+    """Secret in that namespace with credentials for the repository."""
+    service_account: ObjectName | None = None
+    """ServiceAccount in that namespace that applies the files of jobs and storage. [default: the one of Flux, which has
+    all permissions]"""
+    root_service_account: ObjectName | None = None
+    """ServiceAccount in that namespace that applies the objects of Flux itself. It changes sources, Kustomizations and
+    alerts in that namespace. [default: the one of Flux]"""
+    notify: ObjectName | None = None
+    """Provider in that namespace that is notified of objects that could not be applied."""
+    # it tries all objects of a Kustomization before it applies the first (`docs/pipelines.md`)
+    refuses_definitions: ClassVar[str] = "it checks a version before it creates the Pipeline"
+
+    @classmethod
+    def target(cls, body: Body) -> tuple[str, ...] | None:
+        if body.get("kind") != _SOURCE:
+            return None
+        return str(at(body, "spec", "url")), str(at(body, "metadata", "namespace"))
+
+    @classmethod
+    def owner(cls, overlay: str, owned: Owned) -> str:
+        return f"{overlay}.{'storage' if owned.stored else 'jobs'}.{owned.folder}"
+
+    @classmethod
+    def marks(cls, owner: str, namespace: str, owned: Owned) -> Mapping[str, Mapping[str, str]]:
+        # a Kustomization deletes only objects with its own labels (`Inclusions` of `kustomization_controller.go`)
+        return {"label": {f"{_KUSTOMIZE}/name": owner, f"{_KUSTOMIZE}/namespace": namespace}}
+
+    @classmethod
+    def release(cls, overlay: str, namespace: str, owners: Sequence[str]) -> Iterator[str]:
+        """A Kustomization that is suspended deletes nothing, also not when it is deleted itself."""
+        yield from _suspend((overlay, *owners), namespace, "true")
+
+    @classmethod
+    def go_on(cls, overlay: str, namespace: str, owners: Sequence[str], folder: str) -> Iterator[str]:
+        yield from _suspend((overlay,), namespace, "null")
+        yield "# those that are still in Git; the root removes the others, which are suspended, without their objects"
+        yield from _suspend(owners, namespace, "null")
+
+    @classmethod
+    def remove(cls, overlay: str, namespace: str) -> Iterator[str]:
+        yield f"# and the Kustomizations `{overlay}.jobs.*` and `{overlay}.storage.*`, which are suspended"
+        yield f"kubectl delete kustomization {overlay} -n {namespace}"
+        yield f"kubectl delete gitrepository -n {namespace} {overlay}"
+
+    def objects(self, site: Site) -> tuple[Body, ...]:
+        jobs = (self._jobs(site, namespace) for namespace in site.namespaces)
+        storage = (self._storage(site, namespace) for namespace in site.stored)
+        kustomizations = [self._root(site), *jobs, *storage]
+        alerts = [self._alert(site, kustomizations)] if self.notify else []
+        return (self._source(site), *kustomizations, *alerts)
+
+    def _source(self, site: Site) -> Body:
+        spec = present(
+            interval="5m",
+            url=self.repo_url,
+            ref={"branch": self.revision},
+            secretRef={"name": self.secret} if self.secret else None,
+            # each of these folders must exist, or the source fails and no run is removed; `rendered/` has this file
+            sparseCheckout=[self.in_git(RENDERED)],
+            ignore=self._ignored(site),
+        )
+        return self._object("source.toolkit.fluxcd.io/v1", _SOURCE, site.overlay, spec)
+
+    def _ignored(self, site: Site) -> str:
+        """All files but those that gen writes for the overlay, in the form of `.gitignore`; the last match counts.
+
+        A Kustomization applies every YAML file below its folder. These patterns are behind those of `.sourceignore`
+        files in the repository, so no file there can hide others (`fluxcd/pkg/sourceignore`).
+
+        They are the same for all jobs and volumes. Otherwise the first job of a kind changes the source, and a second
+        artifact of the same commit replaces the first. A Kustomization that has applied the first one ignores the
+        second until its interval. One that reads the second too early finds an unknown digest, and waits for its
+        `retryInterval` (`requestsForRevisionChangeOf` of the kustomize-controller).
+        """
+        trees = {
+            rendered_folder(site.overlay, "bundle", "flux"): (_SOURCE, _KUSTOMIZATION, _ALERT),
+            f"{tree_folder(site.overlay, 'storage')}/*": [one.kind for one in (*DATA, RESOURCE_QUOTA)],
+            f"{tree_folder(site.overlay, 'jobs')}/*/*": (_ANY,),
+        }
+        lines = ["/*"]
+        for folder, kinds in trees.items():
+            lines += [f"!/{self.in_git(folder)}/{object_file(kind, '*')}" for kind in sorted(kinds)]
+            # a pattern also matches the files below a folder of that name
+            lines.append(f"/{self.in_git(folder)}/*/*")
+        return "".join(f"{line}\n" for line in lines)
+
+    def _root(self, site: Site) -> Body:
+        """It applies the bundle, so that namespaces and volumes come and go without anybody applying it again.
+
+        When the Kustomization of a namespace without jobs is pruned, Flux removes its runs. When this one is removed,
+        everything else stays.
+        """
+        spec = present(prune=True, deletionPolicy="Orphan", serviceAccountName=self.root_service_account)
+        return self._kustomization(site, site.overlay, rendered_folder(site.overlay, "bundle", "flux"), spec)
+
+    def _storage(self, site: Site, namespace: str) -> Body:
+        """It never removes an applied object, even when it is removed itself."""
+        spec = present(
+            prune=False, deletionPolicy="Orphan", targetNamespace=namespace, serviceAccountName=self.service_account
+        )
+        folder = tree_folder(site.overlay, "storage", namespace)
+        return self._kustomization(site, f"{site.overlay}.storage.{namespace}", folder, spec)
+
+    def _jobs(self, site: Site, namespace: str) -> Body:
+        spec = present(
+            prune=True,
+            targetNamespace=namespace,
+            serviceAccountName=self.service_account,
+            healthCheckExprs=[_health(workload) for workload in site.workloads if workload.needs_health_check],
+        )
+        folder = tree_folder(site.overlay, "jobs", namespace)
+        return self._kustomization(site, f"{site.overlay}.jobs.{namespace}", folder, spec)
+
+    def _kustomization(self, site: Site, name: str, folder: str, spec: Body) -> Body:
+        # waiting for a run to end would block every later commit; `force` would delete objects that it cannot change
+        common = {
+            "sourceRef": {"kind": _SOURCE, "name": site.overlay},
+            "path": f"./{self.in_git(folder)}",
+            "wait": False,
+            "force": False,
+        }
+        return self._object(f"{_KUSTOMIZE}/v1", _KUSTOMIZATION, name, {**_TIMES, **common, **spec})
+
+    def _alert(self, site: Site, kustomizations: list[Body]) -> Body:
+        sources = [{"kind": one["kind"], "name": one["metadata"]["name"]} for one in kustomizations]
+        spec = {
+            "providerRef": {"name": self.notify},
+            "eventSeverity": "error",
+            "eventSources": [{"kind": _SOURCE, "name": site.overlay}, *sources],
+        }
+        return self._object("notification.toolkit.fluxcd.io/v1beta3", _ALERT, site.overlay, spec)
+
+    def _object(self, api_version: str, kind: str, name: str, spec: Body) -> Body:
+        metadata = {"name": name, "namespace": self.namespace, "labels": {MANAGED_BY: "gen"}}
+        return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+ENGINE = Flux
+
+
+def _suspend(names: Iterable[str], namespace: str, value: str) -> Iterator[str]:
+    for name in names:
+        patch = f'{{"spec": {{"suspend": {value}}}}}'
+        yield f"kubectl patch kustomization {name} -n {namespace} --type=merge -p '{patch}'"
+
+
+def _health(workload: Workload) -> Body:
+    """CEL over the top-level fields. It fails until the object has a status, which means "not ready yet" to Flux."""
+    status = workload.resource.status
+    assert status is not None  # noqa: S101 - `needs_health_check`
+    return {
+        "apiVersion": workload.api_version,
+        "kind": workload.resource.kind,
+        "failed": _holds(status.failed),
+        "current": _holds(status.succeeded),
+    }
+
+
+def _holds(sign: str | tuple[Phase, ...]) -> str:
+    """An expression that is true if a condition, or one of several phases, holds."""
+    if isinstance(sign, str):
+        return f"status.conditions.exists(c, c.type == '{sign}' && c.status == 'True')"
+    return " || ".join(_in_phase(phase) for phase in sign)
+
+
+def _in_phase(phase: Phase) -> str:
+    steps = range(2, len(phase.field) + 1)
+    present = [f"has({'.'.join(phase.field[:end])})" for end in steps]
+    values = ", ".join(f"'{value}'" for value in phase.values)
+    return "(" + " && ".join([*present, f"{'.'.join(phase.field)} in [{values}]"]) + ")"

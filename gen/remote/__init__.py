@@ -1,1 +1,0 @@
-"""Registries of images and Git servers, for `gen pin`: the digests of tags, and the commits of refs."""

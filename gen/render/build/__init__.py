@@ -1,1 +1,0 @@
-"""The build stage: a plan as Kubernetes objects."""

@@ -1,0 +1,292 @@
+"""Judge final objects: permissions of their pods that the overlay of today does not grant.
+
+One function judges the objects of a run after the render, and those of a kept run, which an earlier overlay rendered.
+Permissions that a patch adds are granted by the owner who wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base.codes.grants import NOT_GRANTED
+from gen.base.findings import Findings
+from gen.base.routes import at
+from gen.job.effect import Effect
+from gen.kubernetes.facts import held_object, resource_of_object
+from gen.kubernetes.facts.builtin import CONFIG_MAP, SERVICE
+from gen.kubernetes.facts.permissions import (
+    ACCOUNT,
+    GROUP_PRIORITY,
+    IMAGE,
+    METADATA,
+    PRIORITY,
+    RUNTIME,
+    SECRET,
+    SELECTS,
+    STORE,
+    STORE_TO_WRITE,
+    TOLERATES,
+    WORKFLOW_ACCOUNT,
+    WRITE,
+    Permission,
+    permissions,
+    restrictions,
+)
+from gen.kubernetes.facts.scheduling import queue_in
+from gen.kubernetes.objects import QUEUE_LABEL, Body
+from gen.overlay.grant import Grant
+from gen.overlay.overlay import Overlay
+from gen.overlay.reserved_keys import is_of_controllers, is_reserved
+from gen.overlay.secrets import Owner
+from gen.render.manifest import Manifest, PatchedObjects
+from gen.render.parts.grants import is_granted_image, rewritten
+from gen.render.parts.network import annotations_of
+from gen.render.parts.nodes import MACHINE, matches
+from gen.render.parts.storage import volume_of
+from gen.render.starters import STARTERS, starter_of_object
+
+_COUNTS: Final = (0, 1, 8)
+"""Numbers of devices of a pod, for the effects of profiles."""
+_QUEUE, _PERMISSION = "queue", "permission"
+
+
+class Granted(Struct, frozen=True, kw_only=True):
+    """Permissions that the overlay grants to the pods of a namespace."""
+
+    grant: Grant
+    exact: frozenset[Permission]
+    models: frozenset[str]
+    """Node labels with models of devices, which any job may select."""
+    secrets: Mapping[str, tuple[Owner, ...]]
+    """Secrets of the overlay with their owners. Others are free."""
+    read_only: frozenset[str]
+    """Volumes that no job may write to."""
+    runtimes: frozenset[str]
+    images: frozenset[str]
+    """Images of the containers that gen adds, without digests."""
+    stores: tuple[str, ...]
+    """Places of object stores that the namespace may read."""
+    written: tuple[str, ...]
+    """Those that it may write to."""
+
+    def has(self, one: Permission, *, platform: bool = False) -> bool:
+        """Whether the overlay grants it.
+
+        `platform` is for objects that gen adds to those of a job, such as a TensorBoard and the pods of a workflow.
+        """
+        check = _CHECKS.get(one[0])
+        return one in self.exact or (check is not None and check(self, one[1], platform))
+
+
+def _image(given: Granted, image: str, _: bool) -> bool:
+    return is_granted_image(image, given.grant) or image.partition("@")[0] in given.images
+
+
+def _secret(given: Granted, name: str, platform: bool) -> bool:
+    """Those that the overlay does not declare are free."""
+    declared = given.secrets.get(name, ())
+    return not declared or any(owner.includes(given.grant, platform=platform) for owner in declared)
+
+
+def _write(given: Granted, volume: str, _: bool) -> bool:
+    return volume not in given.read_only
+
+
+def _store(given: Granted, place: str, _: bool) -> bool:
+    return any(place == one or place.startswith(f"{one}/") for one in given.stores)
+
+
+def _store_to_write(given: Granted, place: str, _: bool) -> bool:
+    return any(place == one or place.startswith(f"{one}/") for one in given.written)
+
+
+def _node(given: Granted, label: str, _: bool) -> bool:
+    key, value = label.split("=", 1)
+    return key in MACHINE or key in given.models or matches(given.grant.node_labels, key, value)
+
+
+def _taint(given: Granted, taint: str, _: bool) -> bool:
+    key, separator, value = taint.partition("=")
+    return matches(given.grant.taints, key, value if separator else None)
+
+
+def _metadata(given: Granted, key: str, _: bool) -> bool:
+    """Keys of gen and of its operators are set by fields, which have grants of their own."""
+    return is_reserved(key) or is_of_controllers(key) or any(fnmatchcase(key, one) for one in given.grant.metadata)
+
+
+def _runtime(given: Granted, name: str, _: bool) -> bool:
+    return name in given.runtimes
+
+
+_CHECKS: Final[dict[str, Callable[[Granted, str, bool], bool]]] = {
+    IMAGE: _image,
+    SECRET: _secret,
+    WRITE: _write,
+    STORE: _store,
+    STORE_TO_WRITE: _store_to_write,
+    SELECTS: _node,
+    TOLERATES: _taint,
+    METADATA: _metadata,
+    RUNTIME: _runtime,
+}
+"""Permissions that are not granted by a list."""
+
+
+def granted(overlay: Overlay, namespace: str) -> Granted | None:
+    """Permissions of the pods of a namespace; None if the overlay has no grant for it."""
+    known: dict[str, Granted | None] = overlay.granted
+    if namespace not in known:
+        grant = overlay.grant(namespace)
+        known[namespace] = _granted(overlay, namespace, grant) if grant is not None else None
+    return known[namespace]
+
+
+def _granted(overlay: Overlay, namespace: str, grant: Grant) -> Granted:
+    fields, allowed = overlay.fields, {"", *grant.allow}
+    effects = [
+        network.effect(count)
+        for name, network in fields.networks.items()
+        if _listed(name, grant.networks) and all(one.grant in allowed for one in network.profiles)
+        for count in _COUNTS
+    ]
+    effects += [
+        accelerator.effect(count)
+        for name, accelerator in overlay.accelerators.items()
+        if not name or _listed(name, grant.accelerators)
+        for count in _COUNTS
+    ]
+    volumes = {
+        name: volume.profile
+        for name, volume in fields.volumes.items()
+        if _listed(name, grant.volumes) and volume.profile.grant in allowed
+    }
+    sources = [one.pod_source(volume_of(overlay, namespace, name)) for name, one in volumes.items()]
+    exact = permissions({"spec": {"volumes": sources}})
+    for effect in effects:
+        exact.update(_of_effect(effect))
+    exact |= {(METADATA, key) for one in volumes.values() for key in (*one.pod_annotations, *one.pod_labels)}
+    exact |= {
+        (SELECTS, f"{key}={value}") for name in volumes for key, value in fields.volumes[name].node_labels.items()
+    }
+    if fields.spot is not None:
+        tolerations = [one.model_dump(by_alias=True, exclude_none=True) for one in fields.spot.tolerations]
+        exact |= permissions({"spec": {"nodeSelector": fields.spot.node_labels, "tolerations": tolerations}})
+    models = {label for one in overlay.accelerators.values() if (label := one.models) is not None}
+    exact |= {(ACCOUNT, name) for name in grant.service_accounts}
+    classes = {fields.priorities[name].class_name if name in fields.priorities else name for name in grant.priorities}
+    exact |= {(of, name) for name in classes for of in (PRIORITY, GROUP_PRIORITY)}
+    queues = [fields.queues[name].profile for name in grant.queues if name in fields.queues]
+    # a run from before they were declared only has the name of the LocalQueue
+    exact |= {(_QUEUE, name) for name in grant.queues}
+    exact |= {(_QUEUE, str(queue.labels[QUEUE_LABEL])) for queue in queues if QUEUE_LABEL in queue.labels}
+    exact |= {(GROUP_PRIORITY, queue.group_priority) for queue in queues if queue.group_priority is not None}
+    exact |= {(_PERMISSION, one.permission) for one in STARTERS if one.permission and one.granted(grant)}
+    if overlay.argo is not None:
+        exact.add((WORKFLOW_ACCOUNT, overlay.argo.service_account))
+    stores = {name: store for name, store in fields.stores.items() if _listed(name, grant.stores)}
+    places = {name: "/".join(part for part in (one.bucket, one.prefix) if part) for name, one in stores.items()}
+    return Granted(
+        grant=grant,
+        secrets=overlay.secrets,
+        read_only=frozenset(name for name, one in fields.volumes.items() if one.read_only),
+        runtimes=frozenset(name for _, name in overlay.runtimes.known),
+        exact=frozenset(exact),
+        models=frozenset(models),
+        images=frozenset(_images(overlay, effects)),
+        stores=tuple(places.values()),
+        written=tuple(place for name, place in places.items() if not stores[name].read_only),
+    )
+
+
+def _listed(name: str, names: Container[str] | None) -> bool:
+    return names is None or name in names
+
+
+def _of_effect(effect: Effect) -> Iterator[Permission]:
+    """Permissions of pods with a network or an accelerator."""
+    own: Body = {
+        "resources": {"limits": effect.resources},
+        "securityContext": {"capabilities": {"add": list(effect.capabilities)}},
+    }
+    spec: Body = {
+        "hostNetwork": effect.host_network,
+        "nodeSelector": effect.node_labels,
+        "tolerations": list(effect.tolerations),
+        "volumes": [{"name": mount.name, **mount.source} for mount in effect.mounts],
+        "containers": [own, *effect.sidecars],
+    }
+    yield from permissions({"spec": spec})
+    yield from (("deviceClassName", claim.device_class) for claim in effect.claims)
+    yield from ((METADATA, key) for key in (*annotations_of(effect), *effect.labels))
+
+
+def _images(overlay: Overlay, effects: Iterable[Effect]) -> Iterator[str]:
+    """Images of the containers that gen adds, as pods pull them."""
+    fields, pipelines = overlay.fields, overlay.fields.pipelines
+    argo, kfp = overlay.argo, pipelines.kfp if pipelines is not None else None
+    wanted = [fields.code_sync.git_image, fields.code_sync.rsync_image, fields.copying.image, fields.tensorboard.image]
+    wanted += [argo.reader, argo.notify.image if argo.notify is not None else None] if argo is not None else []
+    wanted += [kfp.image] if kfp is not None else []
+    wanted += [str(sidecar["image"]) for effect in effects for sidecar in effect.sidecars]
+    yield from (rewritten(overlay, image) for image in wanted if image)
+
+
+def uses(body: Body) -> set[Permission]:
+    """The permissions, queue and kind of starter of an object in Git."""
+    inner = held_object(body) or {}
+    queue = queue_in(at(body, "metadata", "labels")) or queue_in(at(inner, "metadata", "labels"))
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    permission = starter_of_object(resource).permission if resource is not None else ""
+    return permissions(body).union(one for one in ((_QUEUE, queue), (_PERMISSION, permission)) if one[1])
+
+
+def lost(kept: Iterable[Body], fresh: Iterable[Body], overlay: Overlay, namespace: str) -> tuple[str, ...]:
+    """Permissions of a kept run that a new run of its job does not have, as messages name them."""
+    given = granted(overlay, namespace)
+    more = set[Permission]().union(*map(uses, kept)).difference(*map(uses, fresh))
+    return tuple(shown(one) for one in sorted(more) if given is None or not given.has(one, platform=True))
+
+
+def shown(one: Permission) -> str:
+    return f"{one[0]} `{one[1]}`" if one[1] else f"`{one[0]}`"
+
+
+def without_limits(kept: Iterable[Body], fresh: Iterable[Body]) -> tuple[str, ...]:
+    """Limits of a new run that a kept one lacks."""
+    old = {key: limits for body in kept for key, limits in restrictions(body).items()}
+    new = {key: limits for body in fresh for key, limits in restrictions(body).items()}
+    missing = {limit for key, limits in new.items() for limit in limits - old.get(key, limits)}
+    return tuple(f"no `{limit}`" for limit in sorted(missing))
+
+
+_WITHOUT_PODS: Final = frozenset({CONFIG_MAP.kind, SERVICE.kind})
+"""Kinds of most other objects, which are not read."""
+
+
+def judge(patched: PatchedObjects, overlay: Overlay, namespace: str, found: Findings) -> None:
+    """Report permissions of a rendered run that neither a grant nor a patch gives."""
+    given = granted(overlay, namespace)
+    if given is None:
+        return
+    for manifest, built in zip(patched.manifests, patched.built, strict=True):
+        if manifest.body["kind"] in _WITHOUT_PODS:
+            continue
+        more = [one for one in permissions(manifest.body, whole=False) if not given.has(one)]
+        if more and _is_of_platform(manifest):
+            more = [one for one in more if not given.has(one, platform=True)]
+        if more and manifest is not built:
+            more = sorted(permissions(built.body, whole=False).intersection(more))
+        for one in more:
+            message = f"`{manifest.identity}` has {shown(one)}, which overlay `{overlay.name}` does not grant"
+            hint = f"remove it, or grant it to namespace `{namespace}` in `namespaces` of the overlay"
+            found.error(NOT_GRANTED, manifest.source, message, hint)
+
+
+def _is_of_platform(manifest: Manifest) -> bool:
+    resource = resource_of_object(manifest.body["apiVersion"], manifest.body["kind"])
+    return not manifest.of_run or (resource is not None and bool(resource.steps))

@@ -1,1 +1,0 @@
-"""The model stage: a job file with the defaults of an overlay, evaluated and validated."""

@@ -1,0 +1,46 @@
+"""Labels and a ConfigMap by which the client of Arena finds a run that it has not submitted.
+
+`arena list`, `get`, `logs` and `top` select objects and pods by the labels `app` and `release`, and read the number of
+GPUs from an annotation; `arena delete` deletes the objects that a ConfigMap names (`pkg/training`, `pkg/workflow` and
+`pkg/util/kubectl` of kubeflow/arena 0.15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from gen.job.kinds.base import Job
+from gen.job.plan import Plan
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.objects import Body
+from gen.render.parts.metadata import BOARD
+
+GPUS: Final = "requestGPUsOfJobOwner"
+
+
+def show_to_arena(job: Job, plan: Plan, pods: Mapping[str, Body], workload: Body) -> None:
+    """Add the labels and the annotation of a run and its pods; `arena` of the plan must be set."""
+    labels = {"app": plan.arena, "release": plan.run}
+    gpus = {GPUS: str(plan.gpus)}
+    _add(workload["metadata"], "labels", labels)
+    _add(workload["metadata"], "annotations", gpus)
+    for role, template in pods.items():
+        _add(template["metadata"], "labels", {**labels, **job.arena_labels(role)})
+        _add(template["metadata"], "annotations", gpus)
+
+
+def state_of(plan: Plan, facts: Resource) -> Body:
+    """The ConfigMap that `arena delete` reads. It names the run, and has no values of it."""
+    name = f"{plan.run}-{plan.arena}"
+    data = {"app": f"{facts.kind.lower()}.{facts.group}/{plan.run}"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def board_labels(plan: Plan) -> Mapping[str, str]:
+    """Labels of the Service of TensorBoard, which `arena get` looks for."""
+    return {"role": BOARD, "release": plan.run} if plan.arena else {}
+
+
+def _add(metadata: Body, field: str, added: Mapping[str, str]) -> None:
+    metadata[field] = dict(sorted({**metadata.get(field, {}), **added}.items()))

@@ -1,0 +1,35 @@
+"""The programs that the command of a job runs, compared with its pods: statements of the shell, paths, and launchers.
+
+A value that only running the command gives is unknown, and has no finding. Warnings can be silenced by annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gen.job.plan import PodPlan
+from gen.render.parts.command.command import Command, read_command
+from gen.render.parts.command.launch import check_launches
+from gen.render.parts.command.paths import check_devices, check_paths
+from gen.render.parts.command.shell import check_shell, is_cut
+from gen.render.parts.context import Context
+
+
+def check_commands(context: Context, pods: Sequence[PodPlan]) -> None:
+    """Report mistakes in the commands of the pods."""
+    for pod in [pod for pod in pods if pod.role.runs] or pods[:1]:
+        command = read_command(context, pods, pod)
+        if command is not None:
+            _check_command(command)
+
+
+def _check_command(command: Command) -> None:
+    script = command.script
+    if not script.readable or not script.programs:
+        return
+    if command.text and any(is_cut(command, program) for program in script.programs):
+        return  # the rest has another meaning than intended
+    check_launches(command)
+    check_shell(command)
+    check_devices(command)
+    check_paths(command)

@@ -1,0 +1,124 @@
+"""The command of a role, as it is written and as it is read, and findings inside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base.codes.code import Code
+from gen.base.findings import Location
+from gen.base.shell_words import Word
+from gen.job.commands import launches
+from gen.job.commands.base import Launch
+from gen.job.commands.script import Program, Script, read_list, read_script
+from gen.job.plan import PodPlan
+from gen.render.parts.context import Context
+from gen.render.silence import warn
+
+SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh"})
+HARMLESS: Final = frozenset(
+    {
+        "echo",
+        "eval",
+        "printf",
+        "mkdir",
+        "export",
+        "ulimit",
+        "set",
+        "nvidia-smi",
+        "env",
+        "date",
+        "hostname",
+        "sleep",
+        "pwd",
+    }
+    | {"ls", "which", "trap", "wait", "unset", "alias", "umask", "cat", "true", ":", "df", "free", "rm", "chmod", "ps"}
+    | {
+        "read",
+        "pkill",
+        "kill",
+        "killall",
+        "screen",
+        "clear",
+        "exit",
+        "nproc",
+        "whoami",
+        "id",
+        "ln",
+        "touch",
+        "printenv",
+        "lscpu",
+        "top",
+        "head",
+        "tail",
+        "shopt",
+        "shift",
+    }
+)
+"""Programs that do not fail, or with a failure that has no effect on the next statement."""
+
+
+class Command(Struct, frozen=True, dict=True):
+    """The command of the pods of a role, as it is written and as it is read."""
+
+    context: Context
+    pod: PodPlan
+    pods: Sequence[PodPlan]
+    """Those of all roles."""
+    route: tuple[str | int, ...]
+    """The field, or the entry of a list with a script."""
+    args: tuple[str | int, ...]
+    """The field with the arguments behind the entries of a list."""
+    entries: int
+    """Number of entries of the list; 0 for a text."""
+    text: str
+    """The script; empty for a list."""
+    script: Script
+    shell: str
+    """The shell that reads it; empty without one."""
+
+    @cached_property
+    def launched(self) -> tuple[tuple[Program, tuple[Launch, ...]], ...]:
+        return tuple((program, launches(program.words)) for program in self.script.programs)
+
+    @cached_property
+    def env(self) -> Mapping[str, str | None]:
+        """Values of the variables of the container; None for those that are not known here."""
+        reserved = dict.fromkeys((*self.context.job.reserved, *self.pod.role.reserved_env))
+        return {**reserved, **{entry["name"]: entry.get("value") for entry in self.pod.env}}
+
+    def place(self, at: Word | Location) -> Location:
+        """The place in the file of a word, or of a line and a column of the command."""
+        inner = at.place if isinstance(at, Word) else at
+        if self.entries and not self.text:
+            index = inner.column - 1
+            route = (*self.route, index) if index < self.entries else (*self.args, index - self.entries)
+            return self.context.given.layers.place(route)
+        word = (at.raw or at.text) if isinstance(at, Word) else ""
+        return self.context.given.layers.place_inside(self.route, inner, word)
+
+    def error(self, code: Code, at: Word | Location, message: str, hint: str) -> None:
+        self.context.found.error(code, self.place(at), message, hint)
+
+    def warning(self, code: Code, at: Word | Location, message: str, hint: str) -> None:
+        """Report what may be meant. An annotation of the job with the reason makes it a note."""
+        warn(self.context.found, self.context.job.annotations, code, self.place(at), message, hint)
+
+
+def read_command(context: Context, pods: Sequence[PodPlan], pod: PodPlan) -> Command | None:
+    written = context.of_role(pod.role, "command")
+    route, args = context.route_of(pod.role, "command"), context.route_of(pod.role, "args")
+    if not written:
+        return None
+    if isinstance(written, str):
+        return Command(context, pod, pods, route, args, 0, written, read_script(written), "sh")
+    words = (*written, *pod.args)
+    shell = words[0].rpartition("/")[2]
+    script = next((at + 1 for at, word in enumerate(words) if word.startswith("-") and word.endswith("c")), 0)
+    if shell in SHELLS and 0 < script < len(written):
+        entry: tuple[str | int, ...] = (*route, script)
+        return Command(context, pod, pods, entry, args, len(written), words[script], read_script(words[script]), shell)
+    return Command(context, pod, pods, route, args, len(written), "", read_list(words), "")

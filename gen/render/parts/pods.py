@@ -1,0 +1,301 @@
+"""The pods of each role: their plans, and the templates of training pods, which nothing else writes.
+
+An init container with the image of the pod waits until other pods of a run have addresses, if the role needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS
+from gen.job.effect import Effect, combined
+from gen.job.kinds.role import Hosts, Role, Target
+from gen.job.plan import CodePlan, MountPlan, Plan, PodPlan, Spread, VolumePlan
+from gen.job.pods import MAX_PODS
+from gen.kubernetes import quantity
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.objects import Body, present
+from gen.render.parts import accelerator, containers, copies, grants, pins, unused
+from gen.render.parts import nodes as node_parts
+from gen.render.parts.code import DEFAULT_WORKING_DIR, code_container, code_mount, code_volumes, plan_code
+from gen.render.parts.context import Context, has_own
+from gen.render.parts.data import DataPlan, check_in_memory, check_mounts, shared_memory, shared_memory_size
+from gen.render.parts.environment import environment
+from gen.render.parts.metadata import BOARD, check_pod_metadata, run_labels
+from gen.render.parts.network import Connection, annotations_of, check_network, check_pod, role_effect
+
+
+def plan_pods(
+    context: Context, data: DataPlan, places: copies.PlacesPlan, network: Connection | None, target: Target
+) -> tuple[PodPlan, ...]:
+    """One plan for each role with pods."""
+    job = context.job
+    roles = job.adapted(job.replica_roles(context.object_name), target)
+    if not roles:
+        hint = "set `replicas: 1` or more for at least one role"
+        context.error(NO_PODS, ("roles",), "no role of the job has pods", hint, key=True)
+    _check_number(context, roles)
+    _check_names(context, roles)
+    _check_images(context, roles)
+    accelerator.check_accelerators(context, roles)
+    node_parts.check_gpu_models(context, roles)
+    check_network(context, roles, network)
+    unused.check_unused(context, roles)
+    copies.check_folders(context, roles)
+    common = _Common(
+        roles=roles,
+        data=data,
+        places=places,
+        network=network,
+        code=plan_code(context) if any(role.needs_data for role in roles) else None,
+        restart=job.restart or job.facts.versions[target.api_version][0],
+        spread=node_parts.plan_spread(context, roles),
+    )
+    return tuple(_pod(context, role, common) for role in roles)
+
+
+class _Common(Struct, frozen=True, kw_only=True):
+    """Plans that the pods of all roles have in common."""
+
+    roles: tuple[Role, ...]
+    data: DataPlan
+    places: copies.PlacesPlan
+    network: Connection | None
+    code: CodePlan | None
+    restart: str
+    spread: Mapping[str, Spread]
+
+
+def _check_number(context: Context, roles: tuple[Role, ...]) -> None:
+    """Each number is limited by its model, and their sum here."""
+    if (total := sum(role.most for role in roles)) > MAX_PODS:
+        message = f"the roles have {total} pods in total; a job has at most {MAX_PODS}"
+        context.error(INVALID_VALUE, ("roles",), message, "reduce `workers` or `replicas`")
+
+
+def _check_names(context: Context, roles: tuple[Role, ...]) -> None:
+    """Services select pods by the name of their role, also that of TensorBoard."""
+    if any(role.name == BOARD for role in roles):
+        message = f"`{BOARD}` is the name of the pods of TensorBoard"
+        context.error(INVALID_VALUE, ("roles", BOARD), message, "choose another name for the role", key=True)
+
+
+def _pod(context: Context, role: Role, common: _Common) -> PodPlan:
+    transfer = copies.plan_transfer(context, role, common.roles, common.places)
+    role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or common.restart)
+    choice = accelerator.accelerator_of(context, role)
+    of_network = role_effect(context, role, common.network)
+    effect = combined([choice.fields.effect(role.gpus), of_network]) if choice is not None else of_network
+    working_dir = context.of_role(role, "working_dir")
+    data, code = (common.data, common.code) if role.needs_data else (None, None)
+    size = shared_memory_size(context, role, choice, data.mounts if data is not None else ())
+    check_in_memory(context, role, data, size)
+    volumes, mounts = _mounted(context, role, data, code, size, effect)
+    if transfer is not None:
+        volumes += copies.added_volumes(transfer, volumes)
+        mounts += transfer.mounts
+        copies.check_own_folder(context, mounts)
+    check_mounts(context, mounts)
+    check_pod_metadata(context, role)
+    resources = _resources(context, role, effect)
+    check_pod(context, role, of_network, choice, resources)
+    nodes = node_parts.plan_nodes(context, role, effect, choice, common.spread.get(role.name))
+    pins.note_architecture(context, nodes)
+    return PodPlan(
+        role=role,
+        image=grants.granted_image(context, context.of_role(role, "image") or "", context.route_of(role, "image")),
+        pull_policy=context.of_role(role, "image_pull_policy"),
+        command=_command(context, role),
+        args=context.of_role(role, "args") if _runs(role, "args") else (),
+        working_dir=working_dir or (DEFAULT_WORKING_DIR if code else None),
+        env=environment(context, role, effect.env),
+        resources=resources,
+        mounts=tuple(mounts),
+        volumes=tuple(volumes),
+        nodes=nodes,
+        labels={
+            **effect.labels,
+            **_merged(volume.labels for volume in volumes),
+            **context.of_role(role, "pod_labels"),
+            **accelerator.accelerator_labels(choice, effect),
+        },
+        annotations={
+            **annotations_of(effect),
+            **_merged(volume.annotations for volume in volumes),
+            **context.of_role(role, "pod_annotations"),
+        },
+        effect=effect,
+        accelerator=choice.name if choice is not None else "",
+        code=code,
+        transfer=transfer,
+    )
+
+
+def _mounted(
+    context: Context, role: Role, data: DataPlan | None, code: CodePlan | None, shared: str | None, effect: Effect
+) -> tuple[list[VolumePlan], list[MountPlan]]:
+    """The volumes of a pod and where they are mounted, without those that copy files. `shared` is its shared memory."""
+    volumes = list(data.volumes if data is not None else ())
+    mounts = list(data.mounts if data is not None else ())
+    if code is not None:
+        volumes += code_volumes(code)
+        mounts.append(code_mount(context.of_role(role, "working_dir")))
+    if shared is not None:
+        volume, mount = shared_memory(shared, context.route_of(role, "shared_memory"))
+        volumes.append(volume)
+        mounts.append(mount)
+    for added in effect.mounts:
+        volumes.append(VolumePlan(name=added.name, source=added.source))
+        if added.path is not None:
+            mount = MountPlan(volume=added.name, path=added.path, read_only=added.read_only, route=("network",))
+            mounts.append(mount)
+    return volumes, mounts
+
+
+def _merged(metadata: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {key: value for one in metadata for key, value in one.items()}
+
+
+def _runs(role: Role, field: str) -> bool:
+    """Whether a role runs the field of the job. A role that only waits for another one runs its own fields."""
+    return role.runs or has_own(role, field)
+
+
+def _check_images(context: Context, roles: tuple[Role, ...]) -> None:
+    without = [role.name for role in roles if not context.of_role(role, "image")]
+    if not without or not context.job.needs_image or context.given.left_out & {"image", "roles"}:
+        return
+    some = len(without) < len(roles)
+    message = "`image` is missing" + (f" for {', '.join(without)}" if some else "")
+    route = ("roles", without[0]) if some else ()
+    context.error(MISSING_FIELD, route, message, "add `image`, preferably with a tag or a digest", key=True)
+
+
+def _command(context: Context, role: Role) -> tuple[str, ...]:
+    if not _runs(role, "command"):
+        return () if _runs(role, "args") else role.command
+    command, args = context.of_role(role, "command"), context.of_role(role, "args")
+    if command is None:
+        if (
+            not _is_own_command(context, role)
+            and not args
+            and not context.given.left_out & {"command", "args", "roles"}
+        ):
+            context.error(
+                MISSING_FIELD,
+                (),
+                "`command` is missing",
+                "add `command`, a text for the shell or a list; `args: []` runs the command of the image",
+                key=True,
+            )
+        return ()
+    if isinstance(command, str):
+        if not command.strip():
+            hint = "write a command; `args: []` in its place runs the command of the image"
+            context.error(INVALID_VALUE, context.route_of(role, "command"), "`command` is empty", hint)
+        elif args:
+            hint = "move them into `command`, or make `command` a list"
+            context.error(
+                INVALID_VALUE,
+                context.route_of(role, "args"),
+                "a shell `command` cannot have `args`",
+                hint,
+            )
+        return "sh", "-c", command
+    return tuple(command)
+
+
+def _is_own_command(context: Context, role: Role) -> bool:
+    """Whether the job asks for the command of the image: `args` is set, and empty."""
+    return has_own(role, "args") or "args" in context.job.model_fields_set
+
+
+def _resources(context: Context, role: Role, effect: Effect) -> dict[str, str]:
+    own = {"cpu": context.of_role(role, "cpu"), "memory": context.of_role(role, "memory")}
+    own = present(**own, **{"ephemeral-storage": context.of_role(role, "disk")})
+    return {**own, **{name: quantity.canonical(amount) for name, amount in effect.resources.items()}}
+
+
+NAME = "wait-for-pods"
+SCRIPT = """\
+command -v getent >/dev/null || exit 0
+index=0
+while [ "$index" -lt "$2" ]; do
+  until getent hosts "$(printf "$1" "$index")" >/dev/null; do sleep 1; done
+  index=$((index + 1))
+done
+"""
+"""An image without `getent` does not wait."""
+
+
+def wait_container(pod: PodPlan, hosts: Hosts) -> Body:
+    return present(
+        name=NAME,
+        image=pod.image,
+        imagePullPolicy=pod.pull_policy,
+        command=["sh", "-c", SCRIPT, "sh", hosts.pattern, str(hosts.count)],
+        # as much as the training container, so that the pod does not need more
+        resources=containers.resources(pod.resources),
+    )
+
+
+def pod_template(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
+    """Pod template of one role."""
+    labels = {**pod.labels, **run_labels(plan, pod.role.name)}
+    metadata = present(labels=dict(sorted(labels.items())), annotations=dict(sorted(pod.annotations.items())))
+    return {"metadata": metadata, "spec": _pod_spec(plan, pod, facts)}
+
+
+def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
+    host = pod.effect.host_network or None
+    single, several = node_parts.selected_labels(pod.nodes)
+    ssh = pod.code is not None and pod.code.ssh and pod.code.credentials is not None
+    return present(
+        subdomain=pod.role.subdomain,
+        terminationGracePeriodSeconds=pod.transfer.grace if pod.transfer and pod.transfer.wraps else None,
+        restartPolicy=None if facts.restarts_by_role else pod.role.restart,
+        hostNetwork=host,
+        # the default does not resolve service names on the host network
+        dnsPolicy="ClusterFirstWithHostNet" if host else None,
+        schedulerName=pod.effect.scheduler,
+        serviceAccountName=plan.service_account,
+        priorityClassName=plan.priority,
+        preemptionPolicy=plan.preemption_policy,
+        imagePullSecrets=[{"name": name} for name in plan.pull_secrets],
+        nodeSelector=single,
+        affinity=present(
+            nodeAffinity=node_parts.node_affinity(several), podAntiAffinity=node_parts.pod_anti_affinity(plan, pod)
+        ),
+        tolerations=[dict(toleration) for toleration in pod.nodes.tolerations],
+        topologySpreadConstraints=node_parts.spread_constraints(plan, pod.nodes.spread),
+        # the group of git-sync; `OnRootMismatch` avoids a walk through large volumes
+        securityContext={"fsGroup": 65533, "fsGroupChangePolicy": "OnRootMismatch"} if ssh else None,
+        initContainers=[
+            *([code_container(pod.code)] if pod.code else ()),
+            *([copies.copy_container(pod.transfer)] if pod.transfer else ()),
+            *([wait_container(pod, pod.role.wait_for)] if pod.role.wait_for else ()),
+            *(dict(sidecar) for sidecar in pod.effect.sidecars),
+        ],
+        containers=[_container(plan, pod)],
+        resourceClaims=accelerator.pod_claims(plan, pod),
+        volumes=containers.pod_volumes(pod.volumes),
+    )
+
+
+def _container(plan: Plan, pod: PodPlan) -> Body:
+    capabilities = pod.effect.capabilities
+    return present(
+        name=plan.container,
+        image=pod.image,
+        imagePullPolicy=pod.pull_policy,
+        **copies.main_command(pod),
+        workingDir=pod.working_dir,
+        env=[dict(entry) for entry in (*pod.env, *(pod.transfer.env if pod.transfer else ()))],
+        ports=[dict(port) for port in pod.role.ports],
+        resources={**containers.resources(pod.resources), **accelerator.container_claims(pod)},
+        securityContext={"capabilities": {"add": list(capabilities)}} if capabilities else None,
+        volumeMounts=containers.volume_mounts(pod.mounts),
+    )

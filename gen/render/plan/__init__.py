@@ -1,1 +1,0 @@
-"""The plan stage: every decision about one job in one overlay."""

@@ -1,0 +1,39 @@
+"""What starts the runs of a job: a file for each starter. The first one that a job's fields select starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from gen.base.yaml.strict import Data
+from gen.job.kinds.base import Job
+from gen.job.plan import Plan
+from gen.kubernetes.facts.base import Resource
+from gen.render.starters import base, cron_job, cron_workflow, direct, experiment, kubeflow_pipeline, workflow
+
+STARTERS: Final[tuple[type[base.Starter], ...]] = (
+    experiment.Experiment,
+    kubeflow_pipeline.KubeflowPipeline,
+    cron_workflow.CronWorkflow,
+    cron_job.CronJob,
+    workflow.Workflow,
+    direct.Direct,
+)
+
+
+def starter_of(model: type[Job], data: Mapping[str, Data]) -> type[base.Starter]:
+    """What starts the runs of a job with these fields."""
+    return next(one for one in STARTERS if one.starts(model, data))
+
+
+@cache
+def starter_of_object(resource: Resource) -> type[base.Starter]:
+    """What makes objects of a kind that are in Git."""
+    return next(one for one in STARTERS if one.makes(resource))
+
+
+def starter_in(plan: Plan) -> base.Starter:
+    """The starter with the decisions of a plan."""
+    assert isinstance(plan.starter, base.Starter)  # noqa: S101 - all are in the registry
+    return plan.starter

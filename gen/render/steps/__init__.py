@@ -1,1 +1,0 @@
-"""The steps of a pipeline: reading them, their order, and the findings about them."""

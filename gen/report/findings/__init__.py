@@ -1,0 +1,1 @@
+"""Formats of findings and file changes, one file each."""

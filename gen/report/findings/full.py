@@ -1,0 +1,122 @@
+"""Findings with the lines that they are about, for people: in colors and with links if the terminal has them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from gen.base.codes.imports import NEEDS_SECRET
+from gen.base.codes.jobs import SECRET_VALUE
+from gen.report.escaping import sanitize
+from gen.report.excerpt import excerpt
+from gen.report.findings.text import change_lines
+from gen.report.terminal import DEFAULT_WIDTH, MIN_WIDTH, Terminal
+
+if TYPE_CHECKING:
+    from gen.base.findings import Diagnostic, Location
+    from gen.report.formats import Report
+
+Lines = Callable[[str], list[str]]
+
+_HIDDEN: Final = frozenset({SECRET_VALUE.name, NEEDS_SECRET.name, "literal-secret"})
+"""Findings about secrets: their lines are not shown."""
+_MAX_WIDTH: Final = 120
+"""Longer lines are hard to read."""
+_FEW: Final = 3
+"""Maximum number of findings without a summary."""
+
+
+def no_lines(_file: str) -> list[str]:
+    return []
+
+
+def full(report: Report, terminal: Terminal | None = None, lines: Lines = no_lines) -> str:
+    """`lines` returns those of a file in a finding, or none."""
+    terminal = terminal or Terminal()
+    parts = [*_findings(report, terminal, lines), *_changes(report, terminal), *_summary(report, terminal)]
+    return "".join(f"{line}\n" for line in parts)
+
+
+def _findings(report: Report, terminal: Terminal, lines: Lines) -> Iterator[str]:
+    for finding in report.findings:
+        url = report.documentation.finding(finding.code) if terminal.links else ""
+        yield from _finding(finding, terminal, lines, url)
+        yield ""
+    yield from _explained(report, terminal)
+
+
+def _finding(finding: Diagnostic, terminal: Terminal, lines: Lines, url: str) -> Iterator[str]:
+    title = f"{finding.severity.value}[{finding.code}]"
+    first, *more = _wrapped(f"{title}: {finding.message}", terminal, "  ")
+    linked = f"{finding.severity.value}[{terminal.link(sanitize(finding.code), url)}]"
+    yield terminal.styled(linked, finding.severity.value) + terminal.styled(first[len(title) :], "bold")
+    yield from (terminal.styled(line, "bold") for line in more)
+    places = [(finding.place, ""), *finding.related]
+    gutter = max(len(str(place.line)) for place, _ in places)
+    for place, label in places:
+        yield from _place(place, label, finding, gutter, terminal, lines)
+    if finding.hint:
+        mark = f"{' ' * gutter} {terminal.styled('=', 'frame')} {terminal.styled('help', 'help')}: "
+        indent = " " * (gutter + len(" = help: "))
+        first, *more = _wrapped(finding.hint, terminal, "", len(indent))
+        yield mark + first
+        yield from (indent + line for line in more)
+
+
+def _place(
+    place: Location, label: str, finding: Diagnostic, gutter: int, terminal: Terminal, lines: Lines
+) -> Iterator[str]:
+    arrow = terminal.styled(":::" if label else "-->", "frame")
+    yield f"{' ' * gutter}{arrow} {terminal.file_link(sanitize(str(place)), place.file)}"
+    shown = excerpt(lines(place.file), place, _width(terminal) - gutter - 3) if finding.code not in _HIDDEN else None
+    bar = terminal.styled("|", "frame")
+    if shown is None:
+        if label:
+            yield f"{' ' * gutter} {bar} {sanitize(label)}"
+        return
+    yield f"{' ' * gutter} {bar}"
+    yield f"{terminal.styled(str(place.line).rjust(gutter), 'frame')} {bar} {shown.text}"
+    mark = terminal.styled(("-" if label else "^") * shown.length, "frame" if label else finding.severity.value)
+    yield f"{' ' * gutter} {bar} {' ' * shown.start}{mark}{f' {sanitize(label)}' if label else ''}"
+
+
+def _width(terminal: Terminal) -> int:
+    return max(min(terminal.width or DEFAULT_WIDTH, _MAX_WIDTH), MIN_WIDTH)
+
+
+def _wrapped(text: str, terminal: Terminal, indent: str, used: int = 0) -> list[str]:
+    width = max(_width(terminal) - used, MIN_WIDTH // 2)
+    lines = textwrap.wrap(
+        sanitize(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return lines or [""]
+
+
+def _changes(report: Report, terminal: Terminal) -> Iterator[str]:
+    for line in change_lines(report):
+        style = {"-": "removed", "+": "added", "@": "frame"}.get(line[:1])
+        yield terminal.styled(line, style) if style is not None else line
+
+
+def _summary(report: Report, terminal: Terminal) -> Iterator[str]:
+    if len(report.findings) > _FEW:
+        counts = Counter(finding.code for finding in report.findings)
+        by_code = ", ".join(f"{number} {code}" for code, number in counts.most_common())
+        yield from textwrap.wrap(
+            f"Findings: {by_code}", _width(terminal), subsequent_indent="  ", break_on_hyphens=False
+        )
+    for line in report.summary.split("\n"):
+        lines = [sanitize(line)] if line.startswith(" ") else _wrapped(line, terminal, "  ")  # not those of YAML
+        yield from (terminal.styled(part, "bold") for part in lines)
+
+
+def _explained(report: Report, terminal: Terminal) -> Iterator[str]:
+    """The command that explains the findings, unless their codes are links."""
+    codes = {finding.code: None for finding in report.findings}
+    if not codes or (terminal.links and report.documentation.site):
+        return
+    command = f"`gen explain {next(iter(codes))}`"
+    about = f"{command} explains it" if len(codes) == 1 else f"`gen explain CODE` explains a finding, such as {command}"
+    yield from _wrapped(about, terminal, "  ")

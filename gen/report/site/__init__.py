@@ -1,1 +1,0 @@
-"""Pages of a whole repository: `gen site`."""

@@ -1,0 +1,152 @@
+"""The result of a review: effects of merging the work tree on runs, data, GPUs, costs and objects."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gen.base.findings import Diagnostic
+from gen.kubernetes.facts.cost import Bill, bill
+from gen.kubernetes.facts.permissions import NOTABLE, Permission, permissions
+from gen.render.rendered_object import ObjectKey
+from gen.review.field_changes import FieldChange, field_changes
+from gen.review.runs import RunAction, RunChange, RunState
+
+if TYPE_CHECKING:
+    from gen.base.repository.git import Base
+    from gen.review.costs import NamespaceCost
+    from gen.review.data import DataObject
+    from gen.review.kept_runs import BehindRun
+    from gen.review.matching import Pair
+    from gen.review.pins import MovedPin
+    from gen.review.sources import Links
+    from gen.review.unrendered import UnrenderedObject
+    from gen.review.usage import DeviceUsage, Usage
+
+
+class ObjectAction(StrEnum):
+    """Effect of a merge on an object."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    REPLACED = "replaced"
+    MOVED = "moved"
+    """The same object in another file. Nothing changes in the cluster."""
+    REMOVED = "removed"
+    KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """An object and the effect of the merge on it."""
+
+    pair: Pair
+    action: ObjectAction
+    fields: tuple[FieldChange, ...] = ()
+    """Differing fields of an object that exists before and after."""
+
+    @classmethod
+    def of(cls, pair: Pair) -> ObjectChange:
+        if pair.before is None:
+            return cls(pair, ObjectAction.ADDED)
+        if pair.after is None:
+            return cls(pair, ObjectAction.REMOVED)
+        if not pair.changed:
+            return cls(pair, ObjectAction.MOVED if pair.moved else ObjectAction.KEPT)
+        action = ObjectAction.REPLACED if pair.replaced else ObjectAction.CHANGED
+        same_kind = pair.before.key.kind == pair.after.key.kind
+        return cls(pair, action, field_changes(pair.before, pair.after) if same_kind else ())
+
+
+@dataclass(frozen=True)
+class Review:
+    """Effects of merging the work tree's `rendered/` into the base."""
+
+    base: Base
+    runs: tuple[RunChange, ...]
+    tensorboards: Counter[ObjectAction]
+    data: tuple[DataObject, ...]
+    usage: tuple[Usage, ...]
+    objects: tuple[ObjectChange, ...]
+    """Without those that are kept."""
+    before: int
+    """Number of objects at the base."""
+    after: int
+    findings: tuple[Diagnostic, ...]
+    unrendered: tuple[UnrenderedObject, ...] = ()
+    """Objects in the work tree that gen did not render."""
+    incomplete: bool = False
+    """Whether errors keep jobs from being rendered, so that their changes are missing here."""
+    others: tuple[str, ...] = ()
+    """Changed paths that are neither jobs nor rendered files: they need the approval of their owners."""
+    tree: str = ""
+    """The Git tree of the files after the change; empty if it is not committed."""
+    behind: tuple[BehindRun, ...] = ()
+    """Runs that the work tree keeps although the platform changed since they were rendered."""
+    costs: tuple[NamespaceCost, ...] = ()
+    """Of namespaces with active runs in overlays with prices."""
+    devices: tuple[DeviceUsage, ...] = ()
+    """GPUs of active runs by namespace and accelerator."""
+    links: Links | None = None
+    """Addresses of commits and files on the web."""
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of the pages that explain findings, by code; empty without a published documentation."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Texts of job files and overlays that the page shows, by path."""
+    pins: tuple[MovedPin, ...] = ()
+    """Images and code with other content under the same tag or ref."""
+
+    @cached_property
+    def run_actions(self) -> Counter[RunAction]:
+        return Counter(run.action for run in self.runs)
+
+    @cached_property
+    def object_actions(self) -> Counter[ObjectAction]:
+        return Counter(change.action for change in self.objects)
+
+    @cached_property
+    def starting(self) -> tuple[RunChange, ...]:
+        return tuple(run for run in self.runs if run.starts)
+
+    @cached_property
+    def stopping(self) -> tuple[RunChange, ...]:
+        return tuple(run for run in self.runs if run.stops)
+
+    @cached_property
+    def permissions(self) -> Mapping[Permission, tuple[ObjectKey, ...]]:
+        """Host access, privileges, accounts and Secrets that pods get by the merge, with the runs that get each."""
+        found: dict[Permission, list[ObjectKey]] = {}
+        for run in self.runs:
+            for one in _new_permissions(run):
+                found.setdefault(one, []).append(run.key)
+        return {one: tuple(runs) for one, runs in sorted(found.items())}
+
+    @cached_property
+    def bill(self) -> Bill | None:
+        """The cost of the starting runs; None if no overlay of theirs has prices."""
+        costs = [(run.latest.name, run.latest.cost) for run in self.starting]
+        return bill(costs) if any(cost is not None for _, cost in costs) else None
+
+    @cached_property
+    def kept(self) -> int:
+        """Number of unchanged runs, without the records of finished ones."""
+        same = [run for run in self.runs if run.action is RunAction.KEPT]
+        return sum(run.after is not None and run.after.state is not RunState.FINISHED for run in same)
+
+    @property
+    def refused(self) -> bool:
+        return any(finding.is_error for finding in self.findings)
+
+
+def _new_permissions(run: RunChange) -> set[Permission]:
+    """Notable permissions of the pods after the merge that no pods of the run had before it."""
+    old, new = run.pair.before, run.pair.after
+    if run.action is RunAction.KEPT or new is None or run.after is None or run.after.state is not RunState.ACTIVE:
+        return set()
+    ran = old is not None and run.before is not None and run.before.active
+    before = permissions(old.body, whole=False) if old is not None and ran else set()
+    return {one for one in permissions(new.body, whole=False) - before if one[0] in NOTABLE}

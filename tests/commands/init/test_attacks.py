@@ -1,0 +1,306 @@
+"""Ten malicious pull requests, a Git server and the API of the host: nothing of them runs, and no plan is false.
+
+Each one is checked and commented as on GitHub, where the answers of the API come from the repository, and by the job of
+GitLab. The code of an attack leaves a mark when anything executes it.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.commands.init.support import Host, committed, git, run, serving, wheel_source
+from tests.commands.init.test_ci import github_steps, gitlab
+from tests.support import initialised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+JOB = "kind: batch\nimage: registry.example.com/a:1\ncommand: x\ngpus: 8\ntimeout: 1h\n"
+OVERLAY = "overlays/production/overlay.yaml"
+CHANGES_CHECKS = "### No plan: this pull request changes files that can change its checks"
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """A clone of the attacker, and the file that a successful attack makes."""
+
+    root: Path
+    mark: Path
+
+    def write(self, file: str, text: str) -> None:
+        path = self.root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    def job(self, name: str = "mine", text: str = JOB) -> None:
+        self.write(f"jobs/team-a/{name}.yaml", text)
+
+    def render(self) -> None:
+        run("gen", "render", cwd=self.root)
+
+    @property
+    def python(self) -> str:
+        return f"open({str(self.mark)!r}, 'w').close()\n"
+
+    @property
+    def shell(self) -> str:
+        return f"#!/bin/sh\ntouch {self.mark}\nexit 0\n"
+
+
+def environment(attacker: Attacker) -> None:
+    assert run("python3", "-I", "-m", "venv", ".venv", cwd=attacker.root).returncode == 0
+    (packages,) = (attacker.root / ".venv/lib").glob("python3.*/site-packages")
+    (packages / "x.pth").write_text(f"import pathlib; pathlib.Path({str(attacker.mark)!r}).touch()\n", "utf-8")
+    attacker.write(".venv/bin/gen", attacker.shell)
+    (attacker.root / ".venv/bin/gen").chmod(0o755)
+    git("add", "--force", ".venv", cwd=attacker.root)
+
+
+def scripts(attacker: Attacker) -> None:
+    for script in ("check.sh", "setup.sh", "hook.sh"):
+        attacker.write(f"ci/{script}", attacker.shell)
+    attacker.write("ci/github_comment.py", attacker.python)
+    attacker.write("ci/gitlab_comment.py", attacker.python)
+
+
+def requirements(attacker: Attacker) -> None:
+    attacker.write("setup.py", attacker.python)
+    attacker.write("requirements.txt", ".\n")
+
+
+def modules(attacker: Attacker) -> None:
+    for module in ("venv.py", "pip.py", "sitecustomize.py", "zipfile.py", "gen/__init__.py", "gen/__main__.py"):
+        attacker.write(module, attacker.python)
+
+
+def workflow(attacker: Attacker) -> None:
+    attacker.write(".github/workflows/other.yml", "on: pull_request\njobs: {}\n")
+    attacker.job()
+
+
+def report(attacker: Attacker) -> None:
+    """A forged report, next to a job that is not rendered."""
+    attacker.write("gen-report/plan.md", "### 0 runs start\n")
+    git("add", "--force", "gen-report", cwd=attacker.root)
+    attacker.job()
+
+
+def attributes(attacker: Attacker) -> None:
+    attacker.write(".gitattributes", "* filter=evil diff=evil\n")
+    attacker.write(".gitmodules", '[submodule "x"]\n\tpath = x\n\turl = ./x\n')
+
+
+def grant(attacker: Attacker) -> None:
+    path = attacker.root / OVERLAY
+    path.write_text(path.read_text("utf-8").replace("team-a: {gpus: 16}", "team-a: {gpus: 999}"), "utf-8")
+    attacker.job(text=JOB.replace("gpus: 8", "gpus: 64"))
+    attacker.render()
+
+
+def hidden(attacker: Attacker) -> None:
+    """A run whose manifest is another one than the job."""
+    attacker.job()
+    attacker.render()
+    path = attacker.root / "rendered/production/jobs/team-a/mine/job-mine.yaml"
+    path.write_text(path.read_text("utf-8").replace("registry.example.com/a:1", "evil.example.com/a:1"), "utf-8")
+
+
+def quota(attacker: Attacker) -> None:
+    for name in ("one", "two", "three"):
+        attacker.job(name)
+    attacker.render()
+
+
+ATTACKS: dict[str, tuple[Callable[[Attacker], None], bool, str]] = {
+    "environment": (environment, False, CHANGES_CHECKS),
+    "scripts": (scripts, False, CHANGES_CHECKS),
+    "requirements": (requirements, False, CHANGES_CHECKS),
+    "modules": (modules, False, CHANGES_CHECKS),
+    "workflow": (workflow, False, CHANGES_CHECKS),
+    "report": (report, False, CHANGES_CHECKS),
+    "attributes": (attributes, False, CHANGES_CHECKS),
+    "grant": (grant, True, "### 1 run starts (1 pod, 64 GPUs)"),
+    "hidden": (hidden, False, "### Refused: `hand-edited`"),
+    "quota": (quota, False, "### Refused: `over-quota`"),
+}
+"""Changes, whether the check may pass, and the first line of the comment."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A bare repository that is cloned over a transport, and the environment of CI."""
+
+    origin: Path
+    environment: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        return f"file://{self.origin}"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, quick: dict[str, str]) -> Server:
+    folder = tmp_path_factory.mktemp("attacks")
+    assert initialised(folder / "first", source=wheel_source(folder / "index"))[1] == 0
+    overlay = folder / "first" / OVERLAY
+    assert "team-a: {gpus: 16}" in overlay.read_text("utf-8")
+    committed(folder / "first")
+    git("clone", "--quiet", "--bare", folder / "first", "origin.git", cwd=folder)
+    return Server(folder / "origin.git", quick)
+
+
+def _same(answer: Any) -> Any:
+    return answer
+
+
+def answers(host: Host, clone: Path, archive: bytes) -> dict[str, Callable[[], Any]]:
+    """The API of GitHub for a pull request, from the commits of a clone that has the merge checked out."""
+    base, head, merge = (git("rev-parse", name, cwd=clone) for name in ("HEAD^1", "HEAD^2", "HEAD"))
+    api = "/repos/acme/jobs"
+    author = {"sha": head, "ref": "change", "repo": {"full_name": "eve/jobs", "owner": {"login": "eve"}}}
+    pull = {"state": "open", "number": 7, "head": author, "base": {"ref": "main", "sha": base}}
+    changed = git("diff", "--name-only", f"{base}...{head}", cwd=clone).splitlines()
+    target = git("ls-remote", "origin", "refs/heads/main", cwd=clone).split()[0]
+    trees = {
+        one: [
+            {"path": path, "sha": sha}
+            for _, _, sha, path in (line.split(maxsplit=3) for line in git("ls-tree", one, cwd=clone).splitlines())
+        ]
+        for one in (base, head)
+    }
+    found = {
+        "actions/runs/5/artifacts": {"artifacts": [{"name": "gen-plan", "id": 3, "size_in_bytes": len(archive)}]},
+        "pulls": [pull],
+        "pulls/7": pull,
+        f"compare/{base}...{head}": {
+            "merge_base_commit": {"sha": base},
+            "files": [{"filename": name} for name in changed[:300]],
+        },
+        "git/ref/heads/main": {"object": {"sha": target}},
+        f"git/commits/{merge}": {
+            "parents": [{"sha": base}, {"sha": head}],
+            "tree": {"sha": git("rev-parse", "HEAD^{tree}", cwd=clone)},
+        },
+        "issues/7/events": [],
+        "issues/7/comments": [],
+        **{f"git/trees/{one}": {"tree": entries} for one, entries in trees.items()},
+    }
+    known: dict[str, Callable[[], Any]] = {f"{api}/{path}": partial(_same, answer) for path, answer in found.items()}
+    return known | {f"{api}/actions/artifacts/3/zip": lambda: f"{host.url}/storage", "/storage": lambda: archive}
+
+
+def proposed(server: Server, attack: Callable[[Attacker], None], folder: Path, mark: Path) -> Path:
+    """A clone with the attack on a branch, which is checked out."""
+    git("clone", "--quiet", server.url, folder, cwd=server.origin)
+    git("checkout", "--quiet", "-b", "change", cwd=folder)
+    attack(Attacker(folder, mark))
+    mark.unlink(missing_ok=True)
+    git("add", "--all", cwd=folder)
+    git("commit", "--quiet", "--message", "Change", cwd=folder)
+    return folder
+
+
+def checked(server: Server, clone: Path, temp: Path) -> int:
+    """The steps of check.yml of the merge that GitHub checks out."""
+    git("checkout", "--quiet", "--detach", "origin/main", cwd=clone)
+    git("merge", "--quiet", "--no-ff", "--no-edit", "change", cwd=clone)
+    variables = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(temp / "summary.md")}
+    code = 0
+    for step, always in github_steps(clone):
+        if not code or always:
+            command = ("bash", "-eo", "pipefail", "-c", step)
+            code = run(*command, cwd=clone, RUNNER_TEMP=str(temp), **variables, **server.environment).returncode or code
+    return code
+
+
+def comment(server: Server, clone: Path, temp: Path) -> str:
+    """The body of the comment of comment.yml, which runs in a clone of the default branch."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for name in ("plan.md", "number.txt", "head.txt", "merge.txt", "judged.txt"):
+            if (temp / "gen" / name).is_file():
+                packed.write(temp / "gen" / name, name)
+    default = temp / "default"
+    git("clone", "--quiet", server.url, default, cwd=server.origin)
+    steps = yaml.safe_load((default / ".github/workflows/comment.yml").read_text("utf-8"))["jobs"]["comment"]["steps"]
+    (step,) = [one for one in steps if "run" in one]
+    host = Host({})
+    host.answers = answers(host, clone, buffer.getvalue())
+    with serving(host):
+        variables = {
+            "GITHUB_API_URL": host.url,
+            "GITHUB_SERVER_URL": "https://github.com",
+            "GITHUB_REPOSITORY": "acme/jobs",
+            "GITHUB_TOKEN": "token",
+            "RUN_ID": "5",
+            "HEAD_SHA": git("rev-parse", "HEAD^2", cwd=clone),
+            "HEAD_BRANCH": "change",
+            "HEAD_REPOSITORY": "eve/jobs",
+            "BASE_BRANCH": "main",
+            "CONCLUSION": "success",
+        }
+        done = run("bash", "-eo", "pipefail", "-c", step["run"], cwd=default, **variables)
+        assert done.returncode == 0, done.stderr
+    ((_, _, data),) = host.written
+    body: str = data["body"]
+    return body
+
+
+def visible(body: str) -> list[str]:
+    return [line for line in body.splitlines() if line and not line.startswith("<!--")]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_of_a_malicious_pull_request_runs_and_no_plan_is_false(
+    server: Server, attack: str, tmp_path: Path
+) -> None:
+    change, may_pass, line = ATTACKS[attack]
+    mark, temp = tmp_path / "attacked", tmp_path / "temp"
+    temp.mkdir()
+    clone = proposed(server, change, tmp_path / "clone", mark)
+    code = checked(server, clone, temp)
+    first, second, *_ = visible(comment(server, clone, temp))
+    assert first.startswith(line)
+    if may_pass:
+        assert second == f"**Also changes:** `{OVERLAY}`"
+    git("checkout", "--quiet", "--force", "change", cwd=clone)
+    git("clean", "--quiet", "-ffdx", cwd=clone)
+    codes = (code, gitlab(clone, **server.environment).returncode)
+    assert not mark.exists(), "code of the attacker was executed"
+    if not may_pass and line != CHANGES_CHECKS:
+        assert 0 not in codes
+
+
+def test_a_plan_is_not_shown_after_its_base_moved(server: Server, tmp_path: Path) -> None:
+    """The last of the ten: two changes that fit, and the second one was judged before the first was merged."""
+    folder = tmp_path / "moved"
+    git("clone", "--quiet", "--bare", server.origin, folder, cwd=tmp_path)
+    own = Server(folder, server.environment)
+
+    def harmless(attacker: Attacker) -> None:
+        attacker.job()
+        attacker.render()
+
+    def other(attacker: Attacker) -> None:
+        attacker.job("other")
+        attacker.render()
+
+    temp = tmp_path / "temp"
+    temp.mkdir()
+    clone = proposed(own, harmless, tmp_path / "clone", tmp_path / "mark")
+    assert checked(own, clone, temp) == 0
+    assert visible(comment(own, clone, temp))[0].startswith("### 1 run starts (1 pod, 8 GPUs)")
+    first = proposed(own, other, tmp_path / "first", tmp_path / "mark")
+    git("push", "--quiet", "origin", "change:main", cwd=first)
+    (temp / "default").rename(temp / "before")
+    assert visible(comment(own, clone, temp))[0].startswith("### No plan: `main` moved from ")

@@ -1,0 +1,187 @@
+"""No engine sees a difference between Git and what an operator and its webhooks made of an object.
+
+Argo CD compares by its own package (`tests/argocdref`), Flux by a dry run of an apply
+(`ssa/manager_diff.go` of fluxcd/pkg). The objects are those of the golden cases, after their creation, another label, a
+suspension and a resumption.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from gen.base.routes import at, set_value
+from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.facts.builtin import CRONJOB, JOB
+from gen.kubernetes.facts.katib import EXPERIMENT
+from gen.kubernetes.facts.ray import RAYJOB
+from gen.kubernetes.objects import QUEUE_LABEL
+from gen.overlay.profiles.engines.argocd import ignored_differences
+from gen.overlay.profiles.engines.base import Site, Workload
+from tests.controllers import katib, kuberay
+from tests.controllers.waiting import wait
+from tests.support import HERE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.kubernetes.objects import Body
+    from tests.controllers.programs import Controller, Programs
+    from tests.e2e.cluster import Cluster
+
+_SETTLED = 20
+"""Looks in a row, a tenth of a second each, without a change."""
+
+
+def objects(resource: Resource) -> list[Any]:
+    """The objects of a kind in the golden cases, each with the name of its case and file."""
+    found = {}
+    for path in sorted((HERE / "golden").glob(f"*/rendered/*/jobs/*/*/{resource.kind.lower()}-*.yaml")):
+        body = yaml.safe_load(path.read_bytes())
+        key = f"{path.relative_to(HERE / 'golden').parts[0]}-{path.stem}"
+        own = (body["apiVersion"].rpartition("/")[0], body["kind"]) == resource.key
+        if own and at(body, "metadata", "annotations", "argocd.argoproj.io/hook") != "Skip":
+            found[key] = body
+    return [pytest.param(resource, body, id=key) for key, body in found.items()]
+
+
+@pytest.fixture(scope="module")
+def operators(cluster: Cluster, controllers: Programs, controller_manager: Controller) -> Iterator[None]:
+    del controller_manager
+    with kuberay.started(cluster, controllers), katib.started(cluster, controllers):
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine that has applied an object, and what it sees."""
+
+    cluster: Cluster
+    programs: Programs
+    resource: Resource
+
+    def apply(self, body: Body) -> Body:
+        return self.cluster.apply(body, self.manager)
+
+    @property
+    def manager(self) -> str:
+        raise NotImplementedError
+
+    def differences(self, body: Body, live: Body) -> object:
+        """What the engine would change; nothing if it sees no difference."""
+        raise NotImplementedError
+
+
+class ArgoCD(Engine):
+    @property
+    def manager(self) -> str:
+        return "argocd-controller"
+
+    def differences(self, body: Body, live: Body) -> object:
+        workload = Workload(api_version=body["apiVersion"], resource=self.resource)
+        site = Site(
+            overlay="dev",
+            granted=None,
+            namespaces=(),
+            stored=(),
+            storage_kinds=(),
+            queues=True,
+            workloads=(workload,),
+            kinds=(),
+        )
+        ignored = [path for one in ignored_differences(site) for path in one["jqPathExpressions"]]
+        request = json.dumps({"desired": body, "live": live, "ignored": ignored})
+        environment = {**os.environ, "KUBECONFIG": str(self.programs.kubeconfig(self.cluster))}
+        program = self.programs.path("argocd-diff")
+        done = subprocess.run(
+            [program], input=request + "\n", env=environment, capture_output=True, text=True, check=True
+        )
+        if done.stdout.strip() != "true":
+            return None
+        predicted, compared = (json.loads(line.partition(" ")[2]) for line in done.stderr.strip().splitlines()[-2:])
+        return list(_differing(predicted, compared))
+
+
+class Flux(Engine):
+    @property
+    def manager(self) -> str:
+        return "kustomize-controller"
+
+    def differences(self, body: Body, live: Body) -> object:
+        # with the mark, it creates an object once, and ignores it from then on
+        if at(body, "metadata", "annotations", "kustomize.toolkit.fluxcd.io/ssa") == "IfNotPresent":
+            return None
+        path = self.cluster.path(body)
+        tried = self.cluster.client.apply(path, body, fieldManager=self.manager, force="true", dryRun="All")
+        assert tried.status == 200, tried.message
+        seen = [_compared(one) for one in (tried.body, live)]
+        return seen if seen[0] != seen[1] else None
+
+
+def _compared(body: Body) -> Body:
+    labels = {field: at(body, "metadata", field) or {} for field in ("labels", "annotations")}
+    return {**{key: value for key, value in body.items() if key not in ("metadata", "status")}, **labels}
+
+
+def _differing(one: object, other: object, place: str = "") -> Iterator[str]:
+    """The deepest places with another value, for messages."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in sorted(one.keys() | other.keys()):
+            yield from _differing(one.get(key), other.get(key), f"{place}.{key}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, (first, second) in enumerate(zip(one, other, strict=True)):
+            yield from _differing(first, second, f"{place}[{index}]")
+    elif one != other:
+        yield f"{place}: {one} != {other}"
+
+
+def settled(cluster: Cluster, body: Body) -> Body:
+    """The object when nothing changes it any more."""
+    seen: list[str] = []
+
+    def quiet() -> Body | None:
+        live = cluster.client.get(cluster.path(body)).body
+        seen.append(json.dumps([live.get("spec"), live["metadata"].get("finalizers")]))
+        return live if len(seen) >= _SETTLED and len(set(seen[-_SETTLED:])) == 1 else None
+
+    return wait(quiet, f"settled {body['kind']}")
+
+
+def changes(resource: Resource, body: Body) -> Iterator[tuple[str, Body]]:
+    """The object in Git over time."""
+    yield "created", body
+    labelled = copy.deepcopy(body)
+    labelled["metadata"]["labels"]["example.com/team"] = "a"
+    yield "another label", labelled
+    if resource.suspend is not None and at(body, "metadata", "labels", QUEUE_LABEL) is None:
+        suspended = copy.deepcopy(labelled)
+        set_value(suspended, resource.suspend, value=True)
+        yield "suspended", suspended
+        yield "resumed", labelled
+
+
+@pytest.mark.parametrize("engine", [ArgoCD, Flux])
+@pytest.mark.parametrize(
+    ("resource", "body"), [*objects(RAYJOB), *objects(EXPERIMENT), *objects(JOB), *objects(CRONJOB)]
+)
+@pytest.mark.usefixtures("operators")
+def test_no_engine_sees_a_difference(
+    cluster: Cluster, controllers: Programs, resource: Resource, body: Body, engine: type[Engine]
+) -> None:
+    own = engine(cluster, controllers, resource)
+    namespace = f"sync-{engine.__name__.lower()}-{body['metadata']['name']}"[:60].rstrip("-")
+    labels = {"katib.kubeflow.org/metrics-collector-injection": "enabled"}
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}})
+    placed = copy.deepcopy(body)
+    placed["metadata"]["namespace"] = namespace
+    for stage, desired in changes(resource, placed):
+        own.apply(desired)
+        live = settled(cluster, desired)
+        assert own.differences(desired, live) is None, stage

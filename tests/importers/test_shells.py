@@ -1,0 +1,86 @@
+"""gen reads the same words as the shells of this machine, or reports that it cannot."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.cases import for_each
+from tests.importers.test_script import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ORDINARY: Final = r"""
+==2.3 ==$X =$X =2.3 = == =~ === =a =a=b a=b a==b a=$X a==$X --a=b --a==b torch==2.3 "torch>=2" torch~=2 torch!=2 !=
+!=2 ~=2 ! !a % %a 100% + +a - -a @ a@b a@b:/c , a,b : a:b ^a ~/a . .. ... / a/b *.txt a* a?b [ ] [a-z] [!a] {} {a} {{a}}
+a{b}c a=b=c a.b=c a-b=c a+=1 +=1 -=1 *= /=b _=1 1=2 A=B if then do done esac in select time function 1 1.5 -1 1e-4 10#2
+a#b \#a \=a a\=b "a"\=b $X\=a \== \$ \$X "a"\$b a\ b \ a a\  "a"\ b \* \\ \' \" \; "$X"=b 'a b'c"d e"f '' "" a""
+''a $ a$ =$ $X$ $X.0 ==$X.0 "$X"==2 ==${X}.0 'a'==$X é é=1 =é 训练=1 a=~/b =~/b --a=~ http://a/b?c=d%20e s/a/b/ a:=b
+-=a =/ =- =. =@ =% =+ ={a}
+"""
+PARTS: Final = r"""
+= == =~ a 1 . , : / @ % + - -- _ ! != ^ ~ { } [ ] $X ${X} "$X" 'q' "q r" \= \$ \  $ * é += if "" '' \\ b= "$Y" $Y
+"""
+START: Final = "X=v\nY='m n'\n"
+ARGUMENT: Final = "arena a {} b"
+LINE: Final = "arena a \\\n  {} \\\n  b"
+VALUE: Final = 'Z=a{}\narena a "$Z" b'
+ARRAY: Final = 'Z=()\nZ=(a {} b)\narena "${{Z[@]}}"'
+
+
+def in_a_shell(shell: str, text: str, folder: Path) -> list[list[str]]:
+    """The words of each command `arena` that a shell runs."""
+    program = "arena() { printf '%s\\0' \"$@\"; printf '\\n\\0'; }\n"
+    done = subprocess.run(
+        [shutil.which(shell) or shell],
+        input=(program + text).encode(),
+        capture_output=True,
+        cwd=folder,
+        env={"HOME": "~", "LC_ALL": "C.UTF-8"},
+        check=False,
+    )
+    commands: list[list[str]] = [[]]
+    for word in done.stdout.decode().split("\0")[:-1]:
+        if word == "\n":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands[:-1]
+
+
+def split(line: str) -> list[str]:
+    """The words of a line: spaces in quotes and behind a backslash do not end them."""
+    return re.findall(r"(?:\\.|'[^']*'|\"[^\"]*\"|\S)+", line)
+
+
+@pytest.mark.parametrize(("shell", "form"), [("sh", ARGUMENT), ("sh", LINE), ("bash", ARGUMENT), ("bash", ARRAY)])
+def test_ordinary_words_are_those_of_a_shell(shell: str, form: str, tmp_path: Path) -> None:
+    given = [word for word in split(ORDINARY) if not (form == ARRAY and word[0] in "[$")]  # such as an index
+    text = START + "".join(form.format(word) + "\n" for word in given)
+    wanted = in_a_shell(shell, text, tmp_path)
+    done, messages = read(text)
+    assert dict(zip(given, done, strict=True)) == dict(zip(given, wanted, strict=True))
+    assert messages == []
+
+
+@for_each("form", [ARGUMENT, VALUE, ARRAY])
+@for_each("seed", range(4))
+def test_other_words_are_those_of_a_shell_or_refused(seed: int, form: str, tmp_path: Path) -> None:
+    chance = random.Random(seed)  # noqa: S311 - cases of a test
+    parts = split(PARTS)
+    right = 0
+    for _ in range(60):
+        word = "".join(chance.choice(parts) for _ in range(chance.randint(1, 4)))
+        text = START + form.format(word) + "\n"
+        done, messages = read(text)
+        wanted = in_a_shell("bash", text, tmp_path)
+        if wanted and not messages and not any(one.startswith("?") for command in done for one in command):
+            assert done == wanted, word
+            right += 1
+    assert right > 40

@@ -1,0 +1,78 @@
+"""Hints about unknown fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.job import synonyms
+from gen.job.annotations import fields_at, reachable
+from gen.job.kinds import KINDS
+from gen.job.model import Model
+from gen.job.suggest import suggest
+from gen.overlay.fields import overlay_fields
+from tests.cases import for_each
+
+if TYPE_CHECKING:
+    from gen.base.findings import Route
+
+MODELS = [model for model in reachable([*KINDS.values(), overlay_fields()]) if issubclass(model, Model)]
+
+
+@for_each(
+    ("route", "value", "hint"),
+    [
+        (("gpu",), "8", "did you mean `gpus`?"),
+        (("working_dir",), "/root", "did you mean `workingDir`?"),
+        (("nodeSelector",), {}, "write `placement: {nodeSelector: …}` instead"),
+        (("gpuModel",), "A100", "write `placement: {gpuModel: …}` instead"),
+        (("logdir",), "/logs", "write `tensorboard: {logdir: …}` instead"),
+        (("mounts",), {}, "mount volumes of the overlay with `data: {<volume>: <path>}` instead"),
+        (("worker",), "3", "did you mean `workers`?"),
+        (("worker",), {"gpus": "8"}, "write `roles: {worker: …}` instead"),
+        (("roles", "workers"), {"gpus": "8"}, "did you mean `worker`?"),
+        (("roles", "worker", "workers"), "3", "move `workers` out of `roles.worker`, to the top level"),
+        (("roles", "worker", "data"), {}, "move `data` out of `roles.worker`, to the top level"),
+        (("data", "nas", "mountPath"), "/data", "did you mean `path`?"),
+        (("env", "A", "value"), "b", "write the value itself, without `value`"),
+        (("resources",), {}, "set `gpus`, `cpu` and `memory` instead; each is the request and the limit"),
+    ],
+)
+def test_an_unknown_field_has_a_remedy(route: Route, value: object, hint: str) -> None:
+    assert suggest(KINDS["pytorch"], route, value).hint == hint
+
+
+def test_a_name_that_means_nothing_lists_all_fields() -> None:
+    hint = suggest(KINDS["pytorch"], ("frobnicate",)).hint
+    assert [name for name in fields_at(KINDS["pytorch"], ()) if f"`{name}`" not in hint] == []
+
+
+def test_a_synonym_of_a_field_that_the_kind_lacks_is_not_suggested() -> None:
+    assert "cleanup" in fields_at(KINDS["pytorch"], ())
+    assert suggest(KINDS["pytorch"], ("cleanPodPolicy",)).meant == "cleanup"
+    assert suggest(KINDS["batch"], ("cleanPodPolicy",)).meant == ""
+
+
+DEFINING = {
+    base.__name__: base
+    for model in MODELS
+    for base in model.__mro__
+    if issubclass(base, Model) and base is not Model and "synonyms" in vars(base)
+}
+
+
+@for_each("model", DEFINING.values(), ids=DEFINING)
+def test_no_synonym_is_a_field(model: type[Model]) -> None:
+    fields = {synonyms.normal(name) for name in fields_at(model, ())}
+    assert fields & model.synonyms.keys() == set()
+
+
+def test_every_path_of_a_synonym_exists_in_some_model() -> None:
+    for model in MODELS:
+        for path in (path for path in model.synonyms.values() if " " not in path):
+            *above, last = path.split(".")
+            relatives = [other for other in MODELS if other.synonyms is model.synonyms]
+            assert any(last in fields_at(other, tuple(above)) for other in relatives), f"{model.__name__}: {path}"
+
+
+def test_the_main_field_of_a_model_exists() -> None:
+    assert [model for model in MODELS if model.main and model.main not in fields_at(model, ())] == []

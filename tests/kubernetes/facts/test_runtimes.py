@@ -1,0 +1,62 @@
+"""The pods of TrainJobs with their runtimes, as releases of the Kubeflow Trainer create them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gen.kubernetes.facts.demand import demand
+from gen.kubernetes.facts.runtimes import Runtimes, created_jobset, described
+from gen.kubernetes.facts.trainer import TRAINJOB
+
+UNITS = {"": {"nvidia.com/gpu": 1}}
+GPUS = {"limits": {"nvidia.com/gpu": 8}}
+MPI = described("mpi")
+
+
+def train(runtime: str, **trainer: Any) -> dict[str, Any]:
+    return {"kind": "TrainJob", "spec": {"runtimeRef": {"name": runtime}, "trainer": trainer}}
+
+
+def counted(body: dict[str, Any], release: str = "2.3", **known: Any) -> tuple[int, int]:
+    runtimes = Runtimes(release=release, known={("ClusterTrainingRuntime", name): one for name, one in known.items()})
+    asked = demand(body, TRAINJOB, UNITS, runtimes)
+    return asked.pods, asked.gpus
+
+
+def test_the_devices_of_a_runtime_count_for_each_node() -> None:
+    assert counted(train("torchtune-llama3.2-1b", numNodes=50)) == (52, 100)
+
+
+@pytest.mark.parametrize(("release", "gpus"), [("2.2", 0), ("2.3", 100)])
+def test_resources_of_a_job_replace_those_of_the_runtime_before_2_3(release: str, gpus: int) -> None:
+    body = train("torchtune-llama3.2-1b", numNodes=50, resourcesPerNode={"limits": {"cpu": 4}})
+    assert counted(body, release)[1] == gpus
+
+
+@pytest.mark.parametrize(
+    ("release", "nodes", "expected"),
+    [("2.0", 4, (4, 8)), ("2.1", 4, (4, 32)), ("2.1", 1, (2, 16)), ("2.3", 2, (2, 16))],
+)
+def test_an_mpi_runtime_whose_launcher_trains(release: str, nodes: int, expected: tuple[int, int]) -> None:
+    assert counted(train("deepspeed-distributed", numNodes=nodes, resourcesPerNode=GPUS), release) == expected
+
+
+def test_an_mpi_runtime_whose_launcher_does_not_train() -> None:
+    body = train("own", numNodes=4, resourcesPerNode=GPUS)
+    assert counted(body, own=described("mpi", launcher_trains=False)) == (5, 8)
+
+
+def test_the_image_reaches_only_the_launcher() -> None:
+    body = train("own", image="a:1", command=["mpirun"], env=[{"name": "A", "value": "b"}])
+    jobs = created_jobset(body, MPI, "2.3")["spec"]["replicatedJobs"]
+    containers = {job["name"]: job["template"]["spec"]["template"]["spec"]["containers"][0] for job in jobs}
+    assert (containers["launcher"]["image"], containers["launcher"]["command"]) == ("a:1", ["mpirun"])
+    assert not {"image", "command"} & containers["node"].keys()
+    assert containers["node"]["env"] == containers["launcher"]["env"]
+
+
+@pytest.mark.parametrize("spec", [None, [], "x", {"trainer": []}, {"runtimePatches": [1, {"trainingRuntimeSpec": 2}]}])
+def test_any_object_has_a_number_of_pods(spec: object) -> None:
+    assert counted({"kind": "TrainJob", "spec": spec})[0] == 1

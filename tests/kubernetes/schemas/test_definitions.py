@@ -1,0 +1,142 @@
+"""Users' CustomResourceDefinitions: closed schemas, CEL rules, and the choice by repository and overlay."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from gen.base.findings import UsageError
+from gen.kubernetes.schemas.lookup import Definitions, Kinds
+from tests.kubernetes.check.support import POD, codes, inspect, refused
+from tests.kubernetes.rules.support import objects
+from tests.kubernetes.schemas.definition import definition
+from tests.support import SHARED, validated
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WIDGETS = definition(
+    "example.com",
+    "Widget",
+    """\
+type: object
+required: [size]
+x-kubernetes-validations:
+  - {rule: "self.size <= self.limit", message: "size is over limit"}
+  - {rule: "isURI(self.home)"}
+  - {rule: "self.size == oldSelf.size", message: "size stays"}
+properties:
+  size: {type: integer, format: int32}
+  limit: {type: integer}
+  home: {type: string}
+  port: {x-kubernetes-int-or-string: true}
+  any: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  parts:
+    type: array
+    x-kubernetes-list-type: map
+    x-kubernetes-list-map-keys: [name]
+    items: {type: object, required: [name], properties: {name: {type: string}}}
+""",
+    """\
+- {name: v1alpha1, served: true, storage: false, deprecated: true, schema: {openAPIV3Schema: {type: object}}}
+""",
+)
+
+
+@pytest.fixture
+def widgets(tmp_path: Path) -> tuple[Path, ...]:
+    folder = tmp_path / "crds"
+    folder.mkdir()
+    (folder / "widgets.yaml").write_text(WIDGETS)
+    return (folder,)
+
+
+def widget(spec: str, version: str = "v1") -> str:
+    return f"apiVersion: example.com/{version}\nkind: Widget\nmetadata: {{name: a}}\nspec: {spec}\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ("{size: 1, limit: 2, home: a, siz: 1}", "undefined-field"),
+        ("{limit: 2}", "absent-field"),
+        ("{size: 9223372036854775808, limit: 2}", "schema-constraint"),
+        ("{size: 1.5}", "wrong-type"),
+        ("{size: null}", "absent-field"),
+        ("{size: 1, limit: 2, port: [1]}", "wrong-type"),
+        ("{size: 3, limit: 2, home: a}", "cel"),
+        ("{size: 1, limit: 2, home: a, parts: [{name: a}, {name: a}]}", "double-entry"),
+    ],
+)
+def test_a_users_definition_is_closed(tmp_path: Path, widgets: tuple[Path, ...], spec: str, code: str) -> None:
+    assert code in codes(tmp_path, widget(spec), schemas=widgets)
+
+
+def test_a_rule_that_cannot_be_evaluated_is_a_warning(tmp_path: Path, widgets: tuple[Path, ...]) -> None:
+    good = widget("{size: 1, limit: 2, home: a, port: 80, any: {thing: [1]}, parts: [{name: a}, {name: b}]}")
+    report, code = inspect(tmp_path, good, schemas=widgets)
+    assert ([finding.code for finding in report.findings], code) == (["cel-not-evaluated"], 0)
+    assert "isURI" in report.findings[0].message
+
+
+def test_a_deprecated_version_of_a_definition_is_a_warning(tmp_path: Path, widgets: tuple[Path, ...]) -> None:
+    assert codes(tmp_path, widget("{}", "v1alpha1").replace("spec: {}\n", ""), schemas=widgets) == ["deprecated-api"]
+
+
+def test_an_invalid_definition_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "crd.yaml").write_text("kind: CustomResourceDefinition # of kind: Widget\nspec: [")
+    with pytest.raises(UsageError, match="crd") as raised:
+        codes(tmp_path, widget("{}"), schemas=(tmp_path / "crd.yaml",))
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # noqa: S301 - our own bytes
+
+
+@pytest.mark.slow
+def test_every_upstream_definition_can_be_used(tmp_path: Path) -> None:
+    crds = SHARED / "crds"
+    if not crds.is_dir():
+        pytest.skip(f"found no CRDs in {crds}")
+    text = yaml.safe_dump_all(objects("operators.yaml"))
+    report, code = inspect(tmp_path, text, schemas=(crds,))
+    assert (refused(report), code) == ([], 0)
+    kinds = {body["kind"] for body in objects("operators.yaml")}
+    definitions = (yaml.load(path.read_text("utf-8"), yaml.CSafeLoader) for path in crds.rglob("*.yaml"))
+    defined = {one["spec"]["names"]["kind"] for one in definitions}
+    assert defined <= kinds
+
+
+def test_the_overlay_of_a_file_sets_version_and_definitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, widgets: tuple[Path, ...]
+) -> None:
+    for folder in ("jobs", "overlays/base/crds", "overlays/dev", "rendered/dev/jobs"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "overlays/base/overlay.yaml").write_text('kubernetes: "1.30"\n')
+    (tmp_path / "overlays/base/crds/widgets.yaml").write_text((widgets[0] / "widgets.yaml").read_text())
+    (tmp_path / "overlays/dev/overlay.yaml").write_text("extends: base\n")
+    (tmp_path / "rendered/dev/jobs/a.yaml").write_text(widget("{size: 3, limit: 2, home: a}"))
+    # before 1.32, names of variables were more restricted
+    (tmp_path / "rendered/dev/jobs/b.yaml").write_text(POD + "      env: [{name: a b, value: c}]\n")
+    monkeypatch.chdir(tmp_path)
+    report, _ = validated("rendered")
+    assert [finding.code for finding in report.findings] == ["cel", "cel-not-evaluated", "environment"]
+    (tmp_path / "outside.yaml").write_text(widget("{}"))
+    assert [finding.code for finding in validated("outside.yaml")[0].findings] == ["unknown-api"]
+
+
+def test_kinds_can_be_sent_to_another_process(widgets: tuple[Path, ...]) -> None:
+    kinds = Kinds("1.34", Definitions(widgets))
+    assert kinds.get("example.com/v1", "Widget") is not None
+    copied = pickle.loads(pickle.dumps(kinds))  # noqa: S301 - our own bytes
+    found = copied.get("example.com/v1", "Widget")
+    assert not found.validator.is_valid({"spec": {"size": "large"}})
+
+
+def test_a_text_that_looks_like_a_reference_is_none(tmp_path: Path) -> None:
+    word = "https://kubernetes.io/api/_definitions.json#/$defs/No"
+    schema = f"type: object\nproperties: {{a: {{type: string, enum: ['{word}']}}}}\n"
+    (tmp_path / "gadgets.yaml").write_text(definition("example.com", "Gadget", schema))
+    kind = Kinds("1.34", Definitions((tmp_path,))).get("example.com/v1", "Gadget")
+    assert kind is not None
+    assert kind.validator.is_valid({"apiVersion": "example.com/v1", "kind": "Gadget", "spec": {"a": word}})

@@ -1,0 +1,144 @@
+"""Each launcher starts a process on every GPU of all pods of every kind, and they find each other.
+
+The pods are those that the operator of a kind makes, as processes in networks of their own. Frameworks are those of the
+Python in `FRAMEWORKS`, such as a virtual environment with torch, accelerate and jax.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.base.routes import at
+from tests.launchers import cluster
+from tests.launchers.operators import OPERATORS, pods_of
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+IMAGE = Path(__file__).parent / "image"
+"""Programs of Python in pods, for which no checker has the frameworks."""
+PYTHON = os.environ.get("FRAMEWORKS", "/usr/bin/python3")
+pytestmark = pytest.mark.slow
+
+
+def need(*modules: str) -> None:
+    if reason := cluster.missing():
+        pytest.skip(reason)
+    for module in sorted(set(modules) - found_modules()):
+        pytest.skip(f"{PYTHON} has no {module}; name another Python in FRAMEWORKS")
+
+
+@cache
+def found_modules() -> set[str]:
+    find = "import importlib.util, sys; print(*filter(importlib.util.find_spec, sys.argv[1:]))"
+    words = [PYTHON, "-c", find, "torch", "accelerate", "jax"]
+    return set(subprocess.run(words, capture_output=True, text=True, check=False).stdout.split())
+
+
+def image(folder: Path, framework: str) -> dict[str, str]:
+    """Make an image with the programs of the tests, where `python` is that of the frameworks. Returns its variables."""
+    programs = folder / "bin"
+    programs.mkdir()
+    (programs / "python").write_text(f'#!/bin/sh\nexec {PYTHON} "$@"\n')
+    (programs / "python").chmod(0o755)
+    for program in IMAGE.glob("*.txt"):
+        (folder / program.stem).with_suffix(".py").write_bytes(program.read_bytes())
+    return {
+        "PATH": f"{programs}:{Path(PYTHON).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin",
+        "HOME": "/root",
+        "PYTHONPATH": str(folder),
+        "FRAMEWORK": framework,
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def results(repo: Repository, job: str, framework: str, folder: Path) -> dict[str, list[tuple[int, int, int]]]:
+    """Sums, numbers of processes and local ranks that the processes of each pod print."""
+    repo.overlay(OVERLAY)
+    repo.job(job)
+    (run,) = [body for body in repo.objects() if f"{body['kind']} {body['apiVersion']}" in OPERATORS]
+    env = image(folder, framework)
+    pods = []
+    for number, made in enumerate(pods_of(run)):
+        gpus = str(at(made.container, "resources", "limits", "nvidia.com/gpu") or 0)
+        pods.append(made.pod(number, {**env, "PRETENDED_GPUS": gpus}, str(folder)))
+    ended = cluster.run(pods, 240)
+    found = {}
+    for pod in pods:
+        code, output = ended[pod.name]
+        assert pod.serves or code == 0, "\n".join(f"{name} {end}\n{text}" for name, (end, text) in ended.items())
+        found[pod.name] = [tuple(map(int, one)) for one in re.findall(r"result (\d+) of (\d+) at (\d+)", output)]
+    return found  # type: ignore[return-value]
+
+
+OVERLAY = """\
+kubernetes: "1.34"
+namespaces: {team: {}}
+operators: {mpi: kubeflow.org/v2beta1}
+runtimes: {torch-distributed: {}}
+"""
+
+
+def expected(pods: int, processes: int) -> list[list[tuple[int, int, int]]]:
+    """What the processes of the pods print."""
+    world = pods * processes
+    return [[(sum(range(world)), world, local) for local in range(processes)] for _ in range(pods)]
+
+
+KINDS = {
+    "batch": ("kind: batch\nworkers: 2\n", 2),
+    "jobset": ("kind: jobset\nworkers: 2\n", 2),
+    "jobs of a set": ("kind: jobset\nroles: {slice: {replicas: 2}}\n", 2),
+    "volcano": ("kind: volcano\nworkers: 2\n", 2),
+    "pytorch": ("kind: pytorch\nworkers: 2\n", 2),
+    "train": ("kind: train\nworkers: 2\n", 2),
+}
+"""Jobs, and the number of their pods."""
+AGREED = {
+    "jobs of a set of several pods": ("kind: jobset\nroles: {slice: {replicas: 2, parallelism: 2}}\n", 4),
+    "volcano with its plugin": ("kind: volcano\nworkers: 2\nplugins: {pytorch: []}\n", 2),
+    "elastic pytorch": ("kind: pytorch\nelastic: {min: 2, max: 2}\n", 2),
+}
+"""Jobs whose pods agree on their ranks, which torchrun can, and Accelerate cannot."""
+
+
+def check(repo: Repository, folder: Path, kind: tuple[str, int], gpus: int, command: str, framework: str) -> None:
+    need(*{"torch", framework})
+    text, pods = kind
+    found = results(repo, f"{text}image: a:1\ncommand: {command}\ngpus: {gpus}\n", framework, folder)
+    assert [sorted(one) for one in found.values()] == expected(pods, gpus)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *AGREED])
+def test_torchrun(repo: Repository, tmp_path: Path, kind: str) -> None:
+    check(repo, tmp_path, (KINDS | AGREED)[kind], 2, "torchrun train.py", "torch")
+
+
+@pytest.mark.parametrize("module", ["torch.distributed.run", "torch.distributed.launch"])
+def test_torchrun_as_a_module(repo: Repository, tmp_path: Path, module: str) -> None:
+    check(repo, tmp_path, KINDS["batch"], 2, f"python -m {module} train.py", "torch")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("gpus", [1, 2])
+def test_accelerate(repo: Repository, tmp_path: Path, kind: str, gpus: int) -> None:
+    check(repo, tmp_path, KINDS[kind], gpus, "accelerate launch train.py", "accelerate")
+
+
+def test_one_process_per_pod_without_a_launcher(repo: Repository, tmp_path: Path) -> None:
+    check(repo, tmp_path, KINDS["batch"], 1, "python train.py", "torch")
+
+
+@pytest.mark.parametrize("kind", ["kind: jax\n", "kind: batch\n", "kind: jobset\n", "kind: volcano\n"])
+def test_jax(repo: Repository, tmp_path: Path, kind: str) -> None:
+    """One process per pod, which has all of its GPUs."""
+    need("jax")
+    found = results(repo, f"{kind}image: a:1\ncommand: python train.py\nworkers: 2\ngpus: 2\n", "jax", tmp_path)
+    assert list(found.values()) == expected(2, 1)
