@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gen.commands.schema import job_schema, overlay_schema
 from gen.job.fields import JobFields
 from gen.job.kinds import KINDS
 from gen.kubernetes.facts import Having
@@ -18,6 +17,7 @@ from gen.overlay.profiles.queues import QUEUES
 from gen.overlay.profiles.storage import STORAGE
 from gen.overlay.profiles.stores import STORES
 from gen.report.fields import default_text, type_name
+from gen.report.schemas import job_schema, overlay_schema
 from scripts.support import support
 
 if TYPE_CHECKING:

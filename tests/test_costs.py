@@ -17,7 +17,6 @@ import pytest
 from typer.testing import CliRunner
 
 from gen.cli import app
-from gen.commands.schema import overlay_schema
 from gen.job import kinds
 from gen.job.effect import Effect
 from gen.job.kinds import KINDS
@@ -34,6 +33,7 @@ from gen.overlay.profiles.networks.base import NetworkProfile
 from gen.overlay.profiles.queues import QUEUES
 from gen.overlay.profiles.storage import STORAGE
 from gen.overlay.profiles.storage.base import StaticProfile, StorageProfile, Volume
+from gen.report.schemas import overlay_schema
 from scripts.reference import overlay_reference
 from tests.cases import for_each
 from tests.support import Repository, validated

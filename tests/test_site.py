@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gen.commands.schema import SCHEMAS
 from gen.kubernetes.rules.catalogue import CATALOGUE, CODES, RULES
 from gen.report.formats import CODES_PAGE, RULES_PAGE, Documentation
+from gen.report.schemas import SCHEMAS
 from tests.cases import for_each
 from tests.support import PROJECT
 

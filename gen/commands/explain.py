@@ -13,7 +13,6 @@ from gen.base.findings import Findings, UsageError, near
 from gen.base.repository.layout import find_root
 from gen.commands.common import Result, completions
 from gen.commands.environment import documentation, terminal
-from gen.commands.schema import SCHEMAS
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.facts.created_pods import created_pods
 from gen.overlay.extensions import load_extensions
@@ -31,6 +30,7 @@ from gen.report.fields import (
     matching,
 )
 from gen.report.formats import Documentation
+from gen.report.schemas import SCHEMAS
 
 _JOB: Final = "job"
 

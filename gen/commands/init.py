@@ -31,9 +31,9 @@ from gen.commands.environment import documentation
 from gen.commands.new import job_text
 from gen.commands.render import Request as RenderRequest
 from gen.commands.render import render
-from gen.commands.schema import SCHEMAS, schema_text
 from gen.job.kinds import ALL_KINDS
 from gen.report.formats import Report
+from gen.report.schemas import SCHEMAS, schema_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -37,8 +37,8 @@ MAX_LISTED_FILES = 40
 
 def complete_fields(incomplete: str) -> list[str]:
     """`FIELD=` of jobs, or the values of a field that has few."""
-    from gen.commands.schema import job_schema
     from gen.report.fields import document_fields
+    from gen.report.schemas import job_schema
 
     name, given, _ = incomplete.partition("=")
     found: dict[str, list[str]] = {}

@@ -59,36 +59,54 @@ def render(
     chosen = _overlays(root, overlays, kubernetes, found)
     chosen = with_valid_policies(chosen, found)
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
-    whole = not overlays and not patterns
-    complete = whole and not found.failed()
     results = _results(root, jobs, chosen, parallel, cache, progress, ahead, restart=restart, whole=not overlays)
+    whole = not overlays and not patterns
+    run, shared = combine(root, chosen, results, found, bundles=not patterns, whole=whole)
+    if cache is not None and not found.failed():
+        cache.save(results, shared, run)
+    return run
+
+
+def combine(
+    root: Path,
+    overlays: Sequence[Overlay],
+    results: Sequence[JobResult],
+    found: Findings,
+    *,
+    bundles: bool = True,
+    whole: bool = True,
+) -> tuple[RunResult, Sequence[RenderedOverlay]]:
+    """The result of a run with the results of its jobs, after the checks across jobs; and the files of overlays.
+
+    `found` has the findings about files that are not in the results, and gets all others. `whole` if the jobs and
+    overlays are those of the repository.
+    """
+    complete = whole and not found.failed()
     rendered = [job for result in results for job in result.rendered]
-    shared = _storage(rendered, chosen, found)
-    if not patterns:
+    shared = _storage(rendered, overlays, found)
+    if bundles:
         from gen.render.bundle import render_bundles
 
-        shared += render_bundles(chosen, rendered, shared, found)
+        shared += render_bundles(overlays, rendered, shared, found)
     for result in results:
         found.extend(result.findings)
     with contained(found, Location(JOBS), "compare the jobs"):
-        crosscheck(root, results, rendered, shared, chosen, found, complete=complete)
+        crosscheck(root, results, rendered, shared, overlays, found, complete=complete)
     together: list[RenderedObjects] = [*rendered, *shared]
     files = {file.path: file for one in together for file in one.files}
     _check_size(files.values(), found)
     run = RunResult(
         files=files,
-        overlays=tuple(overlay.name for overlay in chosen),
-        jobs=len(jobs),
+        overlays=tuple(overlay.name for overlay in overlays),
+        jobs=len(results),
         whole=whole,
         findings=found,
         folders=frozenset(file.path.rpartition("/")[0] for job in rendered for file in job.files),
-        keep=tuple(sorted({pattern for overlay in chosen for pattern in overlay.fields.rendered.keep})),
+        keep=tuple(sorted({pattern for overlay in overlays for pattern in overlay.fields.rendered.keep})),
         behind=tuple(job for job in rendered if job.behind is not None),
         requested=requested_by(rendered),
     )
-    if cache is not None and not found.failed():
-        cache.save(results, shared, run)
-    return run
+    return run, shared
 
 
 def _check_size(files: Iterable[File], found: Findings) -> None:

@@ -17,8 +17,8 @@ from gen import commands
 from gen.cli import app, command_line
 from gen.commands import COMMANDS
 from gen.commands.common import Overlays, Result
-from gen.commands.schema import SCHEMAS
 from gen.report.formats import PLAN_REPORTERS, REPORTERS
+from gen.report.schemas import SCHEMAS
 from tests.cases import for_each
 from tests.support import PROJECT
 

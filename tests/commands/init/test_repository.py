@@ -17,8 +17,8 @@ from jsonschema_rs import Draft7Validator
 
 from gen.base.findings import UsageError
 from gen.commands.init import Request, run
-from gen.commands.schema import schema_text
 from gen.report.findings.text import text
+from gen.report.schemas import schema_text
 from tests.commands.init import support
 from tests.support import PROJECT, Repository, initialised, tree
 
