@@ -51,7 +51,10 @@ NOT_EQUAL = {
     "batch-with-ranks-job-demo": "the same",
     "jobset-of-several-roles-jobset-demo": "a port that gen adds, too, with another number",
     "network-host-mpijob-demo": "a variable that gen sets on this network",
-    "train-torch-trainjob-demo": "patches of a runtime, here for shared memory",
+    **dict.fromkeys(
+        ("networks-of-every-profile-trainjob-gke-rdma", "train-torch-trainjob-demo"),
+        "patches of a runtime, here for shared memory",
+    ),
     "pytorch-autoscaled-pytorchjob-demo": "no number of workers, which the autoscaler sets",
 }
 """Rendered runs that are not imported as they are, with what prevents it. Those with long names come besides."""
