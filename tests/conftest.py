@@ -32,12 +32,25 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 gc.set_threshold(100_000, 50, 50)
 
 # a slow machine is not a failure
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+settings.register_profile("all", deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("all"), max_examples=25)
+
+SLOW_FOLDERS = {"browser", "controllers", "e2e", "launchers"}
+"""All tests in them are slow, and importing these takes a quarter of the time of the collection."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the expected files of cases")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("quick" if config.option.markexpr == "not slow" else "all")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Folders without a quick test."""
+    slow = collection_path.name in SLOW_FOLDERS and collection_path.parent.name == "tests"
+    return True if slow and config.option.markexpr == "not slow" else None
 
 
 def pytest_collection_finish() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,4 +72,9 @@ class History(Repository):
 def branch(repository: History) -> None:
     """Commit the current state as the base; later changes are a pull request."""
     repository.commit("base")
-    repository.git("switch", "--quiet", "--create", "topic")
+    refs = repository.root / ".git/refs/heads"  # what `git switch --create topic` writes, without its process
+    if not (refs / "main").exists():
+        repository.git("switch", "--quiet", "--create", "topic")
+        return
+    shutil.copy(refs / "main", refs / "topic")
+    (repository.root / ".git/HEAD").write_text("ref: refs/heads/topic\n", "utf-8")

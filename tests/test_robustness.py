@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-EXAMPLES = int(os.environ.get("ROBUSTNESS_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ROBUSTNESS_EXAMPLES", settings().max_examples))
 KINDS = Kinds("1.34")
 TIMEOUT = 300
 """Seconds after which a process counts as hanging. A slow machine needs far less."""

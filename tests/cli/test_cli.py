@@ -155,13 +155,13 @@ def test_version() -> None:
     assert gen("--version", cwd=PROJECT).stdout == f"gen {__version__}\n"
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
 def test_closed_outputs_are_accepted(repo: Repository, closed: str) -> None:
     command = f"{sys.executable} -m gen completion bash {closed}"
     assert subprocess.run(["sh", "-c", command], cwd=repo.root, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("position", [0, 1, 2, 450, 599])
+@pytest.mark.parametrize("position", [0, 450])
 def test_standard_input_is_looked_at_wherever_it_is_named(tmp_path: Path, position: int) -> None:
     good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
     names = [f"{number}.yaml" for number in range(599)]

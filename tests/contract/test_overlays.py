@@ -179,8 +179,9 @@ class Alone:
 class Together:
     """A repository with the jobs of several kinds, which are rendered once.
 
-    It proves differences only: the files of a job depend on nothing but its own file and the overlay, and those of a
-    volume on the overlay, if a job uses it. Whatever it does not prove is rendered for the kind alone.
+    It proves differences only: the files of a job, and findings that are about no other, depend on nothing but its own
+    file and the overlay, and the files of a volume on the overlay, if a job uses it. Whatever it does not prove is
+    rendered for the kind alone.
     """
 
     cases: Sequence[Case]
@@ -195,14 +196,20 @@ class Together:
         return cls(cases, repository)
 
     @cached_property
-    def expected(self) -> dict[str, str | None]:
+    def expected(self) -> dict[str, Any]:
         return self.made(self.cases[0].document)
 
-    def made(self, overlay: dict[str, Any]) -> dict[str, str | None]:
-        return texts(self.cases[0].render(self.repository, overlay))
+    def made(self, overlay: dict[str, Any]) -> dict[str, Any]:
+        """Rendered files, and for each job file the findings in it."""
+        done = self.cases[0].render(self.repository, overlay)
+        found: dict[str, Any] = {}
+        for item in done.findings:
+            if not item.related:
+                found.setdefault(item.place.file, set()).add((item.code, item.message, item.severity))
+        return found | texts(done)
 
-    def changes(self, changed: dict[str, Any]) -> dict[str, str | None]:
-        """The files that are different with another overlay, with their expected texts."""
+    def changes(self, changed: dict[str, Any]) -> dict[str, Any]:
+        """What is different with another overlay, with its expected value."""
         expected, made = self.expected, self.made(changed)
         every = expected.keys() | made.keys()
         return {path: expected.get(path) for path in every if expected.get(path, ABSENT) != made.get(path, ABSENT)}
@@ -222,7 +229,8 @@ def ignored(cases: Sequence[Case], folder: Path) -> Iterator[tuple[str, Route]]:
         for case in cases:
             single = alone[case.kind]
             if (
-                not any(path.startswith(f"rendered/dev/jobs/team/{case.kind}/") for path in changes)
+                f"jobs/team/{case.kind}.yaml" not in changes
+                and not any(path.startswith(f"rendered/dev/jobs/team/{case.kind}/") for path in changes)
                 and not any(single.makes(path, text) for path, text in volumes.items())
                 and single.stays(changed)
             ):

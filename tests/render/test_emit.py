@@ -112,7 +112,6 @@ def ruamel(text: str) -> Any:
 
 @pytest.mark.slow  # hundreds of documents in Python readers
 @given(st.lists(texts, min_size=1, max_size=12))
-@settings(max_examples=300, deadline=None)
 def test_pyyaml_and_ruamel_read_back_what_was_written(values: list[str]) -> None:
     body = document(values)
     text = to_yaml(body)
@@ -122,7 +121,6 @@ def test_pyyaml_and_ruamel_read_back_what_was_written(values: list[str]) -> None
 
 
 @given(st.dictionaries(texts.filter(lambda text: len(text) < 200), st.integers() | st.booleans(), max_size=5))
-@settings(max_examples=100, deadline=None)
 def test_keys_are_read_back_too(data: dict[str, Any]) -> None:
     assert yaml.load(to_yaml({"data": data}), yaml.loader.SafeLoader) == {"data": data}
 

@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -105,16 +105,18 @@ class CommittedFiles:
     def _process(self) -> subprocess.Popen[bytes] | None:
         """A process of its own for each process of a render: a fork cannot share its answers."""
         if self._started is None or self._started[0] != os.getpid():
-            command = ["git", "--no-optional-locks", "-C", str(self._root), "cat-file", "--batch"]
-            pipe, null = subprocess.PIPE, subprocess.DEVNULL
-            try:
-                process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null)  # noqa: S603 - no shell
-            except OSError:
-                self._started = os.getpid(), None
-            else:
-                self._started = os.getpid(), process
-                weakref.finalize(self, _end, process)
+            process = self._start() if in_git(self._root) else None
+            self._started = os.getpid(), process
         return self._started[1]
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        command = ["git", "--no-optional-locks", "-C", str(self._root), "cat-file", "--batch"]
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        with suppress(OSError):
+            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null)  # noqa: S603 - no shell
+            weakref.finalize(self, _end, process)
+            return process
+        return None
 
     def refs_with(self, path: str, content: bytes) -> Iterator[str]:
         """The refs at which a file has this content."""
@@ -163,10 +165,10 @@ def find_base(root: Path, ref: str | None) -> Base:
     output = git(root, "rev-parse", "--is-shallow-repository", "--is-inside-work-tree", "--show-prefix").decode()
     shallow, _, prefix = output.split("\n")[:3]
     remedy = _DEEPEN if shallow == "true" else ""
-    head = _commit(root, "HEAD")
+    head, *defaults = _commits(root, "HEAD", *_DEFAULTS)
     if head is None:
         raise UsageError(f"{root} has no commit to compare with: commit first")
-    name, commit = _named(root, ref, remedy) if ref is not None else _default(root, remedy)
+    name, commit = _named(root, ref, remedy) if ref is not None else _default(defaults, remedy)
     found = _tried(root, "merge-base", commit, head)
     if found.returncode != 0:
         why = remedy or "use --base with a common ancestor"
@@ -185,7 +187,7 @@ def git_prefix(root: Path) -> str:
 
 
 def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
-    commit = _commit(root, ref)
+    commit, *_ = _commits(root, ref)
     if commit is None:
         guess = near(ref, git(root, "for-each-ref", "--format=%(refname:short)").decode().split())
         parts = [f"did you mean `{guess}`?" if guess else "", remedy]
@@ -194,16 +196,19 @@ def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
     return ref, commit
 
 
-def _default(root: Path, remedy: str) -> tuple[str, str]:
-    for name in _DEFAULTS:
-        if (commit := _commit(root, name)) is not None:
+def _default(commits: Sequence[str | None], remedy: str) -> tuple[str, str]:
+    for name, commit in zip(_DEFAULTS, commits, strict=True):
+        if commit is not None:
             return name, commit
     raise UsageError(f"none of {', '.join(_DEFAULTS)} exists; {remedy or 'set the base with --base REF'}")
 
 
-def _commit(root: Path, ref: str) -> str | None:
-    found = _tried(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    return found.stdout.decode().strip() if found.returncode == 0 else None
+def _commits(root: Path, *refs: str) -> list[str | None]:
+    """The commit of each ref, from one process."""
+    given = "".join(f"{ref}^{{commit}}\n" for ref in refs).encode("utf-8", "surrogateescape")
+    lines = git(root, "cat-file", "--batch-check", given=given).decode("utf-8", "surrogateescape").splitlines()
+    answers = [line.split(" ") for line in lines]  # `<name> commit <size>`, or `<ref> missing`
+    return [words[0] if words[1:2] == ["commit"] else None for words in answers]
 
 
 def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -117,7 +117,6 @@ ANY = st.text("ab:#-'\"{},[]|>? \n\r", max_size=40)
     )
 )
 @example(text="a: 'b\na: c'\nb:\n  a: b\n")
-@settings(max_examples=400)
 def test_places_in_any_file(text: str) -> None:
     if (both := sources(text)) is None:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gen.base.findings import Findings, Location
@@ -89,7 +89,6 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     | st.text(max_size=200).map(str.encode)
     | st.text("-?:[]{},&*!|>'\"%@`#\n\t ab0", max_size=60).map(str.encode)
 )
-@settings(max_examples=500)
 def test_any_bytes_give_data_or_findings(raw: bytes) -> None:
     data, found = load(raw)
     assert data is not None or found

@@ -134,6 +134,7 @@ TRAPS = {
 """Commands, their exit codes, and what they print after the signal."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", [True, False])
 @pytest.mark.parametrize("case", TRAPS)
 def test_a_signal_reaches_what_the_author_wrote(case: str, log: bool, shell: list[str], tmp_path: Path) -> None:

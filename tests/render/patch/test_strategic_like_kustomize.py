@@ -109,7 +109,6 @@ patches = st.fixed_dictionaries(
 
 
 @given(patches)
-@settings(max_examples=200)
 def test_an_object_is_never_changed_in_place_and_a_second_time_changes_nothing(patch: dict[str, Any]) -> None:
     body = deployment()
     before = copy.deepcopy(body)
