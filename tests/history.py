@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gen.commands.plan import Request as PlanRequest
 from gen.commands.plan import review
 from gen.report.formats import PLAN_REPORTERS
+from gen.report.terminal import View
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class History(Repository):
     def report(self, form: str = "json", **options: Any) -> Any:
         """Render, and return the plan in one of the formats; JSON is parsed."""
         self.rendering()
-        text = PLAN_REPORTERS[form](self.plan(**options))
+        text = reported(form, self.plan(**options))
         return json.loads(text) if form == "json" else text
 
     def codes(self, **options: Any) -> list[tuple[str, str]]:  # type: ignore[override] # of a plan, not of a render
@@ -67,6 +68,10 @@ class History(Repository):
         """The only rendered file with this prefix."""
         (found,) = (self.root / "rendered").rglob(f"{start}*.yaml")
         return found
+
+
+def reported(form: str, plan: Review) -> str:
+    return PLAN_REPORTERS[form](View(data=plan))
 
 
 def branch(repository: History) -> None:

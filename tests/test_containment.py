@@ -12,11 +12,10 @@ import pytest
 from gen.base.containment import INTERNAL_ERROR, contained
 from gen.base.findings import Findings, Location, UsageError
 from gen.cli.command import make_command
-from gen.commands.plan import FORMATS as PLAN_FORMATS
 from gen.kubernetes.check.objects import check
 from gen.kubernetes.rules.catalogue import RULES
 from gen.kubernetes.schemas.lookup import Kinds
-from tests.history import History
+from tests.history import History, reported
 from tests.support import OVERLAY, PROJECT, Repository, validated
 
 if TYPE_CHECKING:
@@ -228,7 +227,7 @@ def test_a_plan_shows_the_other_runs(history: History, monkeypatch: pytest.Monke
     review = history.plan(base="HEAD")
     assert [run.key.name.rpartition("-")[0] for run in review.starting] == ["sound"]
     assert [one.code for one in review.findings if one.is_error] == [INTERNAL_ERROR]
-    assert "internal-error" in PLAN_FORMATS["markdown"](review)
+    assert "internal-error" in reported("markdown", review)
 
 
 def test_a_report_that_fails_leaves_the_findings(

@@ -11,6 +11,7 @@ from tests.test_costs import JOB, gen
 if TYPE_CHECKING:
     import pytest
 
+    from gen.report.terminal import View
     from gen.review.result import Review
     from tests.history import History
 
@@ -33,8 +34,8 @@ def test_a_report_format_is_a_choice_of_every_command_with_findings(
 
 
 def test_a_format_of_plans_is_a_choice_of_the_plan(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    def starts(review: Review) -> str:
-        return f"{len(review.runs)} runs\n"
+    def starts(view: View[Review]) -> str:
+        return f"{len(view.data.runs)} runs\n"
 
     monkeypatch.setitem(PLAN_REPORTERS, "starts", starts)
     history.job(JOB)

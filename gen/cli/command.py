@@ -142,7 +142,7 @@ def _print(text: str) -> None:
 
 def _contained(output: Any, formats: Formats | None, chosen: str, site: Documentation) -> tuple[str, bool]:
     """The output as text, or its findings alone if it cannot be formatted; and whether there was an internal error."""
-    findings: tuple[Diagnostic, ...] = getattr(output, "findings", ())
+    findings: tuple[Diagnostic, ...] = getattr(getattr(output, "data", output), "findings", ())
     try:
         return _formatted(output, formats, chosen, site), has_internal_error(findings)
     except Exception as error:

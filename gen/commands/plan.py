@@ -23,17 +23,19 @@ from gen.base.repository.git import check_index, find_base, head_commit
 from gen.base.repository.layout import overlays_path
 from gen.base.repository.merges import judged_tree, other_changes
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Overlays, Result, Root, repository
-from gen.commands.environment import documentation, progress_bar
+from gen.commands.environment import documentation, progress_bar, terminal
 from gen.commands.rendering import Compared, RenderRequest, render_and_compare
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
 from gen.render.results import RenderedJob, RunResult
 from gen.report.formats import PLAN_REPORTERS
+from gen.report.terminal import View
+from gen.review.changes import job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
 from gen.review.kept_runs import behind_runs, compare_kept_runs
 from gen.review.rendered_trees import read_trees
 from gen.review.result import Review
-from gen.review.sources import links_to, page_sources
+from gen.review.sources import base_sources, links_to, page_sources
 from gen.review.unrendered import Expected, unrendered_objects
 from gen.review.usage import read_overlays
 
@@ -71,10 +73,10 @@ class Request:
     ] = None
 
 
-def run(request: Request) -> Result[Review]:
+def run(request: Request) -> Result[View[Review]]:
     """Violations when the change must not be merged. UsageError when there is nothing to compare with."""
     result = review(request)
-    return Result(output=result, exit_code=VIOLATIONS if result.refused else CLEAN)
+    return Result(output=View(data=result, terminal=terminal()), exit_code=VIOLATIONS if result.refused else CLEAN)
 
 
 def review(request: Request) -> Review:
@@ -91,10 +93,11 @@ def review(request: Request) -> Review:
     if kept:
         compare_kept_runs(kept, root, base, found)
     unrendered = unrendered_objects(trees.suspects, _expected(root, today), found)
+    overlays = read_overlays(root, run_scopes(trees), found)
     result = compare_trees(
         base,
         trees,
-        read_overlays(root, run_scopes(trees), found),
+        overlays,
         found,
         inputs_differ=lambda: not _up_to_date(today) and base.inputs_differ(),
         allowed=[code for code, given in _allowed(request) if given],
@@ -116,7 +119,8 @@ def review(request: Request) -> Review:
     links = links_to(request.web, request.commit or head_commit(root), base.prefix, os.environ)
     pages = {one.code: site.finding(one.code) for one in result.findings} if site.site else {}
     sources = page_sources(root, result.runs, result.findings)
-    return replace(result, links=links, explanations=pages, sources=sources)
+    changes = job_changes(result.runs, overlays, base_sources(base, result.runs), sources)
+    return replace(result, links=links, explanations=pages, sources=sources, changes=changes)
 
 
 def _render_errors(today: Compared | None) -> tuple[Diagnostic, ...]:

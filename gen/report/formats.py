@@ -76,6 +76,11 @@ def _report(entry: str, result: object) -> str:
     return text
 
 
+def _data_report(entry: str, view: View[object]) -> str:
+    """For formats that are the same in every terminal."""
+    return _report(entry, view.data)
+
+
 REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
     "text": partial(_report, "findings.text:text"),
     "full": partial(_report, "findings.full:full"),
@@ -90,11 +95,11 @@ REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
 WITH_FIXES: Final = frozenset({"sarif"})
 """Formats that include the certain fix of each finding. Each fix takes a render, so other formats get none."""
 
-PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
+PLAN_REPORTERS: Final[dict[str, Callable[[View[Review]], str]]] = {
     "text": partial(_report, "plan.text:as_text"),
-    "markdown": partial(_report, "plan.markdown:as_markdown"),
-    "json": partial(_report, "plan.json:as_json"),
-    "html": partial(_report, "plan.html:as_html"),
+    "markdown": partial(_data_report, "plan.markdown:as_markdown"),
+    "json": partial(_data_report, "plan.json:as_json"),
+    "html": partial(_data_report, "plan.html:as_html"),
 }
 """Formats of `gen plan`. Each command has its own registry, with the formats that can show its result."""
 

@@ -26,7 +26,7 @@ from gen.report.escaping import sanitize
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_PHRASE: Final = regex(r"[\w ,;:.()%'→-]*")
+_PHRASE: Final = regex(r"[\w ,;:.()%'→+-]*")
 
 
 class Phrase(str):

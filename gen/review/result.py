@@ -18,6 +18,7 @@ from gen.review.runs import RunAction, RunChange, RunState
 
 if TYPE_CHECKING:
     from gen.base.repository.git import Base
+    from gen.review.changes import JobChange
     from gen.review.costs import NamespaceCost
     from gen.review.data import DataObject
     from gen.review.kept_runs import BehindRun
@@ -97,6 +98,8 @@ class Review:
     """Addresses of the pages that explain findings, by code; empty without a published documentation."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Texts of job files and overlays that the page shows, by path."""
+    changes: tuple[JobChange, ...] = ()
+    """What changes, by job, the largest effect first."""
     pins: tuple[MovedPin, ...] = ()
     """Images and code with other content under the same tag or ref."""
 

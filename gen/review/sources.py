@@ -16,6 +16,7 @@ from msgspec import Struct
 from gen.base.findings import Diagnostic, UsageError
 from gen.base.regex import regex
 from gen.base.repository.files import linked_folder, read_regular
+from gen.base.repository.git import Base
 from gen.base.repository.layout import jobs_path, overlays_path, source_job
 from gen.kubernetes.secrets import known_secrets
 from gen.render.emit import HEADER
@@ -36,7 +37,27 @@ def job_file(one: RenderedObject) -> str:
 
 def page_sources(root: Path, runs: Iterable[RunChange], findings: Iterable[Diagnostic]) -> dict[str, str]:
     """Job files of the runs that change, and files of jobs and overlays with findings. Links are not followed."""
-    return texts_of(root, _paths(runs, findings))
+    return texts_of(root, {*changed_job_files(runs), *_paths(findings)})
+
+
+def base_sources(base: Base, runs: Iterable[RunChange]) -> dict[str, str]:
+    """Job files at the base of the runs that change, without lines with secrets."""
+    if not (paths := changed_job_files(runs)):
+        return {}
+    entries = {path: entry for path, entry in base.files(jobs_path("")).items() if path in paths and entry.is_regular}
+    blobs = base.blobs(entry.digest for entry in entries.values())
+    texts = {path: blobs[entry.digest][:_MAX_BYTES].decode("utf-8", "replace") for path, entry in entries.items()}
+    return {path: without_secrets(text) for path, text in texts.items()}
+
+
+def changed_job_files(runs: Iterable[RunChange]) -> set[str]:
+    """Paths of the job files of the runs that change, at the base or in the work tree."""
+    changed = [run.pair for run in runs if run.action is not RunAction.KEPT]
+    return job_files(one for pair in changed for one in (pair.before, pair.after))
+
+
+def job_files(objects: Iterable[RenderedObject | None]) -> set[str]:
+    return {path for one in objects if one is not None and (path := job_file(one))}
 
 
 def texts_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
@@ -45,10 +66,7 @@ def texts_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
     return {path: without_secrets(text) for path, text in texts if text is not None}
 
 
-def _paths(runs: Iterable[RunChange], findings: Iterable[Diagnostic]) -> Iterator[str]:
-    for run in runs:
-        if run.action is not RunAction.KEPT and (path := job_file(run.pair.object)):
-            yield path
+def _paths(findings: Iterable[Diagnostic]) -> Iterator[str]:
     for finding in findings:
         if finding.place.file.startswith((jobs_path(""), overlays_path(""))):
             yield finding.place.file

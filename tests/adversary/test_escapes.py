@@ -150,7 +150,7 @@ class Commit(Base, frozen=True):
 
     texts: dict[str, str] = {}
 
-    def files(self) -> dict[str, Entry]:
+    def files(self, folder: str = "") -> dict[str, Entry]:
         return {path: Entry(mode="100644", digest=path) for path in self.texts}
 
     def blobs(self, digests: Iterable[str]) -> dict[str, bytes]:

@@ -6,8 +6,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-from gen.report.formats import PLAN_REPORTERS
-from tests.history import History
+from tests.history import History, reported
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
@@ -39,6 +38,6 @@ def example(root: Path) -> History:
 def test_the_example_in_the_docs_is_current(tmp_path: Path) -> None:
     history = example(tmp_path / "repo")
     commit = history.git("rev-parse", "main")
-    said = PLAN_REPORTERS["text"](history.plan()).replace(commit[:10], "3f2a1b09c4")
+    said = reported("text", history.plan()).replace(commit[:10], "3f2a1b09c4")
     (shown,) = re.findall(r"(?s)\$ gen plan\n(.*?)```", (PROJECT / "docs/plan.md").read_text("utf-8"))
     assert shown == said

@@ -10,7 +10,7 @@ import pytest
 from gen.base.findings import UsageError
 from gen.commands.plan import Request as PlanRequest
 from gen.commands.plan import review
-from gen.report.formats import PLAN_REPORTERS
+from tests.history import reported
 
 if TYPE_CHECKING:
     from tests.history import History
@@ -42,17 +42,17 @@ def test_the_plan_names_the_other_paths_first(shop: History) -> None:
     plan = shop.plan(base="start")
     others = (".venv/x.pth", "a`b", "ci/check.sh", "jobs/README", "overlays/dev/patches/a.yaml")
     assert plan.others == others
-    lines = PLAN_REPORTERS["markdown"](plan).splitlines()
+    lines = reported("markdown", plan).splitlines()
     assert lines[3].startswith("**Also changes:** `.venv/x.pth`, ``a`b``, `ci/check.sh`, ")
-    assert "also changes .venv/x.pth, " in PLAN_REPORTERS["text"](plan).splitlines()[1]
-    assert json.loads(PLAN_REPORTERS["json"](plan))["otherChanges"] == list(others)
+    assert "also changes .venv/x.pth, " in reported("text", plan).splitlines()[1]
+    assert json.loads(reported("json", plan))["otherChanges"] == list(others)
 
 
 def test_a_plan_of_jobs_names_no_other_paths(shop: History) -> None:
     shop.job(JOB, "second")
     shop.commit()
     assert shop.plan(base="start").others == ()
-    assert "Also changes" not in PLAN_REPORTERS["markdown"](shop.plan(base="start"))
+    assert "Also changes" not in reported("markdown", shop.plan(base="start"))
 
 
 def test_the_plan_has_the_tree_that_it_judged(shop: History) -> None:
@@ -60,7 +60,7 @@ def test_the_plan_has_the_tree_that_it_judged(shop: History) -> None:
     shop.commit()
     tree = shop.git("rev-parse", "HEAD^{tree}")
     assert shop.plan(base="start").tree == tree
-    text = PLAN_REPORTERS["markdown"](shop.plan(base="start"))
+    text = reported("markdown", shop.plan(base="start"))
     assert f"Judged tree: `{tree}`; after the merge, `gen check --merged {tree[:12]}` lists" in text
     shop.write("new.txt", "x")
     assert shop.plan(base="start").tree == "", "no commit has these files"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gen.report.formats import PLAN_REPORTERS
-from gen.report.plan.text import as_text
-from tests.history import History, branch
+from tests.history import History, branch, reported
 from tests.kfp import defining
 from tests.support import OVERLAY
 
@@ -39,7 +37,7 @@ def test_a_plan_shows_the_steps_with_the_widest_moment(history: History) -> None
     ]
     steps = history.plan().runs[0].latest.steps
     assert [step.needs for step in steps] == [(), ("prepare",), ("prepare",), ("left", "right")]
-    shown = as_text(history.plan())
+    shown = reported("text", history.plan())
     assert "\n      right: PyTorchJob, 2 pods, 4 GPUs, at most 12 GPU-hours\n" in shown
     assert "\n        last: PyTorchJob, 1 pod, 6 GPUs, at most 6 GPU-hours\n" in shown
 
@@ -51,7 +49,7 @@ def test_an_edited_step_replaces_the_run(history: History) -> None:
     report = history.report()
     assert [run["action"] for run in report["runs"]] == ["replaced"]
     assert report["summary"]["runs"]["started"] == report["summary"]["runs"]["stopped"] == 1
-    (row,) = (line for line in PLAN_REPORTERS["markdown"](history.plan()).splitlines() if "replaces `" in line)
+    (row,) = (line for line in reported("markdown", history.plan()).splitlines() if "replaces `" in line)
     assert re.search(r"replaces `[^`]+`, `prepare", row), "two code spans would join without text between them"
 
 
@@ -81,7 +79,7 @@ def test_a_suspended_pipeline_goes_on_until_it_is_removed(history: History) -> N
     history.job(JOB + "state: suspended\n")
     (run,) = history.report()["runs"]
     assert (run["action"], run["stops"]) == ("suspended", False)
-    assert "no step starts; those that have go on, and count" in as_text(history.plan())
+    assert "no step starts; those that have go on, and count" in reported("text", history.plan())
     history.commit("suspended")
     history.git("switch", "--quiet", "main")
     history.git("merge", "--quiet", "topic")
@@ -102,7 +100,7 @@ def test_a_definition_starts_and_stops_nothing(history: History) -> None:
     after = added["after"]
     assert (added["action"], added["starts"], after["gpus"], after["pods"]) == ("defined", False, 8, 5)
     assert [one["name"] for one in after["steps"]] == ["prepare", "left", "right", "last"]
-    assert "new pipelines of Kubeflow Pipelines: people start their runs" in as_text(history.plan())
+    assert "new pipelines of Kubeflow Pipelines: people start their runs" in reported("text", history.plan())
     _merge(history)
     history.job(job.replace("gpus: 6", "gpus: 5"))
     (edited,) = history.report()["runs"]

@@ -92,7 +92,7 @@ def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:
     branch(history)
     done = gen("plan", cwd=history.root / "jobs/team")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("0 runs start, 0 runs stop, 0 data objects removed\n")
+    assert done.stdout.startswith("no errors: no run starts or stops, no data is lost\n")
     history.job(JOB)
     history.rendering(prune_storage=True)
     refused = gen("plan", "--output", "json", cwd=history.root)

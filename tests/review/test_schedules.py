@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gen.report.plan.text import as_text
-from tests.history import JOB, History, branch
+from tests.history import JOB, History, branch, reported
 
 SCHEDULE = JOB.replace("kind: pytorch", "kind: batch") + "schedule: 0 3 * * *\n"
 
@@ -73,4 +72,4 @@ def test_a_suspended_schedule_still_counts(history: History) -> None:
     (run,) = history.report()["runs"]
     assert run["after"]["counted"] is True
     assert [row["after"]["gpus"] - row["before"]["gpus"] for row in history.report()["gpus"]] == [0]
-    assert "no run starts; those that have go on, and count" in as_text(history.plan())
+    assert "no run starts; those that have go on, and count" in reported("text", history.plan())

@@ -180,13 +180,13 @@ def _with(fields: str) -> str:
 def test_the_plan_lists_permissions_that_pods_get(history: History) -> None:
     history.job(JOB, name="old")
     branch(history)
-    assert "New permissions" not in history.report("markdown")
+    assert "new permissions" not in history.report("markdown")
     history.job(JOB + "network: host\nserviceAccount: trainer\nenv: {TOKEN: {secret: wandb, key: a}}\n")
     history.job(JOB + "network: host\n", name="old")
     report = history.report()
     found = {(one["what"], one["value"]): len(one["runs"]) for one in report["permissions"]}
     assert found == {("hostNetwork", ""): 2, ("secret", "wandb"): 1, ("serviceAccount", "trainer"): 1}
-    assert "| New permissions | hostNetwork, secret, serviceAccount |" in history.report("markdown")
+    assert "Also new permissions: hostNetwork, secret, serviceAccount" in history.report("markdown")
     text = history.report("text")
     assert "  serviceAccount trainer: dev team/demo" in text
     assert "serviceAccount trainer" in history.report("html")

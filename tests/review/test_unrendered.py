@@ -13,9 +13,8 @@ import yaml
 
 from gen.render import run
 from gen.render.run import render
-from gen.report.formats import PLAN_REPORTERS
 from tests.adversary.miner import MINER
-from tests.history import JOB, History, branch
+from tests.history import JOB, History, branch, reported
 from tests.render.write.test_foreign import FORGED_JOB, forged, stage
 
 if TYPE_CHECKING:
@@ -37,9 +36,9 @@ def found(plan: Review) -> set[tuple[str, str]]:
 
 
 def headline(plan: Review) -> str:
-    first = PLAN_REPORTERS["text"](plan).splitlines()[0]
-    second = PLAN_REPORTERS["markdown"](plan).splitlines()[1]
-    assert second.endswith(first.removeprefix("refused: "))
+    first = reported("text", plan).splitlines()[0]
+    second = reported("markdown", plan).splitlines()[1]
+    assert second.replace("`", "").removeprefix("### ").lower() == first.lower()
     assert second.startswith("### Refused: ") is plan.refused
     return first
 
@@ -50,9 +49,11 @@ def test_a1_a_foreign_object_is_refused_and_counted(merged: History) -> None:
     plan = merged.plan()
     assert plan.refused
     assert found(plan) == {("foreign-file", path)}
-    assert headline(plan).startswith("refused: 1 object not rendered by gen (50 pods, 400 GPUs), 0 runs start")
+    assert headline(plan).startswith(
+        "refused: foreign-file; 1 object not rendered by gen (50 pods, 400 GPUs), no run starts"
+    )
     assert [(row.before.gpus, row.after.gpus) for row in plan.usage] == [(24, 424)]
-    said = json.loads(PLAN_REPORTERS["json"](plan))
+    said = json.loads(reported("json", plan))
     assert said["unrendered"] == [{"path": path, "object": "Deployment team/zz", "pods": 50, "gpus": 400}]
 
 
@@ -68,7 +69,9 @@ def test_a1_an_amount_that_cannot_be_read_hides_no_other_object(merged: History)
     invalid = MINER.replace("name: zz", "name: yy").replace("nvidia.com/gpu: 8", "nvidia.com/gpu: many")
     assert "many" in invalid
     merged.write("rendered/dev/jobs/team/zz/deployment-zz.yaml", f"{invalid}---\n{MINER}")
-    assert headline(merged.plan()).startswith("refused: 2 objects not rendered by gen (100 pods, 400 GPUs)")
+    assert headline(merged.plan()).startswith(
+        "refused: foreign-file, many-documents; 2 objects not rendered by gen (100 pods, 400 GPUs)"
+    )
 
 
 def test_a1_a_forged_header_changes_nothing(merged: History) -> None:
@@ -92,7 +95,9 @@ def test_a1_objects_in_lists_and_in_further_documents_count(merged: History) -> 
     body = yaml.safe_load(MINER)
     merged.write("rendered/dev/a.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": [body, body]}))
     merged.write("rendered/dev/b.yaml", f"a: b\n---\n{MINER}")
-    assert headline(merged.plan()).startswith("refused: 4 objects not rendered by gen (150 pods, 1200 GPUs)")
+    assert headline(merged.plan()).startswith(
+        "refused: foreign-file, not-a-manifest, many-documents; 4 objects not rendered by gen (150 pods, 1200 GPUs)"
+    )
 
 
 def test_a1_a_listed_file_is_no_object(merged: History) -> None:
@@ -120,7 +125,7 @@ def test_a1_what_gen_rendered_is_accepted(merged: History) -> None:
     merged.rendering()
     plan = merged.plan()
     assert (plan.findings, plan.unrendered) == ((), ())
-    assert headline(plan) == "1 run starts (3 pods, 24 GPUs), 0 runs stop, 0 data objects removed"
+    assert headline(plan) == "no errors: 1 run starts (3 pods, 24 GPUs), no run stops, no data is lost"
 
 
 def test_a2_forged_unused_storage_is_refused(merged: History) -> None:
@@ -129,7 +134,7 @@ def test_a2_forged_unused_storage_is_refused(merged: History) -> None:
     plan = merged.plan()
     assert found(plan) == {("foreign-file", path)}
     assert headline(plan).startswith(
-        "refused: 1 object not rendered by gen (1 pod, 0 GPUs), 1 run starts (1 pod, 0 GPUs)"
+        "refused: foreign-file; 1 object not rendered by gen (1 pod, 0 GPUs), 1 run starts (1 pod, 0 GPUs)"
     )
 
 
@@ -221,10 +226,11 @@ def test_every_pod_gpu_and_volume_of_malicious_plans_is_in_the_first_line(merged
         data.unlink()
     plan = merged.plan()
     first = headline(plan)
-    numbers = re.match(r"refused: 10 objects not rendered by gen \((\d+) pods, (\d+) GPUs?\), ", first)
+    numbers = re.match(r"refused: [a-z, -]+; 10 objects not rendered by gen \((\d+) pods, (\d+) GPUs?\), ", first)
     assert numbers is not None, first
     assert tuple(map(int, numbers.groups())) == (pods, gpus)
-    assert f"{removed} data object{'' if removed == 1 else 's'} removed" in first
+    lost = f"{removed} data object{'' if removed == 1 else 's'} removed" if removed else "no data is lost"
+    assert lost in first
     assert paths <= {path for _, path in found(plan)}
 
 

@@ -7,9 +7,8 @@ import json
 import pytest
 
 from gen.job.kinds import KINDS
-from gen.report.formats import PLAN_REPORTERS
 from gen.report.plan.html import usage_bars
-from tests.history import JOB, History, branch
+from tests.history import JOB, History, branch, reported
 from tests.support import OVERLAY
 
 
@@ -81,11 +80,11 @@ def test_a_plan_without_the_jobs_that_have_errors_is_refused(history: History) -
     plan = history.plan()
     assert plan.incomplete
     assert {(finding.code, finding.severity.value) for finding in plan.findings} >= {("over-quota", "error")}
-    first = PLAN_REPORTERS["text"](plan).splitlines()[0]
-    assert first.startswith("refused: incomplete plan, because jobs with errors are not rendered, 0 runs start")
-    heading, _, errors = PLAN_REPORTERS["markdown"](plan).partition("\n\n")[0:3]
+    first = reported("text", plan).splitlines()[0]
+    assert first.startswith("refused: over-quota; incomplete plan, because jobs with errors are not rendered")
+    heading, _, errors = reported("markdown", plan).partition("\n\n")[0:3]
     assert "Refused: `over-quota`; incomplete plan" in heading
-    assert errors.startswith("**Errors (do not merge):**"), "errors are directly below the heading"
+    assert errors.startswith("- `over-quota` at "), "errors are directly below the heading"
 
 
 def test_the_gpu_resource_of_the_overlay_is_counted(history: History) -> None:

@@ -64,9 +64,9 @@ class Base(Struct, frozen=True):
     """The ref as the user named it."""
     commit: str
 
-    def files(self) -> dict[str, Entry]:
-        """Files in `rendered/` by their path in the repository of jobs."""
-        path = self.prefix + layout.rendered_path("")
+    def files(self, folder: str = layout.rendered_path("")) -> dict[str, Entry]:
+        """Files in a folder, such as `rendered/`, by their path in the repository of jobs."""
+        path = self.prefix + folder
         listed = git(self.root, "ls-tree", "-r", "-z", "--full-tree", self.commit, "--", path)
         return dict(self._entries(listed.decode("utf-8", "surrogateescape")))
 

@@ -6,7 +6,7 @@ runs are several megabytes. If they are still too large, long texts are cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,11 +15,12 @@ from gen.kubernetes.facts.demand import StepDemand
 from gen.render.rendered_object import RenderedObject
 from gen.report.escaping import sanitize
 from gen.report.plan.differences import field_lines, fold_roles
-from gen.report.plan.phrases import RUN_SECTIONS, cost_phrase, costs_phrase, number, preempting, state_phrase
-from gen.report.plan.view import run_groups, runs_by_action, sweep_values
+from gen.report.plan.phrases import RUN_SECTIONS, cost_phrase, costs_phrase, preempting, run_hours, state_phrase
+from gen.report.plan.sentences import Said, Sentence
+from gen.report.plan.view import branch_names, run_groups, runs_by_action
 from gen.report.templates import Phrase, packed
 from gen.review.result import ObjectChange, Review
-from gen.review.runs import RunAction, RunChange, RunVersion
+from gen.review.runs import RunAction, RunChange
 from gen.review.sources import job_file, without_secrets
 
 _DEEPEST: Final = 8
@@ -62,18 +63,20 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A run, or all runs of a sweep with the same effect."""
+    """A run, or all runs of a job with the same effect."""
 
     number: int
     action: Phrase
     tone: Phrase
-    overlay: str
+    overlays: tuple[str, ...]
     namespace: str
     job: str
+    sentence: tuple[Said, ...]
+    """What changes, in the words of the job file; empty if nothing is known."""
     run: str
-    """Name of the object, or empty for a sweep."""
+    """Name of the object, or empty for several."""
     runs: Phrase
-    """Number of runs of a sweep, or empty."""
+    """Number of runs, or empty."""
     kind: str
     queue: str
     replaces: str
@@ -90,7 +93,7 @@ class Card:
     """Legend of the branches; empty without any."""
     branches: tuple[Branch, ...]
     details: int
-    """Number of its details; -1 for a sweep, because its runs have their own."""
+    """Number of its details; -1 for several runs, because each has its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +107,13 @@ class CardSection:
     cards: tuple[Card, ...]
 
 
-def card_sections(review: Review, details: dict[str, int]) -> Iterator[CardSection]:
+def card_sections(review: Review, details: dict[str, int], said: Iterable[Sentence] = ()) -> Iterator[CardSection]:
     """Runs that a merge affects, by their action. `details` has the number of each run's details by its path."""
     known = 0
+    about = {job: one.own for one in said for job in one.jobs}
     for action, runs in runs_by_action(review):
         groups = run_groups(runs)
-        cards = tuple(_card(group, known + index, details) for index, group in enumerate(groups))
+        cards = tuple(_card(group, known + index, details, about) for index, group in enumerate(groups))
         known += len(groups)
         title = RUN_SECTIONS[action]
         yield CardSection(
@@ -120,10 +124,12 @@ def card_sections(review: Review, details: dict[str, int]) -> Iterator[CardSecti
 def kept_cards(review: Review) -> tuple[Card, ...]:
     """Unchanged active runs."""
     kept = [run for run in review.runs if run.action is RunAction.KEPT and run.latest.counts]
-    return tuple(_card([run], index, {}) for index, run in enumerate(kept[:MAX_KEPT]))
+    return tuple(_card([run], index, {}, {}) for index, run in enumerate(kept[:MAX_KEPT]))
 
 
-def _card(runs: Sequence[RunChange], index: int, details: dict[str, int]) -> Card:
+def _card(
+    runs: Sequence[RunChange], index: int, details: dict[str, int], about: Mapping[str, tuple[Said, ...]]
+) -> Card:
     first, versions = runs[0], [run.latest for run in runs]
     alone = len(runs) == 1
     devices: dict[str, int] = {}
@@ -134,9 +140,10 @@ def _card(runs: Sequence[RunChange], index: int, details: dict[str, int]) -> Car
         number=index,
         action=Phrase(first.action.value),
         tone=Phrase(_TONES.get(first.action, "change")),
-        overlay=first.key.scope,
+        overlays=tuple(dict.fromkeys(run.key.scope for run in runs)),
         namespace=first.key.namespace,
         job=first.job,
+        sentence=about.get(f"{first.key.namespace}/{first.job}", ()),
         run=first.key.name if alone else "",
         runs=Phrase("" if alone else counted(len(runs), "run")),
         kind=first.key.kind,
@@ -147,20 +154,12 @@ def _card(runs: Sequence[RunChange], index: int, details: dict[str, int]) -> Car
         pods=sum(version.demand.pods for version in versions),
         gpus=sum(version.demand.gpus for version in versions),
         devices=tuple(sorted((name, count) for name, count in devices.items() if count)),
-        hours=_hours(versions),
+        hours=run_hours(versions),
         cost=cost_phrase(first.latest) if alone else costs_phrase(versions),
         tree=Phrase("" if alone and not first.latest.steps else "Steps" if alone else "Runs"),
         branches=tuple(map(_step, first.latest.steps)) if alone else tuple(_runs(runs, details)),
         details=details.get(first.pair.object.path, -1) if alone else -1,
     )
-
-
-def _hours(versions: Iterable[RunVersion]) -> Phrase:
-    hours = [version.demand.gpu_hours for version in versions if version.demand.gpus]
-    if not hours:
-        return Phrase("")
-    bounded = [one for one in hours if one is not None]
-    return Phrase("no time limit" if len(bounded) < len(hours) else number(sum(bounded)))
 
 
 def _step(step: StepDemand) -> Branch:
@@ -169,9 +168,8 @@ def _step(step: StepDemand) -> Branch:
     return Branch(name=step.name, level=level, kind=step.kind, note=hours, needs=step.needs, details=-1)
 
 
-def _runs(runs: Iterable[RunChange], details: dict[str, int]) -> Iterator[Branch]:
-    named = ((sweep_values(run), run) for run in runs)
-    for name, run in sorted(named, key=lambda entry: (entry[0], entry[1].key)):
+def _runs(runs: Sequence[RunChange], details: dict[str, int]) -> Iterator[Branch]:
+    for name, run in sorted(zip(branch_names(runs), runs, strict=True), key=lambda entry: (entry[0], entry[1].key)):
         asked = run.latest.demand
         note = ", ".join(filter(None, (_phrase(asked.pods, asked.gpus), cost_phrase(run.latest))))
         number_of_details = details.get(run.pair.object.path, -1)

@@ -1,6 +1,6 @@
 """A plan as a page for reviewers: `templates/plan/page.html.j2`, one file without requests.
 
-It has the numbers of the summary as tiles, runs as cards, bars of amounts, and findings with the lines of files.
+It has the four numbers of the summary as tiles, runs as cards, bars of amounts, and findings with the lines of files.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from gen.base.codes.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
 from gen.base.findings import Diagnostic
 from gen.kubernetes.quantity import money
 from gen.report.excerpt import Excerpt, excerpt
 from gen.report.plan.cards import MAX_KEPT, Details, card_sections, kept_cards
-from gen.report.plan.phrases import bill_phrase, hours_phrase, months, summary
+from gen.report.plan.phrases import hours_phrase
+from gen.report.plan.sentences import LOST
 from gen.report.plan.view import plan_view
 from gen.report.templates import Phrase, page
 from gen.review.result import Review
 
-_LOST: Final = {code.name for code in (DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE)}
 _STYLES: Final = ("page/base.css", "plan/page.css")
 _SCRIPTS: Final = ("page/base.js", "plan/page.js")
 MAX_NAMES: Final = 50
 """Names of one group of equal differences."""
 MAX_FINDINGS: Final = 500
+MAX_SENTENCES: Final = 100
 _LINE_WIDTH: Final = 110
 """Columns of these lines."""
 _AROUND: Final = 1
@@ -41,14 +41,14 @@ _ALL_QUEUES: Final = "all queues"
 
 def as_html(review: Review) -> str:
     details = Details(review)
-    sections = tuple(card_sections(review, details.numbers))
+    plan = plan_view(review)
+    sections = tuple(card_sections(review, details.numbers, plan.sentences))
     links = review.links
     values = {
-        "plan": plan_view(review),
+        "plan": plan,
         "head_commit": links.head[:10] if links is not None else "",
         "head_url": links.commit(links.head) if links is not None else "",
         "base_url": links.commit(review.base.commit) if links is not None else "",
-        "tiles": tuple(tiles(review)),
         "sections": sections,
         "kept": kept_cards(review),
         "kept_count": review.kept,
@@ -57,51 +57,15 @@ def as_html(review: Review) -> str:
         "usage": usage_bars(review),
         "devices": device_bars(review),
         "costs": cost_bars(review),
-        "data_lost": any(finding.code in _LOST for finding in review.findings),
+        "data_lost": any(finding.code in LOST for finding in review.findings),
         "data_kept": sum(data.action.value == "kept" for data in review.data),
-        "overlays": sorted({card.overlay for section in sections for card in section.cards}),
+        "overlays": sorted({name for section in sections for card in section.cards for name in card.overlays}),
         "namespaces": sorted({card.namespace for section in sections for card in section.cards}),
         "names_limit": MAX_NAMES,
+        "sentences_limit": MAX_SENTENCES,
         "details": details.packed(),
     }
     return page("plan/page.html.j2", _STYLES, _SCRIPTS, values)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
-    """A number at the top of the page, with its title and a note."""
-
-    title: Phrase
-    value: Phrase
-    note: Phrase
-
-
-def tiles(review: Review) -> Iterator[Tile]:
-    """The rows of the summary, without TensorBoards if there are none."""
-    for title, text in summary(review):
-        value, note = _parts(title, text, review)
-        if (title, value) == ("TensorBoards", "none"):
-            continue
-        yield Tile(title=title, value=Phrase(value), note=Phrase(note))
-
-
-def _parts(title: str, text: str, review: Review) -> tuple[str, str]:
-    if title == "Runs":
-        parts = text.split(", ")
-        return ", ".join(parts[:2]), ", ".join(parts[2:])
-    if title == "Cost":
-        bill = bill_phrase(review.bill) if review.bill is not None else ""
-        note = f"active runs in a month, at most; {bill}".rstrip("; ")
-        return (months(review), note) if review.costs else (bill, "")
-    for mark in ("; ", ": "):
-        if mark in text:
-            value, _, note = text.partition(mark)
-            return value, _without_zeros(note)
-    return _without_zeros(text) or "none", ""
-
-
-def _without_zeros(text: str) -> str:
-    return ", ".join(part for part in text.split(", ") if not part.startswith("0 "))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gen.kubernetes.facts.cost import Bill
 from gen.kubernetes.facts.demand import StepDemand
 from gen.render.rendered_object import ObjectKey
 from gen.report.escaping import json_document
 from gen.report.findings.json import cost_data, finding_data, plain_money
-from gen.report.plan.phrases import values_of
+from gen.report.plan.phrases import headline, values_of, verdict
+from gen.report.plan.sentences import sentences
+from gen.review.changes import JobChange
 from gen.review.costs import NamespaceCost, Spending
 from gen.review.data import DataAction
 from gen.review.field_changes import MISSING, FieldChange
@@ -20,6 +24,8 @@ from gen.review.usage import Load, Usage
 def as_json(review: Review) -> str:
     document = {
         "version": 1,
+        "headline": f"{verdict(review)}{headline(review)}",
+        "changes": list(_changes(review)),
         "base": {"ref": review.base.ref, "commit": review.base.commit},
         "refused": review.refused,
         "tree": review.tree or None,
@@ -50,6 +56,30 @@ def as_json(review: Review) -> str:
         "behind": [_behind(run) for run in review.behind],
     }
     return json_document(document)
+
+
+def _changes(review: Review) -> Iterator[dict[str, object]]:
+    """What changes, in sentences, the most important one first."""
+    of_jobs = iter(review.changes)
+    for one in sentences(review):
+        said = {"sentence": one.text(lambda value: f"`{value}`")}
+        yield {**said, **_job_change(next(of_jobs))} if one.jobs else dict[str, object](said)
+
+
+def _job_change(change: JobChange) -> dict[str, object]:
+    return {
+        "jobs": [{"namespace": namespace, "name": name} for namespace, name in change.jobs],
+        "overlays": list(change.overlays),
+        "fields": [{"path": edit.path, "before": edit.before, "after": edit.after} for edit in change.edits],
+        "starts": len(change.starting),
+        "stops": len(change.stopping),
+        "gpus": change.gpus,
+        "monthCost": {currency: signed_plain_money(amount) for currency, amount in sorted(change.months.items())},
+    }
+
+
+def signed_plain_money(hundredths: int) -> str:
+    return f"{'-' if hundredths < 0 else ''}{plain_money(abs(hundredths))}"
 
 
 def _summary(review: Review) -> dict[str, object]:

@@ -6,13 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
 from gen.base.findings import counted
 from gen.kubernetes.facts.cost import MONTH_HOURS, Bill, RunCost
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.quantity import money
+from gen.report.plan.sentences import signed_money
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.result import ObjectAction, Review
@@ -83,13 +85,6 @@ def months(review: Review) -> str:
     return " and ".join(f"{money(before[one])} → {money(after[one])} {one}" for one in sorted(before))
 
 
-def cost_summary(review: Review) -> str:
-    """The row of the summary; empty without prices."""
-    parts = [bill_phrase(review.bill)] if review.bill is not None else []
-    parts += [f"active runs at most {months(review)} in a month"] if review.costs else []
-    return "; ".join(parts)
-
-
 RUN_SECTIONS = {
     RunAction.REPLACED: "runs that replace the previous run of their job",
     RunAction.STARTED: "runs that start",
@@ -111,25 +106,47 @@ RUN_SECTIONS = {
 """Titles of the lists of runs, the most important one first."""
 
 _OTHERS = (
-    *(RunAction.RETIRED, RunAction.SUSPENDED, RunAction.RESUMED, RunAction.REOPENED, RunAction.EDITED),
-    *(RunAction.SCHEDULED, RunAction.RESCHEDULED, RunAction.UNSCHEDULED),
-    *(RunAction.DEFINED, RunAction.REDEFINED, RunAction.UNDEFINED),
+    *(RunAction.RETIRED, RunAction.EDITED, RunAction.SCHEDULED, RunAction.RESCHEDULED),
+    *(RunAction.DEFINED, RunAction.REDEFINED, RunAction.UNDEFINED, RunAction.ADDED, RunAction.REMOVED),
 )
-"""Effects that the summary counts besides runs that start, stop and are kept."""
+"""Effects that neither start nor stop a run."""
+_STARTS: Final = {RunAction.STARTED: "new", RunAction.REPLACED: "replacing another"}
+_STOPS: Final = {
+    RunAction.REPLACED: "replaced",
+    RunAction.STOPPED: "removed",
+    RunAction.UNSCHEDULED: "removed with its schedule",
+}
+"""Why runs start and stop, if another word than that of the action is clearer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of the summary: one of the four numbers of each plan."""
+
+    title: Phrase
+    value: Phrase
+    note: Phrase
+
+
+def verdict(review: Review) -> str:
+    """Whether it may be merged, with the codes of the errors, which can be those of plugins."""
+    codes = dict.fromkeys(finding.code for finding in review.findings if finding.is_error)
+    return f"refused: {', '.join(codes)}; " if codes else "no errors: "
 
 
 def headline(review: Review) -> Phrase:
-    """The first line: objects that gen did not render, runs with their pods and GPUs, and data."""
-    removed = sum(data.action is DataAction.REMOVED for data in review.data)
+    """The first line: what gen did not render, the runs that start and stop, the costs, and the safety of data."""
     parts = ["incomplete plan, because jobs with errors are not rendered"] if review.incomplete else []
     parts += [_unrendered(review)] if review.unrendered else []
-    parts += [_starting(review), _runs(review.stopping, "stop"), f"{counted(removed, 'data object')} removed"]
-    parts += [
-        f"{counted(len(places), 'data object')} {word}"
-        for word, code in (("shrunk", DATA_SHRUNK), ("unprotected", DATA_UNPROTECTED))
-        if (places := {finding.place.file for finding in review.findings if finding.code == code.name})
-    ]
-    return Phrase(", ".join(parts))
+    if review.starting or review.stopping:
+        parts += [_starting(review), _stopping(review)]
+    else:
+        parts.append("no run starts or stops")
+    if review.costs:
+        cost, unknown = cost_difference(review), len(_without_prices(review))
+        parts += [f"at most {cost} a month"] if cost else [] if unknown else ["the same cost"]
+        parts += [f"the cost of {counted(unknown, 'run')} is unknown"] if unknown else []
+    return Phrase(", ".join([*parts, _data_safety(review)]))
 
 
 def _unrendered(review: Review) -> str:
@@ -140,43 +157,100 @@ def _unrendered(review: Review) -> str:
 
 
 def _starting(review: Review) -> str:
+    if not review.starting:
+        return "no run starts"
     demands = [run.latest.demand for run in review.starting]
     pods, gpus = sum(one.pods for one in demands), sum(one.gpus for one in demands)
-    return _runs(review.starting, "start") + (f" ({counted(pods, 'pod')}, {counted(gpus, 'GPU')})" if demands else "")
+    return f"{_runs(review.starting, 'start')} ({counted(pods, 'pod')}, {counted(gpus, 'GPU')})"
 
 
-def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
-    """Title and text of each row of the summary."""
-    rows = {
-        "Runs": _run_summary(review),
-        "New permissions": ", ".join(dict.fromkeys(what for what, _ in review.permissions)),
-        "GPUs": _gpu_summary(review),
-        "Cost": cost_summary(review),
-        "TensorBoards": _action_counts(review.tensorboards, skip=(ObjectAction.MOVED, ObjectAction.REPLACED)),
-        "Data": _data_summary(review),
-        "Objects": f"{review.before} → {review.after}: "
-        + _action_counts(review.object_actions, skip=(ObjectAction.KEPT,)),
-    }
-    if review.behind:
-        rows["Behind"] = f"{counted(len(review.behind), 'run')} kept as committed, although the platform changed since"
-    return ((Phrase(title), Phrase(text)) for title, text in rows.items() if text)
+def _stopping(review: Review) -> str:
+    stopping = review.stopping
+    return f"{_runs(stopping, 'stop')} ({_reasons(stopping, _STOPS)})" if stopping else "no run stops"
 
 
-def _run_summary(review: Review) -> str:
-    replaced = review.run_actions[RunAction.REPLACED]
-    parts = [f"{len(review.starting)} start", f"{len(review.stopping)} stop", f"{review.kept} kept"]
-    if replaced:
-        parts.append(f"{replaced} replaced by a new run of the same job")
-    parts += [f"{review.run_actions[action]} {action.value}" for action in _OTHERS if review.run_actions[action]]
-    return ", ".join(parts)
+def _reasons(runs: Iterable[RunChange], words: Mapping[RunAction, str]) -> str:
+    """`8 replaced, 8 removed, 2 suspended`: the number of all runs."""
+    counts = Counter(run.action for run in runs)
+    return ", ".join(f"{counts[action]} {words.get(action, action.value)}" for action in RunAction if counts[action])
 
 
-def _gpu_summary(review: Review) -> str:
+def _data_safety(review: Review) -> str:
+    removed = sum(data.action is DataAction.REMOVED for data in review.data)
+    lost = [f"{counted(removed, 'data object')} removed"] if removed else []
+    lost += [
+        f"{counted(len(places), 'data object')} {word}"
+        for word, code in (("shrunk", DATA_SHRUNK), ("unprotected", DATA_UNPROTECTED))
+        if (places := {finding.place.file for finding in review.findings if finding.code == code.name})
+    ]
+    return ", ".join(lost) or "no data is lost"
+
+
+def summary(review: Review) -> tuple[Row, ...]:
+    """The four numbers of each plan."""
     before, after = (sum(load.gpus for load in loads) for loads in _loads(review))
     requested = Load()
     for run in review.starting:
         requested += run.latest.demand
-    return f"{before} → {after}" + (f"; starting runs request {_load_phrase(requested)}" if review.starting else "")
+    gpus = f"starting runs request {_load_phrase(requested)}" if review.starting else ""
+    others = [f"{review.kept} kept"] if review.kept else []
+    others += [f"{review.run_actions[action]} {action.value}" for action in _OTHERS if review.run_actions[action]]
+    notes = [f"starts: {_reasons(review.starting, _STARTS)}"] if review.starting else []
+    notes += [f"stops: {_reasons(review.stopping, _STOPS)}"] if review.stopping else []
+    rows = {
+        "Runs": (_started_and_stopped(review), "; ".join([*notes, *([", ".join(others)] if others else [])])),
+        "GPUs": (f"{before} → {after}", gpus),
+        "Cost": _cost(review),
+        "Data": (_data_safety(review), _nonzero(Counter(data.action for data in review.data), DataAction)),
+    }
+    return tuple(
+        Row(title=Phrase(title), value=Phrase(value), note=Phrase(note)) for title, (value, note) in rows.items()
+    )
+
+
+def _started_and_stopped(review: Review) -> str:
+    counts = [f"{len(runs)} {verb}" for runs, verb in ((review.starting, "start"), (review.stopping, "stop")) if runs]
+    return ", ".join(counts) or "none starts or stops"
+
+
+def _without_prices(review: Review) -> list[RunChange]:
+    """Runs that start or stop in overlays without prices, such as removed ones."""
+    return [run for run in review.runs if (run.starts or run.stops) and run.latest.cost is None]
+
+
+def _cost(review: Review) -> tuple[str, str]:
+    """The difference in a month, and the amounts that explain it."""
+    bill = bill_phrase(review.bill) if review.bill is not None else ""
+    if not review.costs:
+        return ("unknown", bill) if bill else ("no prices", "")
+    note = "; ".join(filter(None, [f"active runs at most {months(review)} in a month", bill]))
+    same = "partly unknown" if _without_prices(review) else "no change"
+    return (f"{difference} a month" if (difference := cost_difference(review)) else same), note
+
+
+def cost_difference(review: Review) -> str:
+    """`+8,553.60 EUR`: what active runs can cost more in a month."""
+    changes = Counter[str]()
+    for row in review.costs:
+        changes[row.currency] += row.after.month - row.before.month
+    return signed_money(changes)
+
+
+def footnotes(review: Review) -> Iterator[Phrase]:
+    """Other changes, without those that are zero."""
+    if review.permissions:
+        yield Phrase(f"new permissions: {', '.join(dict.fromkeys(what for what, _ in review.permissions))}")
+    changed = {action: number for action, number in review.tensorboards.items() if action is not ObjectAction.KEPT}
+    if counts := _nonzero(changed, ObjectAction):
+        yield Phrase(f"TensorBoards: {counts}")
+    if counts := _nonzero(review.object_actions, ObjectAction):
+        yield Phrase(f"objects: {review.before} → {review.after}, {counts}")
+    if review.behind:
+        yield Phrase(f"{counted(len(review.behind), 'run')} kept as committed, although the platform changed since")
+
+
+def _nonzero(counts: Mapping[Any, int], actions: Iterable[Any]) -> str:
+    return ", ".join(f"{counts[action]} {action.value}" for action in actions if counts.get(action))
 
 
 def _loads(review: Review) -> tuple[list[Load], list[Load]]:
@@ -209,16 +283,7 @@ def hours_phrase(load: Load) -> str:
 
 
 def number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def _data_summary(review: Review) -> str:
-    counts = Counter(data.action for data in review.data)
-    return ", ".join(f"{counts[action]} {action.value}" for action in DataAction)
-
-
-def _action_counts(counts: Counter[ObjectAction], skip: tuple[ObjectAction, ...]) -> str:
-    return ", ".join(f"{counts[action]} {action.value}" for action in ObjectAction if action not in skip)
+    return f"{value:,.1f}".removesuffix(".0")
 
 
 def _runs(runs: tuple[RunChange, ...], verb: str) -> str:
@@ -234,13 +299,13 @@ def values_of(text: str) -> dict[str, str] | None:
     return None
 
 
-def total_phrase(demands: Sequence[Demand]) -> Phrase:
-    """`demand_phrase` of several runs together, after their number."""
-    load = Load()
-    for demand in demands:
-        load += demand
-    pods = counted(sum(demand.pods for demand in demands), "pod")
-    return Phrase(f"{counted(len(demands), 'run')}, {pods}, {_load_phrase(load)}")
+def run_hours(versions: Iterable[RunVersion]) -> Phrase:
+    """GPU-hours at most of several runs together; empty without GPUs."""
+    hours = [version.demand.gpu_hours for version in versions if version.demand.gpus]
+    if not hours:
+        return Phrase("")
+    bounded = [one for one in hours if one is not None]
+    return Phrase("no time limit" if len(bounded) < len(hours) else number(sum(bounded)))
 
 
 def preempting(runs: Iterable[RunChange]) -> str:

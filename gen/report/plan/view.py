@@ -15,6 +15,8 @@ from gen.kubernetes.quantity import money
 from gen.pins.lock import short_pin
 from gen.report.plan import phrases
 from gen.report.plan.differences import GroupView, behind_groups, difference_groups
+from gen.report.plan.phrases import Row
+from gen.report.plan.sentences import Said, Sentence, sentences
 from gen.report.templates import Phrase
 from gen.review.costs import NamespaceCost
 from gen.review.data import DataAction
@@ -29,26 +31,22 @@ _DEEPEST = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """A run that starts, stops or changes, or all runs of a sweep with the same effect."""
+    """A run that starts, stops or changes, or all runs of a job with the same effect."""
 
-    overlay: str
+    overlays: tuple[str, ...]
     name: str
     """`namespace/name`."""
     kind: str
-    queue: str
-    """Empty without a queue."""
-    replaces: str
-    """Name of the run that it replaces, or empty."""
-    demand: Phrase
-    """Pods, GPUs and GPU-hours."""
+    pods: Phrase
+    gpus: Phrase
+    hours: Phrase
+    """GPU-hours at most; empty without GPUs."""
     cost: Phrase
     """Empty without prices."""
-    state: Phrase
-    """Empty for an active run."""
-    preempts: str
-    """PriorityClasses of pods that may stop others after the merge, or empty."""
+    notes: tuple[Said, ...]
+    """Its state, the run that it replaces, its queue, and whether its pods may stop others."""
     values: tuple[str, ...] = ()
-    """For the runs of a sweep, which are one row: the values of each. For a pipeline, its steps."""
+    """Of the runs of a sweep or of several overlays, which are one row. For a pipeline, its steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +123,16 @@ class PlanView:
 
     refused: bool
     headline: Phrase
+    sentences: tuple[Sentence, ...]
+    """The changes, the most important one first."""
     base_ref: str
     base_commit: str
     others: tuple[str, ...]
     """Changed paths that are neither jobs nor rendered files."""
     tree: str
-    summary: tuple[tuple[Phrase, Phrase], ...]
-    """Title and text of each row."""
+    summary: tuple[Row, ...]
+    notes: tuple[Phrase, ...]
+    """Footnotes of the summary."""
     findings: tuple[Diagnostic, ...]
     runs: tuple[RunSection, ...]
     permissions: tuple[PermissionView, ...]
@@ -172,11 +173,13 @@ def plan_view(review: Review) -> PlanView:
     return PlanView(
         refused=review.refused,
         headline=phrases.headline(review),
+        sentences=sentences(review),
         base_ref=review.base.ref,
         base_commit=review.base.commit[:10],
         others=review.others,
         tree=review.tree,
-        summary=tuple(phrases.summary(review)),
+        summary=phrases.summary(review),
+        notes=tuple(phrases.footnotes(review)),
         findings=review.findings,
         runs=tuple(run_sections(review)),
         permissions=tuple(_permissions(review)),
@@ -255,31 +258,51 @@ def run_sections(review: Review) -> Iterator[RunSection]:
 
 
 def run_groups(runs: Iterable[RunChange]) -> list[list[RunChange]]:
-    """Each run alone, and all runs of a sweep with equal kinds, queues and states together."""
+    """The runs of each job with equal kinds, queues and states, in all overlays."""
     groups: dict[tuple[object, ...], list[RunChange]] = {}
     for run in runs:
         key = run.key
-        same = (key.scope, key.namespace, run.job, key.kind, run.latest.queue, run.latest.state)
-        groups.setdefault(same if run.latest.values else (key,), []).append(run)
+        groups.setdefault((key.namespace, run.job, key.kind, run.latest.queue, run.latest.state), []).append(run)
     return list(groups.values())
 
 
 def _row(runs: Sequence[RunChange]) -> RunView:
     first, versions, alone = runs[0], [run.latest for run in runs], len(runs) == 1
     return RunView(
-        overlay=first.key.scope,
+        overlays=tuple(dict.fromkeys(run.key.scope for run in runs)),
         name=f"{first.key.namespace}/{first.key.name if alone else first.job}",
         kind=first.key.kind,
-        queue=first.latest.queue,
-        replaces=first.replaces if alone else "",
-        demand=phrases.demand_phrase(first.latest.demand)
-        if alone
-        else phrases.total_phrase([one.demand for one in versions]),
+        pods=Phrase(str(sum(one.demand.pods for one in versions))),
+        gpus=Phrase(str(sum(one.demand.gpus for one in versions))),
+        hours=phrases.run_hours(versions),
         cost=phrases.cost_phrase(first.latest) if alone else phrases.costs_phrase(versions),
-        state=phrases.state_phrase(first),
-        preempts=phrases.preempting(runs),
-        values=tuple(map(_step, first.latest.steps)) if alone else tuple(sorted(map(sweep_values, runs))),
+        notes=tuple(_notes(runs)),
+        values=tuple(map(_step, first.latest.steps)) if alone else tuple(sorted(branch_names(runs))),
     )
+
+
+def _notes(runs: Sequence[RunChange]) -> Iterator[Said]:
+    first = runs[0]
+    if state := phrases.state_phrase(first):
+        yield Said(phrase=state, value="")
+    if first.replaces and len(runs) == 1:
+        yield Said(phrase=Phrase("replaces "), value=first.replaces)
+    if first.latest.queue:
+        yield Said(phrase=Phrase("queue "), value=first.latest.queue)
+    if classes := phrases.preempting(runs):
+        yield Said(phrase=Phrase("may preempt pods below priority "), value=classes)
+
+
+def branch_names(runs: Sequence[RunChange]) -> tuple[str, ...]:
+    """What tells the runs of a row apart: their values, or the overlay and the name of each."""
+    several = len({run.key.scope for run in runs}) > 1
+    return tuple(f"{run.key.scope} {_branch_name(run)}" if several else _branch_name(run) for run in runs)
+
+
+def _branch_name(run: RunChange) -> str:
+    if run.latest.values:
+        return sweep_values(run)
+    return f"{run.key.name} replaces {run.replaces}" if run.replaces else run.key.name
 
 
 def sweep_values(run: RunChange) -> str:

@@ -11,7 +11,7 @@ function filter() {
   const found = (node) => wanted.every((word) => text(node).includes(word));
   let shown = 0;
   for (const card of cards) {
-    const fits = (!overlay.value || card.dataset.overlay === overlay.value)
+    const fits = (!overlay.value || card.dataset.overlay.split(" ").includes(overlay.value))
       && (!namespace.value || card.dataset.namespace === namespace.value)
       && (!action.value || card.dataset.action === action.value) && found(card);
     card.hidden = !fits;

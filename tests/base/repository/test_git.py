@@ -11,7 +11,7 @@ import pytest
 from gen.base.findings import Findings, UsageError
 from gen.base.repository import git
 from gen.review.rendered_trees import MAX_BYTES, read_trees
-from tests.history import JOB, History, branch
+from tests.history import JOB, History, branch, reported
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -200,9 +200,7 @@ def test_an_object_of_any_form_is_read_on_either_side(merged: History, text: str
 
 
 def merged_report(history: History, form: str, **options: str) -> str:
-    from gen.report.formats import PLAN_REPORTERS
-
-    return PLAN_REPORTERS[form](history.plan(**options))
+    return reported(form, history.plan(**options))
 
 
 def test_a_folder_without_git(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ ATTACKS: dict[str, tuple[Callable[[Attacker], None], bool, str]] = {
     "workflow": (workflow, False, CHANGES_CHECKS),
     "report": (report, False, CHANGES_CHECKS),
     "attributes": (attributes, False, CHANGES_CHECKS),
-    "grant": (grant, True, "### 1 run starts (1 pod, 64 GPUs)"),
+    "grant": (grant, True, "### No errors: 1 run starts (1 pod, 64 GPUs)"),
     "hidden": (hidden, False, "### Refused: `hand-edited`"),
     "quota": (quota, False, "### Refused: `over-quota`"),
 }
@@ -299,7 +299,7 @@ def test_a_plan_is_not_shown_after_its_base_moved(server: Server, tmp_path: Path
     temp.mkdir()
     clone = proposed(own, harmless, tmp_path / "clone", tmp_path / "mark")
     assert checked(own, clone, temp) == 0
-    assert visible(comment(own, clone, temp))[0].startswith("### 1 run starts (1 pod, 8 GPUs)")
+    assert visible(comment(own, clone, temp))[0].startswith("### No errors: 1 run starts (1 pod, 8 GPUs)")
     first = proposed(own, other, tmp_path / "first", tmp_path / "mark")
     git("push", "--quiet", "origin", "change:main", cwd=first)
     (temp / "default").rename(temp / "before")

@@ -120,4 +120,4 @@ def test_ci_accepts_what_the_base_has(
     root = propose(clone, harmless)
     code, line = on_github(root, tmp_path, installed) if host == "github" else on_gitlab(root, quick)
     assert code == 0
-    assert line.startswith("### 1 run starts (2 pods, 2 GPUs), 0 runs stop"), line
+    assert line.startswith("### No errors: 1 run starts (2 pods, 2 GPUs), no run stops"), line

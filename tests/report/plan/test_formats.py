@@ -13,6 +13,7 @@ from gen.report.formats import PLAN_REPORTERS
 from gen.report.plan.differences import GroupView, fold_roles
 from gen.report.plan.markdown import MAX_LENGTH
 from gen.report.templates import Phrase
+from gen.report.terminal import View
 from gen.review.field_changes import FieldChange, field_changes
 from tests.cases import for_each
 from tests.history import JOB, History, branch
@@ -36,10 +37,10 @@ def test_all_formats_contain_the_same_facts(history: History) -> None:
     runs = report["summary"]["runs"]
     assert (runs["started"], runs["stopped"], runs["kept"]) == (2, 2, 0)
     for reporter in PLAN_REPORTERS.values():
-        assert all(run["name"] in reporter(history.plan()) for run in report["runs"])
+        assert all(run["name"] in reporter(View(data=history.plan())) for run in report["runs"])
     for form in ("text", "markdown"):
         text = history.report(form)
-        assert "2 runs start (6 pods, 48 GPUs), 2 runs stop, 0 data objects removed" in text
+        assert "2 runs start (6 pods, 48 GPUs), 2 runs stop (1 replaced, 1 removed), no data is lost" in text
         assert "starting runs request 48 GPUs, at most 576 GPU-hours" in text
         for run in report["runs"]:
             assert run["name"] in text
@@ -90,6 +91,7 @@ def test_objects_of_added_and_removed_runs_are_not_listed_again(history: History
     text = history.report("text")
     titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == [
+        "changes:",
         "runs that replace the previous run of their job (1):",
         "runs that start (1):",
         "runs that stop (1):",
@@ -112,10 +114,11 @@ def test_a_comment_starts_with_the_marker_and_the_summary(history: History) -> N
     history.job(JOB.replace("train:1", "train:2"))
     full = history.report("markdown").splitlines()
     assert empty[0] == full[0] == "<!-- gen plan -->"
-    assert full[3:6] == [
-        "| | |",
-        "|---|---|",
-        "| Runs | 1 start, 1 stop, 0 kept, 1 replaced by a new run of the same job |",
+    assert full[3].startswith("1. `demo` changes `image` from ")
+    assert full[5:8] == [
+        "| | | |",
+        "|---|---|---|",
+        "| Runs | 1 start, 1 stop | starts: 1 replacing another; stops: 1 replaced |",
     ]
     text = "\n".join(full)
     assert text.count("<details>") == text.count("</details>") > 0
@@ -137,7 +140,7 @@ def test_a_long_comment_is_cut_and_counts_the_omitted_entries(history: History) 
         assert comment.count("```") % 2 == 0
     assert "Omitted" not in whole
     assert MAX_LENGTH * 0.9 < len(cut) <= MAX_LENGTH < 65_536
-    left_out = re.search(r"(?m)^Omitted .*: (\d+) of .*; (\d+) of Differences \(300\)\. Run `gen plan`", cut)
+    left_out = re.search(r"(?m)^Omitted .*: (\d+) of Runs.*; (\d+) of Differences \(300\)\. Run `gen plan`", cut)
     assert left_out is not None
     assert int(left_out[1]) + cut.count("| replaces `") == 300
     assert int(left_out[2]) + len(re.findall("(?m)^replaced ", cut)) == 300

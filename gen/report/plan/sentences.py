@@ -1,0 +1,256 @@
+"""One sentence for each change of a merge, in the words of the job file, the most important one first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gen.base.codes.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
+from gen.base.findings import counted
+from gen.kubernetes.quantity import money
+from gen.report.templates import Phrase
+from gen.review.changes import FieldEdit, JobChange
+from gen.review.data import DataAction, DataObject
+from gen.review.result import Review
+from gen.review.runs import RunAction, RunChange
+
+LOST: Final = {code.name for code in (DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE)}
+"""Findings about data that a merge puts at risk."""
+_NAMES: Final = 3
+"""Names and fields that a sentence has."""
+_LONGEST: Final = 60
+"""Characters of a value in a sentence."""
+_SIZES: Final = {"workers": "workers", "gpus": "GPUs for each pod"}
+"""Fields with a number that says how large a job is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A part of a sentence: words of gen, and a name or value from a file after them, which may be empty."""
+
+    phrase: Phrase
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A change."""
+
+    parts: tuple[Said, ...]
+    own: tuple[Said, ...] = ()
+    """What changes in each of its jobs, without their names."""
+    jobs: tuple[str, ...] = ()
+    """`namespace/name` of the jobs that it is about."""
+
+    def text(self, quote: Callable[[str], str]) -> str:
+        """The sentence, with `quote` for its values."""
+        return "".join(f"{part.phrase}{quote(part.value) if part.value else ''}" for part in self.parts)
+
+
+Parts = Iterator[Said]
+
+
+def sentences(review: Review) -> tuple[Sentence, ...]:
+    """Objects that gen did not render, data at risk, jobs, and data that is safe."""
+    risky = {finding.place.file for finding in review.findings if finding.code in LOST}
+    data = [one for one in review.data if one.action is not DataAction.KEPT]
+    lost = [one for one in data if one.pair.object.path in risky]
+    safe = [one for one in data if one.pair.object.path not in risky]
+    several = len({namespace for change in review.changes for namespace, _ in change.jobs}) > 1
+    return (
+        *_sentences_of_unrendered(review),
+        *_sentences_of_data(lost, at_risk=True),
+        *(_sentence_of_jobs(change, with_namespace=several) for change in review.changes),
+        *_sentences_of_data(safe, at_risk=False),
+    )
+
+
+def signed_money(amounts: Mapping[str, int]) -> str:
+    """`+8,553.60 EUR and -20.00 USD`; empty if nothing differs."""
+    return " and ".join(
+        f"{'+' if amount > 0 else '-'}{money(abs(amount))} {currency}"
+        for currency, amount in sorted(amounts.items())
+        if amount
+    )
+
+
+def signed(number: int) -> str:
+    return f"{number:+,}"
+
+
+def _said(phrase: str, value: str = "") -> Said:
+    return Said(phrase=Phrase(phrase), value=value)
+
+
+def _listed(values: Sequence[str], noun: str, before: str = "") -> Parts:
+    """`a`, `b` and `c`, or `a`, `b`, `c` and 4 more jobs."""
+    shown = values[:_NAMES]
+    more = len(values) - len(shown)
+    for index, value in enumerate(shown):
+        last = index and index == len(shown) - 1 and not more
+        yield _said(before if not index else " and " if last else ", ", value)
+    if more:
+        yield _said(f" and {more} more {noun}")
+
+
+def _sentence_of_jobs(change: JobChange, *, with_namespace: bool) -> Sentence:
+    names = [f"{namespace}/{name}" if with_namespace else name for namespace, name in change.jobs]
+    alone, effects = len(change.jobs) == 1, list(_effects(change))
+    parts = (*_listed(names, "jobs"), *_predicate(change, alone=alone), *effects)
+    first, *rest = _predicate(change, alone=True)
+    own = (_said(first.phrase.lstrip(), first.value), *rest, *(effects if alone else ()))
+    return Sentence(parts=parts, own=own, jobs=tuple(f"{namespace}/{name}" for namespace, name in change.jobs))
+
+
+def _predicate(change: JobChange, *, alone: bool) -> Parts:
+    def verb(singular: str, plural: str) -> str:
+        return f" {singular if alone else plural}"
+
+    states = [word for action, word in _STATES.items() if change.actions[action]]
+    state = f"{verb('is', 'are')} {' and '.join(states)}" if states else ""
+    if change.removed or change.added:
+        yield _said(f"{verb('is', 'are')} {'removed' if change.removed else 'new'}")
+    elif change.edits:
+        yield from _edits(change.edits, verb)
+        if state:
+            yield _said(f" and{state}")
+    elif state:
+        yield _said(state)
+    elif any(run.pair.before is not None and run.pair.after is not None for run in change.runs):
+        starts = verb("starts", "start") if change.starting else verb("changes", "change")
+        yield _said(f"{starts}{' again' if change.starting else ''} with the overlays and gen of today")
+    else:
+        leaves = any(run.after is None for run in change.runs)
+        yield from _listed(
+            change.overlays, "overlays", f"{verb('leaves', 'leave') if leaves else verb('joins', 'join')} "
+        )
+        return
+    yield from _overlays(change)
+
+
+def _edits(edits: Sequence[FieldEdit], verb: Callable[[str, str], str]) -> Parts:
+    shown = edits[:_NAMES]
+    more = len(edits) - len(shown)
+    for index, edit in enumerate(shown):
+        if index:
+            yield _said(" and" if index == len(shown) - 1 and not more else ",")
+        yield from _edit(edit, verb)
+    if more:
+        yield _said(f" and {more} more field{'' if more == 1 else 's'}")
+
+
+_STATES: Final = {
+    RunAction.SUSPENDED: "suspended",
+    RunAction.RESUMED: "resumed",
+    RunAction.RETIRED: "finished",
+    RunAction.REOPENED: "reopened",
+}
+
+
+def _edit(edit: FieldEdit, verb: Callable[[str, str], str]) -> Parts:
+    before, after, path = edit.before, edit.after, edit.path
+    numbers = [side for side in (before, after) if side is not None and side.isdecimal()]
+    long = any(side is not None and (len(side) > _LONGEST or "\n" in side) for side in (before, after))
+    if path in _SIZES and len(numbers) == len((before, after)) and before is not None and after is not None:
+        grows = int(after) > int(before)
+        which = verb("grows", "grow") if grows else verb("shrinks", "shrink")
+        yield _said(f"{which} from {int(before)} to {int(after)} {_SIZES[path]}")
+    elif long or (before is None and after is None):
+        yield _said(f"{verb('changes', 'change')} ", path)
+    elif before is None or after is None:
+        what = verb("adds", "add") if before is None else verb("removes", "remove")
+        value = str(after if before is None else before)
+        if edit.part:
+            yield _said(f"{what} ", value)
+            yield _said(" to " if before is None else " from ", path)
+        else:
+            yield _said(f"{what} ", f"{path}: {value}")
+    else:
+        yield _said(f"{verb('changes', 'change')} ", path)
+        yield _said(" from ", before or "''")
+        yield _said(" to ", after or "''")
+
+
+def _overlays(change: JobChange) -> Parts:
+    if change.everywhere and len(change.overlays) == 1:
+        return
+    if change.everywhere:
+        yield _said(f" in {'both' if len(change.overlays) == 2 else f'all {len(change.overlays)}'} clusters")  # noqa: PLR2004
+    else:
+        yield from _listed(change.overlays, "overlays", " in ")
+
+
+def _effects(change: JobChange) -> Parts:
+    """The difference in GPUs, runs and costs."""
+    parts = [f"{signed(change.gpus)} GPU{'' if abs(change.gpus) == 1 else 's'}"] if change.gpus else []
+    parts += run_effects(change)
+    if cost := signed_money(change.months):
+        parts.append(f"at most {cost} a month")
+    if parts:
+        yield _said(f": {', '.join(parts)}")
+
+
+def run_effects(change: JobChange) -> Iterator[str]:
+    """`its run is stopped`, `a new one starts`."""
+    stopping, starting, actions = change.stopping, change.starting, change.actions
+    alone = len(change.jobs) == 1
+    if stopping:
+        one = len(stopping) == 1 and alone
+        whose = "the runs of its schedule are" if one and actions[RunAction.UNSCHEDULED] else "its run is"
+        yield f"{whose} stopped" if one else f"{_be(stopping)} stopped"
+    if starting:
+        again = all(run.action is RunAction.REOPENED for run in starting)
+        what = "a new one starts" if len(starting) == 1 else f"{len(starting)} new ones start"
+        if not stopping:
+            what = f"{counted(len(starting), 'run')} start{'s' if len(starting) == 1 else ''}"
+        yield f"{what} unless {'it is' if len(starting) == 1 else 'they are'} still there" if again else what
+    if edited := actions[RunAction.EDITED]:
+        names = "keeps its name" if edited == 1 else "keep their names"
+        yield f"{counted(edited, 'run')} {names}, so the cluster rejects the change or applies a part of it"
+    for action, words in _NOTES.items():
+        if actions[action]:
+            yield words
+
+
+def _be(runs: Sequence[RunChange]) -> str:
+    return f"{counted(len(runs), 'run')} {'is' if len(runs) == 1 else 'are'}"
+
+
+_NOTES: Final = {
+    RunAction.RETIRED: "its record stays in Git and nothing is stopped",
+    RunAction.SCHEDULED: "runs start at the times of its schedule",
+    RunAction.RESCHEDULED: "present runs go on and later ones have the change",
+    RunAction.DEFINED: "people start its runs",
+    RunAction.REDEFINED: "runs of earlier versions go on",
+    RunAction.UNDEFINED: "its runs go on",
+    RunAction.ADDED: "nothing starts",
+    RunAction.REMOVED: "nothing is stopped",
+}
+"""Effects that the numbers of runs do not tell."""
+
+
+def _sentences_of_unrendered(review: Review) -> Iterator[Sentence]:
+    if not review.unrendered:
+        return
+    paths = list(dict.fromkeys(one.path for one in review.unrendered))
+    pods, gpus = (
+        sum(values) for values in zip(*((o.demand.pods, o.demand.gpus) for o in review.unrendered), strict=True)
+    )
+    be = "is" if len(paths) == 1 else "are"
+    effect = f" {be} not what gen renders: {counted(pods, 'pod')} and {counted(gpus, 'GPU')}"
+    yield Sentence(parts=(*_listed(paths, "files"), _said(effect)))
+
+
+def _sentences_of_data(objects: Iterable[DataObject], *, at_risk: bool) -> Iterator[Sentence]:
+    """One for each effect."""
+    groups: dict[DataAction, list[str]] = {}
+    for one in objects:
+        names = groups.setdefault(one.action, [])
+        if (name := str(one.pair.object.key)) not in names:  # in another overlay
+            names.append(name)
+    for action, names in groups.items():
+        be = "is" if len(names) == 1 else "are"
+        risk = ": data is at risk" if at_risk else ": no data is lost"
+        parts = [*_listed(names, "volumes and claims"), _said(f" {be} {action.value}{risk}")]
+        yield Sentence(parts=tuple(parts))

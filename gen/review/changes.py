@@ -1,0 +1,236 @@
+"""What a merge changes, by job: the fields that its file changes, and the effect on its runs in all overlays.
+
+Jobs with equal changes are one entry, so that a new image of 1,000 jobs is one. The entry with the largest effect is
+the first: what stops, then the cost, then what starts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base.findings import Findings
+from gen.base.yaml.strict import Data, parse
+from gen.overlay.overlay import Overlay
+from gen.review.runs import RunAction, RunChange
+from gen.review.sources import job_files
+from gen.review.usage import version_after
+
+_STATE: Final = "state"
+_MANY: Final = 5
+"""Changes of the same fields, from which on their values are left out."""
+
+
+class FieldEdit(Struct, frozen=True, kw_only=True):
+    """A field of a job file with another value."""
+
+    path: str
+    """`env.SEED`."""
+    before: str | None
+    after: str | None
+    """None where there is no value."""
+    part: bool = False
+    """Whether the values are only the differing parts of a text or a list. A part can be missing on one side."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobChange:
+    """Jobs with equal changes."""
+
+    jobs: tuple[tuple[str, str], ...]
+    """Namespace and name of each."""
+    overlays: tuple[str, ...]
+    """Overlays with a run that changes."""
+    everywhere: bool
+    """Whether these are all overlays of the jobs."""
+    added: bool
+    removed: bool
+    """Whether their files are new, or gone."""
+    edits: tuple[FieldEdit, ...]
+    """Without `state`, which the actions of the runs show."""
+    runs: tuple[RunChange, ...]
+    gpus: int
+    """Difference of the GPUs of active runs."""
+    months: Mapping[str, int]
+    """Difference of their highest costs in a month, in hundredths, by currency; empty without prices."""
+
+    @property
+    def starting(self) -> tuple[RunChange, ...]:
+        return tuple(run for run in self.runs if run.starts)
+
+    @property
+    def stopping(self) -> tuple[RunChange, ...]:
+        return tuple(run for run in self.runs if run.stops)
+
+    @property
+    def actions(self) -> Counter[RunAction]:
+        return Counter(run.action for run in self.runs)
+
+
+def job_changes(
+    runs: Iterable[RunChange],
+    overlays: Mapping[str, Overlay],
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+) -> tuple[JobChange, ...]:
+    """`before` and `after` are the texts of job files at the base and in the work tree, by path."""
+    of_job: dict[tuple[str, str], list[RunChange]] = {}
+    for run in runs:
+        of_job.setdefault((run.key.namespace, run.job), []).append(run)
+    groups: dict[tuple[object, ...], list[JobChange]] = {}
+    for job, several in of_job.items():
+        changed = [run for run in several if run.action is not RunAction.KEPT]
+        if changed:
+            one = _job_change(job, several, changed, overlays, before, after)
+            groups.setdefault(_alike(one), []).append(one)
+    return tuple(sorted(_folded(map(_merged, groups.values())), key=consequence))
+
+
+def _folded(changes: Iterable[JobChange]) -> Iterator[JobChange]:
+    """Many changes of the same fields as one without their values."""
+    of_fields: dict[tuple[tuple[FieldEdit, ...], object], list[JobChange]] = {}
+    for one in changes:
+        paths = tuple(FieldEdit(path=edit.path, before=None, after=None) for edit in one.edits)
+        of_fields.setdefault((paths, _alike(replace(one, edits=()))), []).append(one)
+    for (paths, _), several in of_fields.items():
+        if len(several) < _MANY:
+            yield from several
+        else:
+            yield replace(_merged(several), edits=paths)
+
+
+def consequence(change: JobChange) -> tuple[object, ...]:
+    """The largest effect first."""
+    stopped = sum(run.before.demand.gpus for run in change.stopping if run.before is not None)
+    return -stopped, -len(change.stopping), -sum(map(abs, change.months.values())), -change.gpus, change.jobs
+
+
+def _job_change(
+    job: tuple[str, str],
+    runs: Sequence[RunChange],
+    changed: Sequence[RunChange],
+    overlays: Mapping[str, Overlay],
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+) -> JobChange:
+    old = next((before[path] for path in sorted(job_files(run.pair.before for run in runs)) if path in before), None)
+    new = next((after[path] for path in sorted(job_files(run.pair.after for run in runs)) if path in after), None)
+    if old is None and (path := _only(job_files(run.pair.after for run in runs))) in before:
+        old = before[path]  # the job runs in no overlay at the base
+    if new is None and (path := _only(job_files(run.pair.before for run in runs))) in after:
+        new = after[path]  # the job runs in no overlay any more
+    gpus, months = 0, Counter[str]()
+    for run in changed:
+        for version, sign in ((run.before, -1), (version_after(run, overlays), 1)):
+            if version is not None and version.counts:
+                gpus += sign * version.demand.gpus
+                if version.cost is not None:
+                    months[version.cost.currency] += sign * version.cost.month
+    edits = field_edits(old, new) if old is not None and new is not None else ()
+    return JobChange(
+        jobs=(job,),
+        overlays=tuple(dict.fromkeys(run.key.scope for run in changed)),
+        everywhere={run.key.scope for run in runs} == {run.key.scope for run in changed},
+        added=old is None and new is not None,
+        removed=old is not None and new is None,
+        edits=tuple(edit for edit in edits if edit.path != _STATE),
+        runs=tuple(changed),
+        gpus=gpus,
+        months=months,
+    )
+
+
+def _only(paths: set[str]) -> str:
+    return min(paths) if paths else ""
+
+
+def _alike(one: JobChange) -> tuple[object, ...]:
+    """Equal for jobs whose changes are one entry."""
+    actions = tuple(sorted(Counter((run.action, run.starts, run.stops) for run in one.runs).items()))
+    return one.overlays, one.everywhere, one.added, one.removed, one.edits, actions
+
+
+def _merged(several: Sequence[JobChange]) -> JobChange:
+    first = several[0]
+    months = Counter[str]()
+    for one in several:
+        months.update(one.months)
+    return JobChange(
+        jobs=tuple(sorted(job for one in several for job in one.jobs)),
+        overlays=first.overlays,
+        everywhere=first.everywhere,
+        added=first.added,
+        removed=first.removed,
+        edits=first.edits,
+        runs=tuple(run for one in several for run in one.runs),
+        gpus=sum(one.gpus for one in several),
+        months=months,
+    )
+
+
+def field_edits(before: str, after: str) -> tuple[FieldEdit, ...]:
+    """The fields with other values in two texts of a job file; empty if one of them cannot be read."""
+    if before == after:
+        return ()
+    sides = parse(before, "", Findings()), parse(after, "", Findings())
+    return tuple(_edits("", *sides)) if all(isinstance(side, dict) for side in sides) else ()
+
+
+def _edits(path: str, before: Data | None, after: Data | None) -> Iterator[FieldEdit]:
+    if before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in dict.fromkeys((*after, *before)):
+            yield from _edits(f"{path}.{name}" if path else name, before.get(name), after.get(name))
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _list_edits(path, list(map(_text, before)), list(map(_text, after)))
+    elif isinstance(before, str) and isinstance(after, str):
+        yield _text_edit(path, before, after)
+    else:
+        yield FieldEdit(path=path, before=_text(before), after=_text(after))
+
+
+def _list_edits(path: str, before: list[str | None], after: list[str | None]) -> Iterator[FieldEdit]:
+    """Items that are only on one side; the lists themselves if only the order differs."""
+    lost, new = [one for one in before if one not in after], [one for one in after if one not in before]
+    if not lost and not new:
+        yield FieldEdit(path=path, before=_listed(before), after=_listed(after))
+    else:
+        yield FieldEdit(path=path, before=_listed(lost) or None, after=_listed(new) or None, part=True)
+
+
+def _listed(items: Iterable[str | None]) -> str:
+    return ", ".join(map(str, items))
+
+
+def _text(value: Data | None) -> str | None:
+    """A value on one line. Values of mappings are shown like `{a: b}`."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_text(item)}" for name, item in value.items()) + "}"
+    return f"[{_listed(map(_text, value))}]"
+
+
+def _text_edit(path: str, before: str, after: str) -> FieldEdit:
+    """The words that differ, with the option that they are a value of."""
+    old, new = before.split(), after.split()
+    if max(len(old), len(new)) == 1 or old == new:
+        return FieldEdit(path=path, before=before, after=after)
+    start = _same(old, new)
+    end = _same(old[start:][::-1], new[start:][::-1])
+    if start and old[start - 1].startswith("-") and "=" not in old[start - 1]:
+        start -= 1
+    left, right = old[start : len(old) - end], new[start : len(new) - end]
+    same = not start and not end
+    return FieldEdit(path=path, before=" ".join(left) or None, after=" ".join(right) or None, part=not same)
+
+
+def _same(old: Sequence[str], new: Sequence[str]) -> int:
+    """Number of equal words at the start."""
+    differing = (index for index, (was, now) in enumerate(zip(old, new, strict=False)) if was != now)
+    return next(differing, min(len(old), len(new)))
