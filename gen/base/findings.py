@@ -14,7 +14,7 @@ from gen.base import routes
 from gen.base.placeholders import RUN, readable
 
 if TYPE_CHECKING:
-    from gen.base.codes.code import Code
+    from gen.base.codes import Code
 
 Route = routes.Route
 """A path into nested data: mapping keys and list indices, outermost first."""

@@ -25,7 +25,7 @@ from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.rendering import refused
 from gen.importers import IMPORTERS, overlay_needs
 from gen.importers.base import ImportedJob, ImportInput
-from gen.importers.job_text import check_text, text_of
+from gen.importers.draft import check_text, text_of
 from gen.importers.proof import NAME, Proof, overlay_text, proof_lines, prove, report_proof
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes

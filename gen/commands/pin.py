@@ -22,9 +22,8 @@ from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import read
 from gen.commands import common
 from gen.overlay.extensions import load_extensions
-from gen.overlay.overlay import Overlay
+from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
-from gen.overlay.select import selects
 from gen.pins.job_pins import JobPins, LockChange, PinChange
 from gen.pins.lock import Lock, Pins, read_lock, short_pin
 from gen.render.expand import expand, run_values

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, PLAN_INCOMPLETE
 from gen.base.findings import Diagnostic, Findings, Location, UsageError
 from gen.base.repository.git import check_index, find_base, head_commit

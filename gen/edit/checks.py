@@ -14,8 +14,7 @@ from gen.base.repository.layout import JobFile
 from gen.base.routes import dotted
 from gen.base.yaml.source import Source, read, source_of
 from gen.job.scalars import clipped
-from gen.overlay.overlay import Overlay
-from gen.overlay.select import selects
+from gen.overlay.overlay import Overlay, selects
 from gen.render.committed import CommittedRuns
 from gen.render.model import parse_job
 from gen.render.parts.quota import check_quotas, quotas, requested_by

@@ -1,25 +1,237 @@
-"""The certain fixes of findings in job files and overlays, for `gen check --fix` and for reports."""
+"""The certain fixes of findings in job files and overlays, for `gen check --fix` and for reports.
+
+Each edits the text of a file as `gen set` does, and is kept if its finding is gone and there is no new error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gen.base.findings import Diagnostic, Findings, UsageError, counted
+from gen.base.codes.files import TOO_MANY
+from gen.base.findings import Diagnostic, Findings, Fix, Move, Put, Rename, Respell, Route, UsageError, counted
 from gen.base.repository.files import MAX_BYTES, Edit, linked_folder, read_regular, replace_files
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
 from gen.base.repository.layout import JobFile, is_job, overlay_file
+from gen.base.routes import follow
 from gen.base.yaml.source import source_of
+from gen.base.yaml.strict import parse
+from gen.base.yaml.yaml_errors import lines_with_ends
+from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
-from gen.edit.fix import MAX_FIXES, Judge, fixed, fixed_alone
+from gen.edit.splice import comment_at, edited, renamed, with_comment
 from gen.kubernetes.secrets import shows_secret
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
+
+
+def is_better(item: Diagnostic, fix: Fix, before: Collection[Diagnostic], after: Collection[Diagnostic]) -> bool:
+    if isinstance(fix, Move):
+        return _errors(after) < _errors(before)
+    if any((one.code, one.message, one.place) == (item.code, item.message, item.place) for one in after):
+        return False
+    known = {(one.code, one.message) for one in before}
+    here = (one for one in after if one.is_error and one.place.line == item.place.line)
+    return isinstance(fix, Respell) or all((one.code, one.message) in known for one in here)
+
+
+def are_better(
+    edits: list[tuple[Diagnostic, Fix]], before: Collection[Diagnostic], after: Collection[Diagnostic]
+) -> bool:
+    """Several fixes together must leave no error that was not there before.
+
+    Only a file with too many errors to report can show others, outside of the edited lines.
+    """
+    if len(edits) == 1:
+        return is_better(*edits[0], before, after)
+    there = {(one.code, one.message, one.place) for one in after}
+    items = [item for item, _ in edits]
+    if any((item.code, item.message, item.place) in there for item in items):
+        return False
+    mended = Counter((item.code, item.message) for item in items if item.is_error)
+    errors = Counter((one.code, one.message) for one in before if one.is_error) - mended
+    other = Counter((one.code, one.message) for one in after if one.is_error) - errors
+    if not other or all(one.code != TOO_MANY.name for one in before):
+        return not other
+    lines = {item.place.line for item in items}
+    return not any((one.code, one.message) in other and one.place.line in lines for one in after)
+
+
+def _errors(found: Collection[Diagnostic]) -> int:
+    return sum(item.is_error for item in found)
+
+
+def applied_or_none(text: str, fix: Fix) -> str | None:
+    """The text with a fix; None if the fix does not match it."""
+    try:
+        return applied(text, fix)
+    except EditError:
+        return None
+
+
+def applied(text: str, fix: Fix) -> str:
+    """The text with a fix. EditError if the fix does not match it."""
+    if isinstance(fix, Rename):
+        return renamed(text, fix.route, fix.name)
+    if isinstance(fix, Put):
+        if _value(text, fix.route) != fix.old:  # such as an expression with this result
+            raise EditError("the file has another value", "edit the file", fix.route)
+        return edited(text, Change(fix.route, fix.new))
+    if isinstance(fix, Move):
+        value = _value(text, fix.route)
+        if not isinstance(value, str) or _value(text, fix.to) is not None:
+            raise EditError("the value cannot be moved", "edit the file", fix.route)
+        after = edited(edited(text, Change(fix.to, value)), Change(fix.route, None))
+        if after.count("#") == text.count("#"):
+            return after
+        return with_comment(after, fix.to, comment_at(text, fix.route))
+    return _respelled(text, fix)
+
+
+def _value(text: str, route: Route) -> object:
+    return follow(parse(text, "", Findings()), route)
+
+
+def _respelled(text: str, fix: Respell) -> str:
+    lines = lines_with_ends(text)
+    line = lines[fix.line - 1] if fix.line <= len(lines) else ""
+    start = fix.column - 1
+    if line[start : start + len(fix.old)] != fix.old:
+        raise EditError("the file has another text there", "edit the file", ())
+    lines[fix.line - 1] = line[:start] + fix.new + line[start + len(fix.old) :]
+    return "".join(lines)
+
+
+Judge = Callable[[str], Collection[Diagnostic]]
+
+MAX_FIXES: Final = 200
+"""Fixes of one file that are tried: each takes at most two renders of its job."""
+
+
+class FixResult(Struct, frozen=True, kw_only=True):
+    """The text of a file, with the findings that were fixed in it."""
+
+    text: str
+    findings: tuple[Diagnostic, ...] = ()
+    renders: int = 0
+    """Times that an edited text was judged."""
+    complete: bool = True
+    """Whether all fixes were tried."""
+
+
+def fixed(text: str, judge: Judge, most: int = 2 * MAX_FIXES) -> FixResult:
+    """The text with its certain fixes. `judge` returns the findings about a text of the file, at most `most` times.
+
+    A fix can show errors that nothing could find before, but none in its own line. Fixes of different lines are judged
+    together, as long as no other error shows up: so none can hide what another does.
+    """
+    run = _Run(text, judge, most)
+    while run.waiting() and run.left and run.tried < MAX_FIXES:
+        run.keep_best(run.group())
+    return FixResult(text=run.text, findings=tuple(run.done), renders=most - run.left, complete=not run.waiting())
+
+
+class _Edit(Struct, frozen=True):
+    """A fix of a finding."""
+
+    item: Diagnostic
+    fix: Fix
+    lines: dict[int, str] | None = None
+    """The lines that it replaces, one by one, by index; None if it does something else."""
+
+
+class _Run:
+    def __init__(self, text: str, judge: Judge, most: int) -> None:
+        self.text, self.judge = text, judge
+        self.left, self.tried = most, 0
+        self.found = judge(text)
+        self.done: list[Diagnostic] = []
+        self.refused: set[tuple[Fix, str]] = set()
+
+    def waiting(self) -> list[_Edit]:
+        """The fixes that were not tried."""
+        edits = (_Edit(item, fix) for item in self.found for fix in item.fixes)
+        return [edit for edit in edits if (edit.fix, edit.item.message) not in self.refused]
+
+    def group(self) -> list[_Edit]:
+        """The next fix that can be applied, with those of other lines that follow it.
+
+        Few enough that the remaining renders suffice to find one that is kept.
+        """
+        room = 2 ** min(self.left - 1, 8)
+        lines = lines_with_ends(self.text)
+        taken: set[int] = set()
+        edits: list[_Edit] = []
+        for edit in self.waiting():
+            if len(edits) >= room or self.tried + len(edits) >= MAX_FIXES:
+                break
+            after = applied_or_none(self.text, edit.fix)
+            if after is None:
+                self.tried += 1
+                self.refused.add((edit.fix, edit.item.message))
+                continue
+            replaced = _replaced(lines, after) if isinstance(edit.fix, Rename | Put) else None
+            if edits and (replaced is None or not taken.isdisjoint(replaced)):
+                break
+            edits.append(replace(edit, lines=replaced))
+            taken.update(replaced or ())
+            if replaced is None:
+                break
+        self.tried += len(edits)
+        return edits
+
+    def keep_best(self, edits: list[_Edit]) -> None:
+        """Keep the fixes that pass together; otherwise those of each half that do."""
+        found = set(self.found)
+        edits = [edit for edit in edits if edit.item in found]  # another fix can correct two mistakes
+        if not edits or not self.left:
+            return
+        self.left -= 1
+        after = self._with(edits)
+        judged = self.judge(after)
+        if are_better([(edit.item, edit.fix) for edit in edits], self.found, judged):
+            self.text, self.found = after, judged
+            self.done += [edit.item for edit in edits]
+        elif len(edits) == 1:
+            self.refused.add((edits[0].fix, edits[0].item.message))
+        else:
+            half = len(edits) // 2
+            self.keep_best(edits[:half])
+            self.keep_best(edits[half:])
+
+    def _with(self, edits: list[_Edit]) -> str:
+        if edits[0].lines is None:
+            return applied(self.text, edits[0].fix)
+        lines = lines_with_ends(self.text)
+        for edit in edits:
+            for index, line in (edit.lines or {}).items():
+                lines[index] = line
+        return "".join(lines)
+
+
+def _replaced(lines: list[str], after: str) -> dict[int, str] | None:
+    """The lines that differ, by index; None if lines were added or removed."""
+    new = lines_with_ends(after)
+    if len(new) != len(lines):
+        return None
+    return {index: line for index, (old, line) in enumerate(zip(lines, new, strict=True)) if old != line}
+
+
+def fixed_alone(text: str, item: Diagnostic, found: Collection[Diagnostic], judge: Judge) -> str | None:
+    """The text with the certain fix of one of its findings, and of no other; None if it has none."""
+    for fix in item.fixes:
+        after = applied_or_none(text, fix)
+        if after is not None and is_better(item, fix, found, judge(after)):
+            return after
+    return None
+
 
 MAX_ALONE: Final = 100
 """Fixes that are tried by themselves; strangers write the files, and each takes a render of its job."""

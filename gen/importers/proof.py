@@ -22,7 +22,7 @@ from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers.base import Fields, ImportedJob, Original
 from gen.importers.comparison import Difference, aligned, differences, named_as
-from gen.importers.job_text import place_of, text_of
+from gen.importers.draft import place_of, text_of
 from gen.importers.manifests.objects import cleaned
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.manifests.read import read_manifests

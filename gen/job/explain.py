@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.codes.files import TOO_MANY
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD
 from gen.base.findings import Findings, Fix, Move, Put, Rename, Route, did_you_mean, only_near

@@ -20,6 +20,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from gen import LIVE_EXTRA
+from gen.base.codes import Code
 from gen.base.codes.clusters import (
     CLUSTER_ANSWER,
     CLUSTER_CONTEXT,
@@ -28,7 +29,6 @@ from gen.base.codes.clusters import (
     CLUSTER_TIMEOUT,
     CLUSTER_UNREACHABLE,
 )
-from gen.base.codes.code import Code
 from gen.base.findings import UsageError
 from gen.base.routes import at
 from gen.kubernetes.objects import Body

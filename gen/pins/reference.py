@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 
 DOCKER_HUB: Final = "docker.io"
 _API_OF_DOCKER_HUB: Final = "registry-1.docker.io"

@@ -21,8 +21,7 @@ from gen.base.containment import internal_error
 from gen.base.findings import Findings, Location
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import Source
-from gen.overlay.overlay import Overlay
-from gen.overlay.select import CLUSTERS, clusters_of
+from gen.overlay.overlay import CLUSTERS, Overlay, clusters_of
 from gen.render.build import build_storage
 from gen.render.check import apply_policies, checked_objects
 from gen.render.committed import CommittedRuns

@@ -20,8 +20,7 @@ from gen.job.plan import Plan
 from gen.job.starter import Edit
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.facts.graphs import created_by
-from gen.overlay.overlay import Overlay, report_invalid_definition
-from gen.overlay.select import selects
+from gen.overlay.overlay import Overlay, report_invalid_definition, selects
 from gen.pins.lock import Pins
 from gen.render import build as objects
 from gen.render import expand as runs_of_jobs

@@ -26,10 +26,10 @@ from gen.job.model import Model
 from gen.job.plan import Plan
 from gen.job.scalars import clipped, visible
 from gen.job.sweep import MAX_COMBINATIONS, Sweep
+from gen.kubernetes.check.silence import warn
 from gen.overlay.overlay import Overlay
 from gen.render.job_run import ExpandedRun, JobRun, WrittenJob
 from gen.render.record import NOT_PART_OF_RUN, SWEEP
-from gen.render.silence import warn
 from gen.render.texts import used_params
 
 Pairs = tuple[tuple[str, str], ...]

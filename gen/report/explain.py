@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.codes.commands import SILENCEABLE
 from gen.kubernetes.facts.created_pods import CreatedPod
 from gen.kubernetes.rules.catalogue import CATALOGUE, RULES, SECTIONS

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.codes.rendered import (
     APPLY_BY_HAND,
     DATA_REMOVED,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Final, cast, get_args
 
-from msgspec import Struct
-from msgspec.structs import asdict
+import orjson
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from gen.base.containment import contained
 from gen.base.findings import Diagnostic, Findings, Location, UsageError, did_you_mean
@@ -19,10 +21,259 @@ from gen.base.yaml.source import Source, read
 from gen.base.yaml.strict import Data
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
-from gen.overlay.overlay import Overlay
+from gen.job.metric import KnownMetric, known_metrics
+from gen.job.names import JOB_NAME
+from gen.job.sweep import MAX_COMBINATIONS
+from gen.kubernetes.facts.cost import RunCost
+from gen.kubernetes.facts.demand import Demand, joined
+from gen.kubernetes.facts.graphs import widest
+from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
-from gen.overlay.select import selects
-from gen.review.job_requests import NumberReader, Numbers
+from gen.render.expand import without_values
+from gen.render.job_run import ExpandedStep, JobInput, RunValues, WrittenJob
+from gen.render.model import parse_run, read_job
+from gen.render.parts.accelerator import device_name
+from gen.render.parts.context import role_value
+from gen.render.parts.runtime import runtime_demand
+from gen.render.record import SWEEP
+from gen.render.starters import starter_of
+from gen.render.starters.base import Starter
+from gen.render.sweep import combinations, read_sweep
+
+TIMES: Final = frozenset({"timeout", "retries", "cleanup", "keepCluster", "schedule"})
+"""Fields that affect costs only."""
+_SHOWN: Final = frozenset(
+    {
+        "kind",
+        "state",
+        "attempt",
+        "workers",
+        "roles",
+        "gpus",
+        "accelerator",
+        "queue",
+        "timeout",
+        "retries",
+        "schedule",
+        "sweep",
+        "search",
+        "metrics",
+    }
+)
+HIDDEN: Final = frozenset(str(one.alias) for one in JobFields.model_fields.values()) - _SHOWN
+"""Fields of all kinds that the list does not show, and that decide nothing it shows."""
+
+_INDEPENDENT: Final = frozenset({"state", "attempt", "queue", "timeout", "metrics"})
+"""Fields without an effect on the number of pods or GPUs."""
+_OTHERS: Final = _INDEPENDENT | TIMES | HIDDEN
+
+
+class Numbers(Struct, frozen=True, kw_only=True):
+    """Values of a job. A value that an error hides is None."""
+
+    state: str | None = None
+    attempt: int | None = None
+    workers: int | None = None
+    """Training pods; the largest number, if an autoscaler changes it."""
+    gpus: int | None = None
+    """GPUs of all pods together, and other devices of accelerators."""
+    accelerators: Mapping[str, int] = {}
+    """GPUs by accelerator, for those with a name."""
+    queue: str | None = None
+    timeout: int | None = None
+    """Limit of the run time in seconds; None for unlimited, too."""
+    metrics: tuple[KnownMetric, ...] | None = None
+    step_metrics: Mapping[str, tuple[KnownMetric, ...]] = {}
+    """The metrics of a pipeline's steps that have any, by step."""
+    costs: tuple[RunCost, ...] = ()
+    """The cost of each run; none in an overlay without prices, or if they are unknown."""
+    month: int = 0
+    """Maximum monthly cost of active runs, in hundredths."""
+
+
+Answer = tuple[Numbers, tuple[Diagnostic, ...]]
+"""The values of a job, and the errors that hide some of them."""
+
+
+class NumberReader(Struct):
+    """Reads jobs, and caches the values of valid ones."""
+
+    _known: dict[tuple[str, bytes], Answer] = field(default_factory=dict)
+
+    def numbers(self, job: JobFile, source: Source | None, overlay: Overlay | None) -> Answer:
+        """The values of a job. Files that differ only in hidden fields are validated once."""
+        data = source.data if source is not None else None
+        if not isinstance(data, dict):
+            return _read(source, job.namespace, overlay)
+        shown = orjson.dumps(
+            {name: value for name, value in data.items() if name not in HIDDEN},
+            default=_plain,
+            option=orjson.OPT_PASSTHROUGH_SUBCLASS,
+        )
+        key = overlay.name if overlay else "", shown
+        usual = b"{{" not in shown and JOB_NAME.fullmatch(str(data.get("name", job.stem))) is not None
+        if usual and key in self._known:
+            return self._known[key]
+        answer = _read(source, job.namespace, overlay)
+        if usual and not answer[1]:
+            self._known[key] = answer
+        return answer
+
+
+def _plain(text: str) -> orjson.Fragment:
+    """A string without quotes, which equals no JSON string: `1` and `"1"` are different values."""
+    return orjson.Fragment(b"=" + orjson.dumps(str(text)))
+
+
+def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Answer:
+    found = Findings()
+    if source is None:
+        return Numbers(), ()
+    written = read_job(_without_hidden(source), namespace, overlay, found)
+    if written is not None and SWEEP in written.data:
+        return _of_sweep(written, found)
+    job = parse_run(written, found) if written is not None else None
+    errors = tuple(item for item in found if item.is_error)
+    if job is None or written is None:
+        return Numbers(), errors
+    known = _field_values(job)
+    if job.left_out <= _OTHERS:
+        request = run_request(written, job)
+        known = _with_sums(known, [request], [request] if request.counts(job.job.state) else [])
+    return known, errors
+
+
+def _field_values(job: JobInput) -> Numbers:
+    """The values of fields that no number depends on."""
+    fields, known = job.job, _INDEPENDENT - job.left_out
+    return Numbers(
+        state=fields.state if "state" in known else None,
+        attempt=fields.attempt if "attempt" in known else None,
+        queue=fields.queue if "queue" in known else None,
+        timeout=fields.timeout if "timeout" in known else None,
+        metrics=known_metrics(fields.metrics) if "metrics" in known else None,
+    )
+
+
+def _with_sums(known: Numbers, runs: Sequence[RunRequest], active: Sequence[RunRequest]) -> Numbers:
+    """The sums over `runs`, and the monthly cost of `active`, the runs whose pods may run."""
+    named = sum((Counter(one.demand.accelerators) for one in runs), Counter[str]())
+    return replace(
+        known,
+        workers=sum(one.workers for one in runs),
+        gpus=sum(one.demand.gpus for one in runs),
+        accelerators={name: count for name, count in named.items() if count},
+        costs=tuple(one.cost for one in runs if one.cost is not None),
+        step_metrics=runs[0].step_metrics if runs else {},
+        month=sum(one.cost.month for one in active if one.cost is not None),
+    )
+
+
+def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
+    """The values of a sweep, with the sums over all runs in the state of the job."""
+    sweep = read_sweep(written, found)
+    known = combinations(sweep, written, MAX_COMBINATIONS, found) if sweep is not None else ()
+    known = () if found.failed() else known
+    state = written.data.get("state", JobFields.model_fields["state"].default)
+    states = [one.fields.get("state", state) for one in known]
+    if b"{{" not in orjson.dumps({name: value for name, value in written.data.items() if name != "params"}):
+        jobs = [parse_run(written, found, without_values(written))]
+        times = len(known)
+    else:
+        values = [RunValues(name=written.name, params=one.values) for one in known]
+        jobs = [parse_run(written, found, own) for own in values or [without_values(written)]]
+        times = 1
+    errors = tuple(item for item in found if item.is_error)
+    runs = [job for job in jobs if job is not None]
+    if not runs:
+        return Numbers(), errors
+    fields = _field_values(runs[0])
+    if state not in states or len(runs) < len(jobs) or any(not job.left_out <= _OTHERS for job in runs):
+        return fields, errors
+    every = [run_request(written, job) for job in runs] * times
+    shown = [one for one, own in zip(every, states, strict=True) if own == state]
+    active = [one for one, own in zip(every, states, strict=True) if one.counts(own)]
+    return _with_sums(fields, shown, active), errors
+
+
+def _without_hidden(source: Source) -> Source:
+    """The file without hidden fields. Keeps parameters if an expression may use them."""
+    if not isinstance(source.data, dict):
+        return source
+    shown = {name: value for name, value in source.data.items() if name not in HIDDEN or name == "name"}
+    if b"{{" in orjson.dumps(shown) and "params" in source.data:
+        shown["params"] = source.data["params"]
+    return replace(source, data=cast("Data", shown))
+
+
+class RunRequest(Struct, frozen=True):
+    """Requests of one run."""
+
+    job: JobInput
+    starter: type[Starter]
+    workers: int
+    demand: Demand
+    cost: RunCost | None
+    """None in an overlay without prices."""
+    step_metrics: Mapping[str, tuple[KnownMetric, ...]] = {}
+    """The metrics of a pipeline's steps that have any."""
+
+    def counts(self, state: object) -> bool:
+        """Whether its pods may run in this state."""
+        stops = self.starter.resource(self.job.job.facts).suspend_stops
+        return state == "active" or (state == "suspended" and not stops)
+
+
+def run_request(written: WrittenJob, job: JobInput) -> RunRequest:
+    starter = starter_of(type(job.job), job.data)
+    steps = _steps(written, job)
+    workers, demand = _widest(steps, written.overlay) if steps else _counts(job, written.overlay)
+    metrics = {step.name: known_metrics(of.job.metrics) for step, of in steps if of.job.metrics}
+    prices = written.overlay.prices if written.overlay is not None and not job.left_out & TIMES else None
+    if prices is None:
+        return RunRequest(job, starter, workers, demand, None, metrics)
+    return RunRequest(job, starter, workers, demand, starter.cost(job.job, demand, prices), metrics)
+
+
+def _steps(written: WrittenJob, job: JobInput) -> list[tuple[ExpandedStep, JobInput]]:
+    """The readable steps of a pipeline."""
+    if not job.job.own_fields:
+        return []
+    from gen.render.expand_steps import step_runs
+
+    steps = step_runs(written, job, job.name, Findings())
+    return [(step, step.run.given) for step in steps if step.run is not None]
+
+
+def _widest(steps: Sequence[tuple[ExpandedStep, JobInput]], overlay: Overlay | None) -> tuple[int, Demand]:
+    """Maximum of concurrent training pods of a pipeline, and its demand."""
+    counts = {step.name: _counts(given, overlay) for step, given in steps}
+    needs = {step.name: frozenset(step.order.needs) for step, _ in steps}
+    workers = widest(needs, {step: most for step, (most, _) in counts.items()})
+    return workers, joined(needs, {step: demand for step, (_, demand) in counts.items()})
+
+
+def _counts(job: JobInput, overlay: Overlay | None) -> tuple[int, Demand]:
+    """Training pods, and the demand."""
+    fields = job.job
+    roles = fields.replica_roles(job.name)
+    named: Counter[str] = Counter()
+    gpus = 0
+    for role in roles:
+        requested = (role_value(fields, role, "gpus") or 0) * role.most
+        gpus += requested
+        if requested and (name := device_name(fields, role, overlay)):
+            named[name] += requested
+    one = Demand(sum(role.most for role in roles), gpus, fields.longest_time, dict(named))
+    if fields.runtime_key is not None:
+        name = next(iter(named), "")
+        chosen = overlay.accelerators.get(name) if overlay is not None and gpus else None
+        resources = chosen.effect(gpus // max(one.pods, 1)).resources if chosen is not None else {}
+        asked = runtime_demand(fields, overlay, resources, name)
+        one = Demand(asked.pods, asked.gpus, one.seconds, asked.accelerators)
+    workers = sum(role.most for role in roles if role.trains)
+    return starter_of(type(fields), job.data).counted(fields, workers, one)
+
 
 STATES: tuple[str, ...] = get_args(JobFields.model_fields["state"].annotation)
 

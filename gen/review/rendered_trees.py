@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.codes.files import NOT_A_FILE
 from gen.base.findings import Findings, Location, Severity, UsageError, did_you_mean
 from gen.base.repository.files import printable_path, read_regular

@@ -15,8 +15,8 @@ from gen.base.yaml.source import Source, source_of
 from gen.job.annotations import Form, fields_at, form_at
 from gen.job.kinds import KINDS
 from gen.job.kinds.base import Job
+from gen.overlay.overlay import selects
 from gen.overlay.read import OverlayReader
-from gen.overlay.select import selects
 from gen.render.pipeline import render_job
 from tests.cases import for_each
 from tests.contract.fields import EACH, leaves, model_fields, pattern, without

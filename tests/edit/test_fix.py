@@ -7,7 +7,7 @@ import pytest
 from gen.base.codes.files import TOO_MANY
 from gen.base.findings import Diagnostic, Fix, Location, Move, Put, Rename, Respell, only_near
 from gen.edit.change import EditError
-from gen.edit.fix import MAX_FIXES, applied, fixed
+from gen.edit.fixes import MAX_FIXES, applied, fixed
 from tests.cases import for_each
 
 TEXT = """\

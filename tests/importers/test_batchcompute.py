@@ -10,7 +10,7 @@ from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS
 from gen.importers.base import ImportedJob, ImportInput
 from gen.importers.batchcompute import TASK
-from gen.importers.job_text import check_text, text_of
+from gen.importers.draft import check_text, text_of
 from tests.cases import for_each
 from tests.importers.support import run_import
 from tests.support import Repository, rendered

@@ -65,7 +65,7 @@ def test_the_name_of_a_sweep_is_reported_once_and_not_for_each_run(
         opened.append(file)
         return read(root, file, found)
 
-    monkeypatch.setattr("gen.render.duplicates.read", noted)
+    monkeypatch.setattr("gen.render.crosscheck.read", noted)
     assert [(finding.place.file, finding.message) for finding in repo.render()[0].findings] == [
         (f"jobs/team/{name}.yaml", "duplicate job name `same` in namespace `team`") for name in "bc"
     ]

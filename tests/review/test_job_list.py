@@ -17,7 +17,7 @@ from gen.render.pipeline import render_files
 from gen.render.work import Inputs
 from gen.report.formats import LIST_REPORTERS
 from gen.report.listing import used_columns
-from gen.review import job_requests as numbers
+from gen.review import job_list as numbers
 from tests.cases import for_each
 from tests.history import History
 from tests.support import OVERLAY, Repository, cases, copy_case

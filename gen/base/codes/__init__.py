@@ -1,1 +1,21 @@
-"""Finding codes with their explanations: one constant each, collected in `registry`."""
+"""Finding codes with their explanations: constants in a module for each subject, and the type of them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Code(Struct, frozen=True):
+    """A finding code with its explanation. Rules about manifests (`gen.kubernetes.rules.rule`) have more fields."""
+
+    name: str
+    """Stable, kebab-case. The constant has the same name in upper case: `OVER_QUOTA` for `over-quota`."""
+    summary: str
+    """The problem, and when the finding is reported."""
+    reason: str
+    """Why it matters."""
+    remedy: str
+    """How to fix it."""
+
+    def __str__(self) -> str:
+        return self.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 
 CUT_COMMAND = Code(
     "cut-command",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 
 _READERS_DIFFER = "YAML readers disagree about it, so a reviewer may see other content than an engine applies."
 _BOUNDS = "A file from a pull request must not exhaust the memory or the time of the machine that checks it."

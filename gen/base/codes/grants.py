@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 
 _GRANTED = "Access to shared resources is decided by the owners of the overlay."
 _NOT_IN_CLUSTER = "The job would wait for something that does not exist in the cluster."

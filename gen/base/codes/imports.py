@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 
 INVALID_COMMAND_LINE = Code(
     "invalid-command-line",

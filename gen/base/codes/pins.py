@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 
 MUTABLE_REF = Code(
     "mutable-ref",

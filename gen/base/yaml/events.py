@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from yaml import events
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.codes.files import INVALID_KEY, TOO_DEEP, TOO_LARGE
 
 MERGE = object()

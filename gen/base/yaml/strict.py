@@ -23,7 +23,7 @@ from gen.base.yaml.yaml_errors import explained, location, lookalikes
 if TYPE_CHECKING:
     import re
 
-    from gen.base.codes.code import Code
+    from gen.base.codes import Code
 
 _MAX_KNOWN = 50_000
 MAX_LOOKALIKES = 20

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from gen.base.codes import Code
 from gen.base.codes.commands import SILENCEABLE
-from gen.base.findings import did_you_mean
+from gen.base.findings import Diagnostic, Findings, Location, Severity, did_you_mean, message_text
 from gen.kubernetes.rules.rule import RENAMED, SILENCE, Problem, silences
 
 
@@ -39,3 +40,13 @@ def _about_silence(key: object, reason: object) -> Problem | None:
     if RENAMED.get(name, name) not in RULES:
         return Problem("silenced", route, f"unknown rule `{name}`", did_you_mean(name, RULES))
     return None if reason.strip() else Problem("silenced", route, f"`{name}` is silenced without a reason")
+
+
+def warn(found: Findings, annotations: object, code: Code, place: Location, message: str, hint: str) -> None:
+    """Report a warning; a note if an annotation gives a reason against it."""
+    reason = silences(annotations).get(code.name)
+    if reason is None:
+        found.warning(code, place, message, hint)
+        return
+    text = message_text(f"silenced ({reason}): {message}")
+    found.extend([Diagnostic(place, code.name, text, severity=Severity.NOTE)])

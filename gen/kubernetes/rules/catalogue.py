@@ -7,8 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from gen.base.codes import clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
-from gen.base.codes.code import Code
+from gen.base.codes import Code, clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
 from gen.base.containment import INTERNAL_ERROR
 from gen.base.findings import Severity
 from gen.kubernetes.facts import RESOURCES

@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 from msgspec import Struct
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.containment import INTERNAL_ERROR
 from gen.base.engines import is_finished
 from gen.base.findings import Route, Severity, did_you_mean, near

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.findings import Findings, Location
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role

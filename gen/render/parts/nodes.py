@@ -19,10 +19,10 @@ from gen.job.kinds.role import Role
 from gen.job.plan import NodePlan, Plan, PodPlan, Spread
 from gen.job.pods import Placement, Toleration
 from gen.job.scalars import shown
+from gen.kubernetes.check.silence import warn
 from gen.kubernetes.objects import ARCHITECTURE, COMPONENT, CONTROL_PLANE, HOSTNAME, INSTANCE_TYPE, ZONE, Body
 from gen.render.parts import accelerator, metadata
 from gen.render.parts.context import Context, has_own
-from gen.render.silence import warn
 
 MACHINE = frozenset({INSTANCE_TYPE, ZONE, ARCHITECTURE, "kubernetes.io/os", "topology.kubernetes.io/region"})
 """Node labels that only describe the machine, and its place. They need no grant."""

@@ -1,27 +1,29 @@
 """The pods of each role: their plans, and the templates of training pods, which nothing else writes.
 
 An init container with the image of the pod waits until other pods of a run have addresses, if the role needs them.
+Fields of a job file that no pod uses are findings; defaults of the overlay are not, because other jobs may use them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS
+from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, NO_PODS
 from gen.job.effect import Effect, combined
 from gen.job.kinds.role import Hosts, Role, Target
+from gen.job.model import Model, alias_of, aliases_of, default_of
 from gen.job.plan import CodePlan, MountPlan, Plan, PodPlan, Spread, VolumePlan
-from gen.job.pods import MAX_PODS
+from gen.job.pods import MAX_PODS, PodFields, RoleFields
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body, present
-from gen.render.parts import accelerator, containers, copies, grants, pins, unused
+from gen.render.parts import accelerator, containers, copies, grants, pins
 from gen.render.parts import nodes as node_parts
 from gen.render.parts.code import DEFAULT_WORKING_DIR, code_container, code_mount, code_volumes, plan_code
-from gen.render.parts.context import Context, has_own
+from gen.render.parts.context import PROGRAM, Context, has_own
 from gen.render.parts.data import DataPlan, check_in_memory, check_mounts, shared_memory, shared_memory_size
 from gen.render.parts.environment import environment
 from gen.render.parts.metadata import BOARD, check_pod_metadata, run_labels
@@ -43,7 +45,7 @@ def plan_pods(
     accelerator.check_accelerators(context, roles)
     node_parts.check_gpu_models(context, roles)
     check_network(context, roles, network)
-    unused.check_unused(context, roles)
+    check_unused(context, roles)
     copies.check_folders(context, roles)
     common = _Common(
         roles=roles,
@@ -299,3 +301,71 @@ def _container(plan: Plan, pod: PodPlan) -> Body:
         securityContext={"capabilities": {"add": list(capabilities)}} if capabilities else None,
         volumeMounts=containers.volume_mounts(pod.mounts),
     )
+
+
+def check_unused(context: Context, roles: tuple[Role, ...]) -> None:
+    """Report fields of roles without pods, and fields of the job that every role overrides."""
+    if "roles" in context.given.left_out or not roles:
+        return
+    for name, fields in _roles_without_pods(context, roles):
+        _check_role(context, name, fields)
+    if any(_takes_all(role) for role in roles):
+        return
+    for name in sorted(context.job.model_fields_set & aliases_of(PodFields).keys()):
+        if name == "env":
+            _check_env(context, roles)
+        elif getattr(context.job, name) != default_of(PodFields, name):
+            _check_field(context, roles, name)
+
+
+def _takes_all(role: Role) -> bool:
+    """Whether a role takes every field of the job."""
+    return role.runs and role.trains and not (role.fields is not None and role.fields.model_fields_set)
+
+
+def _roles_without_pods(context: Context, roles: tuple[Role, ...]) -> Iterator[tuple[str, RoleFields]]:
+    every: Model | Mapping[str, RoleFields] = getattr(context.job, "roles", {})
+    for name, fields in every.items() if isinstance(every, Mapping) else _by_alias(every):
+        if fields is not None and all(role.name != name for role in roles):
+            yield name, fields
+
+
+def _by_alias(roles: Model) -> Iterator[tuple[str, RoleFields | None]]:
+    """Roles by their names in job files."""
+    return ((alias, getattr(roles, name)) for name, alias in aliases_of(type(roles)).items())
+
+
+def _check_role(context: Context, role: str, fields: RoleFields) -> None:
+    if any(item.place == context.place("roles", role) for item in context.found.items):
+        return  # the kind has reported the role itself
+    scaled = "replicas" in type(fields).model_fields
+    if scaled and not context.set_by_job(("roles", role, "replicas")):
+        return
+    if not scaled and "workers" in context.job.model_fields_set and not context.set_by_job(("workers",)):
+        return
+    for name in sorted(fields.model_fields_set - {"replicas"}):
+        alias = alias_of(type(fields), name)
+        if context.set_by_job(("roles", role, alias)):
+            message = f"`{alias}` has no effect: the job has no pods with the role `{role}`"
+            remedy = "set `replicas: 1` or more" if scaled else "increase `workers`"
+            context.error(NO_EFFECT, ("roles", role, alias), message, f"{remedy}, or remove `{alias}`", key=True)
+
+
+def _check_field(context: Context, roles: tuple[Role, ...], name: str) -> None:
+    alias = alias_of(PodFields, name)
+    if name in PROGRAM and not any(role.runs for role in roles):
+        return  # the kind starts the program itself
+    if not any(context.takes(role, name) for role in roles) and context.set_by_job((alias,)):
+        message = f"`{alias}` has no effect: no role with pods uses it"
+        own = next((role.name for role in roles if has_own(role, name)), None)
+        other = f"remove `{alias}` from `roles.{own}`" if own else f"set `{alias}` in `roles.{roles[0].name}`"
+        context.error(NO_EFFECT, (alias,), message, f"remove it, or {other}", key=True)
+
+
+def _check_env(context: Context, roles: tuple[Role, ...]) -> None:
+    """Variables of the job and of a role are merged."""
+    for name in context.job.env:
+        everywhere = all(role.fields is not None and name in role.fields.env for role in roles)
+        if everywhere and context.set_by_job(("env", name)):
+            message = f"`{name}` has no effect: every role with pods sets its own value"
+            context.error(NO_EFFECT, ("env", name), message, f"remove it, or remove `{name}` from a role", key=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.codes.jobs import INVALID_VALUE, NO_NODE, ONE_NODE_CLAIM
 from gen.base.findings import Route
 from gen.job.plan import PodPlan, QueuePlan, Spread, TensorBoardPlan

@@ -26,6 +26,7 @@ from gen.job.kinds.pipeline import FOLDER
 from gen.job.metric import KnownMetric, known_metrics
 from gen.job.plan import Plan, ResultsPlan, StepPlan
 from gen.job.starter import StarterPlan
+from gen.kubernetes.check.silence import warn
 from gen.kubernetes.facts.waiting import waiting
 from gen.kubernetes.objects import COMPONENT
 from gen.overlay.overlay import Overlay
@@ -36,7 +37,6 @@ from gen.render.job_run import ExpandedRun, ExpandedStep, JobRun
 from gen.render.manifest import PatchedObjects, ValidObjects
 from gen.render.parts import containers, grants
 from gen.render.parts.context import Context, first_pod
-from gen.render.silence import warn
 from gen.render.starters import starter_of
 from gen.render.starters.start_values import check_step
 from gen.render.work import PlannedRun

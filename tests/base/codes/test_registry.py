@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gen.base.codes import clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
-from gen.base.codes.code import Code
+from gen.base.codes import Code, clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
 from gen.base.codes.grants import OVER_QUOTA
 from gen.base.findings import Findings, Location
 from gen.kubernetes.rules.catalogue import CODES, SECTIONS

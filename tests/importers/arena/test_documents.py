@@ -8,7 +8,7 @@ import pytest
 
 from gen.base.findings import Findings
 from gen.base.yaml.source import read, source_of
-from gen.importers.job_text import text_of
+from gen.importers.draft import text_of
 from tests.importers.support import job_of
 from tests.support import PROJECT
 

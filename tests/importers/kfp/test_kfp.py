@@ -10,7 +10,7 @@ import pytest
 from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS
 from gen.importers.base import ImportedJob, ImportInput
-from gen.importers.job_text import check_text, text_of
+from gen.importers.draft import check_text, text_of
 from tests.cases import for_each
 from tests.importers.manifests.forms import EQUAL
 

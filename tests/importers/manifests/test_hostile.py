@@ -10,7 +10,7 @@ import pytest
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS
 from gen.importers.base import ImportInput
-from gen.importers.job_text import check_text, text_of
+from gen.importers.draft import check_text, text_of
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each

@@ -9,7 +9,7 @@ import pytest
 
 from gen.base.findings import Location
 from gen.render.manifest import Manifest
-from gen.render.patch.guard import breaches
+from gen.render.patch.apply import breaches
 from gen.report.findings.text import text
 from tests.cases import for_each
 from tests.support import OVERLAY, Repository

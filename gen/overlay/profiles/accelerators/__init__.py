@@ -16,7 +16,7 @@ ACCELERATORS: Final[LazyRegistry[AcceleratorProfile]] = LazyRegistry(
         "dra": "gen.overlay.profiles.accelerators.builtin:Dra",
         "extended": "gen.overlay.profiles.accelerators.builtin:Extended",
         "gaudi": "gen.overlay.profiles.accelerators.intel:Gaudi",
-        "hami": "gen.overlay.profiles.accelerators.shares:Hami",
+        "hami": "gen.overlay.profiles.accelerators.nvidia:Hami",
         "intel": "gen.overlay.profiles.accelerators.intel:Intel",
         "mig": "gen.overlay.profiles.accelerators.nvidia:Mig",
         "neuron": "gen.overlay.profiles.accelerators.aws:Neuron",
@@ -24,7 +24,7 @@ ACCELERATORS: Final[LazyRegistry[AcceleratorProfile]] = LazyRegistry(
         "qgpu": "gen.overlay.profiles.accelerators.tencent:Qgpu",
         "timeSliced": "gen.overlay.profiles.accelerators.nvidia:TimeSliced",
         "tpu": "gen.overlay.profiles.accelerators.google:Tpu",
-        "volcanoVgpu": "gen.overlay.profiles.accelerators.shares:VolcanoVgpu",
+        "volcanoVgpu": "gen.overlay.profiles.accelerators.nvidia:VolcanoVgpu",
     }
 )
 

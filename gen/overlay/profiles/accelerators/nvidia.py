@@ -2,6 +2,8 @@
 
 `README.md` of the device plugin, "Shared access to GPUs" and "MIG": its `mixed` strategy names the MIG profile in the
 resource; under `single` every instance of a node has the same profile, and the resource is that of whole GPUs.
+Shares by memory and compute power come from the vGPU schedulers HAMi and Volcano. The webhook of HAMi selects the
+scheduler (HAMi, `README.md`); only Volcano's scheduler places the shares of its device plugin (its user guide).
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from gen.base.regex import regex
 from gen.job.effect import Effect
 from gen.job.names import LabelValue, ResourceName
 from gen.job.profile import Problem
-from gen.job.scalars import matching
+from gen.job.scalars import Percentage, Positive, matching
+from gen.kubernetes.facts.volcano import SCHEDULER
 from gen.kubernetes.objects import Body
 from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, WholeGpus, one_share, toleration_of
 
@@ -81,3 +84,42 @@ class Mig(AcceleratorProfile):
 
     def problem(self, request: Request) -> Problem | None:
         return one_share("MIG instance", request)
+
+
+class VirtualGpus(AcceleratorProfile):
+    """Shares of GPUs: their number is one resource, the memory and compute power of each are two others."""
+
+    number: ClassVar[str]
+    """Extended resource that counts the shares."""
+    parts: ClassVar[tuple[str, str]]
+    """Extended resources for memory and compute power."""
+    scheduler: ClassVar[str | None] = None
+    """Scheduler that places the shares, if its webhook does not select it."""
+
+    memory: Annotated[Positive, Field(le=1 << 20)] | None = None
+    """Memory of each GPU in MiB. If omitted, all of it."""
+    cores: Percentage | None = None
+    """Compute power in percent of each GPU."""
+
+    def units(self) -> Mapping[str, int]:
+        return {self.number: 1}
+
+    def effect(self, count: int) -> Effect:
+        amounts = dict(zip(self.parts, (self.memory, self.cores), strict=True))
+        shares = {name: str(amount) for name, amount in amounts.items() if amount is not None}
+        return Effect(resources={self.number: str(count), **shares}, scheduler=self.scheduler)
+
+
+class Hami(VirtualGpus):
+    """Shares of NVIDIA GPUs, through HAMi."""
+
+    number: ClassVar[str] = NVIDIA_GPU
+    parts: ClassVar[tuple[str, str]] = ("nvidia.com/gpumem", "nvidia.com/gpucores")
+
+
+class VolcanoVgpu(VirtualGpus):
+    """Shares of NVIDIA GPUs, through Volcano."""
+
+    number: ClassVar[str] = "volcano.sh/vgpu-number"
+    parts: ClassVar[tuple[str, str]] = ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores")
+    scheduler: ClassVar[str | None] = SCHEDULER

@@ -8,15 +8,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.codes.code import Code
+from gen.base.codes import Code
 from gen.base.findings import Location
 from gen.base.shell_words import Word
 from gen.job.commands import launches
 from gen.job.commands.base import Launch
 from gen.job.commands.script import Program, Script, read_list, read_script
 from gen.job.plan import PodPlan
+from gen.kubernetes.check.silence import warn
 from gen.render.parts.context import Context
-from gen.render.silence import warn
 
 SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 HARMLESS: Final = frozenset(

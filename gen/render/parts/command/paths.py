@@ -10,9 +10,9 @@ from gen.base.findings import Location
 from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.job.commands.script import Program
+from gen.kubernetes.check.silence import warn
 from gen.render.parts.code import DEFAULT_WORKING_DIR
 from gen.render.parts.command.command import HARMLESS, Command
-from gen.render.silence import warn
 
 _MASK: Final = "CUDA_VISIBLE_DEVICES"
 
