@@ -26,9 +26,14 @@ from gen.render.starters import STARTERS
 
 
 def render_bundles(
-    overlays: Sequence[Overlay], jobs: Sequence[RenderedJob], storage: Sequence[RenderedOverlay], found: Findings
+    overlays: Sequence[Overlay],
+    jobs: Sequence[RenderedJob],
+    storage: Sequence[RenderedOverlay],
+    found: Findings,
+    *,
+    whole: bool = True,
 ) -> list[RenderedOverlay]:
-    """The bundles of all overlays, for their rendered jobs and storage."""
+    """The bundles of all overlays, for their rendered jobs and storage; if not `whole`, only what belongs to jobs."""
     bundles: list[RenderedOverlay] = []
     for overlay in overlays:
         if overlay.fields.gitops is None:
@@ -36,17 +41,18 @@ def render_bundles(
         own = [job for job in jobs if job.overlay == overlay.name]
         stored = [file.path for one in storage if one.overlay == overlay.name for file in one.files]
         with contained(found, Location(overlay_file(overlay.name)), "render the objects of GitOps engines"):
-            bundles += _bundle(overlay, site_of(overlay, own, stored), found)
+            bundles += _bundle(overlay, site_of(overlay, own, stored), found, whole=whole)
     return bundles
 
 
-def _bundle(overlay: Overlay, site: Site, found: Findings) -> Iterator[RenderedOverlay]:
+def _bundle(overlay: Overlay, site: Site, found: Findings, *, whole: bool) -> Iterator[RenderedOverlay]:
     """The bundle of an overlay, unless it has an error."""
-    manifests = tuple(_manifests(overlay, site, found))
+    manifests = tuple(_manifests(overlay, site, found, whole=whole))
     patched = PatchedObjects(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
     valid = check_manifests(patched, overlay.kinds, found)
     if valid is not None:
-        files = (*emit(SealedObjects(valid.manifests), overlay.name), *_settings(overlay, site))
+        settings = _settings(overlay, site) if whole else ()
+        files = (*emit(SealedObjects(valid.manifests), overlay.name), *settings)
         yield RenderedOverlay(overlay=overlay.name, files=files, matched=frozenset())
 
 
@@ -64,13 +70,23 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str
     return Site(
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
-        namespaces=tuple(sorted({job.namespace for job in jobs})),
+        jobs=_jobs(jobs),
         storage_kinds=(*DATA, *([RESOURCE_QUOTA] if limited else [])),
         stored=tuple(sorted({RenderedPath.parse(path).namespace for path in storage})),
         queues=overlay.suspends_runs,
         workloads=tuple(workload for _, workload in sorted(workloads.items())),
         kinds=tuple(sorted(kinds)),
     )
+
+
+def _jobs(jobs: Sequence[RenderedJob]) -> dict[tuple[str, str], frozenset[str]]:
+    """By the folders of their files. The runs of a sweep share one."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for job in jobs:
+        for file in job.files[:1]:
+            path = RenderedPath.parse(file.path)
+            found.setdefault((path.namespace, path.job), set()).update(job.kinds)
+    return {key: frozenset(kinds) for key, kinds in sorted(found.items())}
 
 
 def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
@@ -103,15 +119,17 @@ def _group_and_kind(text: str) -> tuple[str, str]:
     return group, kind
 
 
-def _manifests(overlay: Overlay, site: Site, found: Findings) -> Iterator[Manifest]:
+def _manifests(overlay: Overlay, site: Site, found: Findings, *, whole: bool) -> Iterator[Manifest]:
     engines = overlay.fields.gitops.engines if overlay.fields.gitops else {}
     for key, engine in engines.items():
         place = overlay.place("gitops", key, key=True)
-        for body in engine.objects(site):
+        bodies = (*(engine.objects(site) if whole else ()), *engine.objects_of_jobs(site))
+        longest = max((body["metadata"]["name"] for body in bodies), key=len, default="")
+        if len(longest) > MAX_NAME:  # engines use the names of their objects as label values
+            hint = "shorten the name of the overlay"
+            found.error(NAME_TOO_LONG, place, f"`{longest}` is longer than {MAX_NAME}", hint)
+        for body in bodies:
             name = body["metadata"]["name"]
-            if len(name) > MAX_NAME:  # engines use the names of their objects as label values
-                hint = "shorten the name of the overlay or of the namespace"
-                found.error(NAME_TOO_LONG, place, f"`{name}` is longer than {MAX_NAME}", hint)
             yield Manifest(body=body, name=name, source=place, folder=key, tree="bundle", file=engine.file(body))
 
 

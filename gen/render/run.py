@@ -84,10 +84,10 @@ def combine(
     complete = whole and not found.failed()
     rendered = [job for result in results for job in result.rendered]
     shared = _storage(rendered, overlays, found)
-    if bundles:
+    if bundles or any(overlay.fields.gitops for overlay in overlays):
         from gen.render.bundle import render_bundles
 
-        shared += render_bundles(overlays, rendered, shared, found)
+        shared += render_bundles(overlays, rendered, shared, found, whole=bundles)
     for result in results:
         found.extend(result.findings)
     with contained(found, Location(JOBS), "compare the jobs"):

@@ -34,6 +34,7 @@ from gen.review.matching import Pair, match_objects
 from gen.review.moves import moves, report_moves, same_clusters
 from gen.review.pins import moved_pins
 from gen.review.rendered_trees import RenderedTrees
+from gen.review.replay import replay
 from gen.review.result import ObjectAction, ObjectChange, Review
 from gen.review.runs import run_changes
 from gen.review.unrendered import UnrenderedObject, unrendered_usage
@@ -94,8 +95,10 @@ def compare_trees(
     `overlays` are those of the work tree, for quotas and GPU resources. `inputs_differ` is called if no object differs.
     """
     pairs = match_objects(trees, found, same_clusters(trees, overlays))
-    report_moves(found, moves(pairs, trees), allowed=MOVES_OWNER in allowed)
-    runs = run_changes(pairs, overlays, found)
+    changes_of_owners, prepared = moves(pairs, trees), MOVES_OWNER in allowed
+    report_moves(found, changes_of_owners, allowed=prepared)
+    moved = set() if prepared else {pair for one in changes_of_owners for pair in one.objects}
+    runs = run_changes(pairs, overlays, found, replay(pairs, trees, moved))
     everywhere = Location(RENDERED)
     data: tuple[DataObject, ...] = ()
     with contained(found, everywhere, "compare the volumes"):
@@ -113,7 +116,7 @@ def compare_trees(
     objects = tuple(change for change in changes if change.action is not ObjectAction.KEPT)
     removed = sum(change.action is ObjectAction.REMOVED for change in objects)
     removal_limit.check(removed, len(trees.before), found)
-    warn_delivery_removed(objects, found)
+    warn_delivery_removed(objects, trees.after, found)
     warn_kind_no_longer_permitted(objects, found)
     warn_apply_by_hand(objects, trees.settings, found)
     report_policies(pairs, overlays, found)
@@ -204,11 +207,16 @@ def _listed(words: list[str]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-def warn_delivery_removed(objects: Iterable[ObjectChange], found: Findings) -> None:
+def warn_delivery_removed(objects: Iterable[ObjectChange], after: Iterable[RenderedObject], found: Findings) -> None:
     """Warn about removed Applications and Kustomizations, because engines may delete their objects with them."""
+    folders: set[str] | None = None
     for change in objects:
         removed = change.pair.object
-        if change.action is ObjectAction.REMOVED and engine_of(removed.key.scope):
+        if change.action is ObjectAction.REMOVED and (engine := engine_of(removed.key.scope)):
+            if (folder := CLASSES[engine].folder(removed.body)) is not None:
+                folders = {one.path.rpartition("/")[0] for one in after} if folders is None else folders
+                if not any(other == folder or other.startswith(f"{folder}/") for other in folders):
+                    continue  # with the last job or volume that it applies
             message = f"`{removed.key}` would be removed; the GitOps engine may delete every object that it applied"
             hint = "make sure that its objects are kept before you remove or rename it"
             found.warning(DELIVERY_REMOVED, Location(removed.path), message, hint)

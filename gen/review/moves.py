@@ -22,6 +22,10 @@ from gen.review.rendered_trees import RenderedTrees
 
 Owner = tuple[str, str]
 """The name of an engine and an overlay."""
+_Names = dict[tuple[str, str], str]
+"""Names of an engine's objects that apply a folder, by engine and folder."""
+_Engines = dict[str, dict[str, str]]
+"""The engines of each overlay, with their namespaces."""
 
 
 class Move(Struct, frozen=True, kw_only=True):
@@ -34,11 +38,17 @@ class Move(Struct, frozen=True, kw_only=True):
     objects: tuple[Pair, ...]
     stays: bool
     """Whether the old owner has objects after the merge, too."""
+    names: tuple[str, ...]
+    """Names of the engine's objects that applied them."""
+    remaining: tuple[str, ...]
+    """Those of the names that are in Git after the merge, too."""
 
     def __str__(self) -> str:
         (engine, overlay), (other_engine, other) = self.before, self.after
         if overlay != other:
             return f"move from overlay `{overlay}` to `{other}`"
+        if engine == other_engine:
+            return f"of overlay `{overlay}` get other owners in `{engine}`"
         return f"of overlay `{overlay}` move from `{engine}` to `{other_engine}`"
 
 
@@ -72,33 +82,65 @@ def _bundles(objects: Iterable[RenderedObject]) -> dict[Owner, Hashable]:
 def moves(pairs: Sequence[Pair], trees: RenderedTrees) -> list[Move]:
     """The objects with another owner, by owners."""
     before, after = (_owners(objects) for objects in (trees.before, trees.after))
+    old_names, new_names = _names(trees.before, trees.after), _names(trees.after, trees.before)
     found: dict[tuple[Owner, Owner], list[Pair]] = {}
     for pair in pairs:
         if pair.before is None or pair.after is None or pair.replaced or engine_of(pair.after.key.scope):
             continue
         old, new = before.get(pair.before.key.scope, {}), after.get(pair.after.key.scope, {})
-        same_overlay = pair.before.key.scope == pair.after.key.scope
-        if not old or not new or (same_overlay and not old.keys().isdisjoint(new)):
+        if not old or not new:
             continue
-        engine = next((one for one in old if one in new), next(iter(old)))
-        other = engine if engine in new else next(iter(new))
-        owners = (engine, pair.before.key.scope), (other, pair.after.key.scope)
-        found.setdefault(owners, []).append(pair)
-    return [
-        Move(
-            before=one,
-            after=other,
-            namespaces=(before[one[1]][one[0]], after[other[1]][other[0]]),
-            objects=tuple(objects),
-            stays=one[0] in after.get(one[1], {}),
-        )
-        for (one, other), objects in sorted(found.items())
-    ]
+        both = [one for one in old if one in new]
+        if both and pair.before.key.scope == pair.after.key.scope:
+            names = {one: (_name(old_names, one, pair.before), _name(new_names, one, pair.after)) for one in both}
+            both = [one for one, (name, other) in names.items() if name and other and name != other]
+            if not both:
+                continue
+        engine, other = (both[0], both[0]) if both else (next(iter(old)), next(iter(new)))
+        found.setdefault(((engine, pair.before.key.scope), (other, pair.after.key.scope)), []).append(pair)
+    return [_move(owners, objects, before, after, old_names, trees) for owners, objects in sorted(found.items())]
 
 
-def _owners(objects: Iterable[RenderedObject]) -> dict[str, dict[str, str]]:
+def _move(
+    owners: tuple[Owner, Owner],
+    objects: Sequence[Pair],
+    before: _Engines,
+    after: _Engines,
+    old_names: _Names,
+    trees: RenderedTrees,
+) -> Move:
+    (engine, overlay), (other, new) = owners
+    bodies = [pair.before for pair in objects if pair.before is not None]
+    names = {_name(old_names, engine, one) or ENGINES[engine].owner(overlay, _as_owned(one)) for one in bodies}
+    present = {one.key.name for one in trees.after if one.key.scope == f"{engine}/{overlay}"}
+    return Move(
+        before=owners[0],
+        after=owners[1],
+        namespaces=(before[overlay][engine], after[new][other]),
+        objects=tuple(objects),
+        stays=engine in after.get(overlay, {}),
+        names=tuple(sorted(names)),
+        remaining=tuple(sorted(names & present)),
+    )
+
+
+def _names(objects: Iterable[RenderedObject], others: Iterable[RenderedObject]) -> _Names:
+    """Without those that `others` have, too."""
+    same = {id(one) for one in others}
+    own = ((engine_of(one.key.scope), one) for one in objects if id(one) not in same)
+    folders = (((engine, ENGINES[engine].folder(one.body)), one.key.name) for engine, one in own if engine)
+    return {(engine, folder): name for (engine, folder), name in folders if folder is not None}
+
+
+def _name(names: _Names, engine: str, one: RenderedObject) -> str:
+    """The name of the object that applies an object; empty if both trees have it, or if it names no folder."""
+    folder = one.path.rpartition("/")[0]
+    return names.get((engine, folder)) or names.get((engine, folder.rpartition("/")[0])) or ""
+
+
+def _owners(objects: Iterable[RenderedObject]) -> _Engines:
     """The engines of each overlay, with their namespaces."""
-    found: dict[str, dict[str, str]] = {}
+    found: _Engines = {}
     for one in objects:
         if engine := engine_of(one.key.scope):
             found.setdefault(scope_overlay(one.key.scope), {})[engine] = one.key.namespace
@@ -124,15 +166,14 @@ def steps(changes: Sequence[Move]) -> Iterator[str]:
         old, new, owned = ENGINES[engine], ENGINES[other_engine], [_owned(pair) for pair in one.objects]
         yield f"# {counted(len(owned), 'object')} {one}"
         yield "# 1. Before the merge: the old owner stops, and forgets the objects"
-        names = sorted({old.owner(overlay, before) for before, _ in owned})
-        yield from old.release(overlay, one.namespaces[0], names)
+        yield from old.release(overlay, one.namespaces[0], one.names)
         yield "# 2. Hand the objects over. Records without an object are not found: go on"
         yield from _handed_over(one, old, new, owned)
         yield "# 3. Merge the commit, and let the new owner apply it"
         yield f"kubectl apply --server-side -f {rendered_path(other_engine, other)}/"
         if one.stays:
             yield "# 4. The old owner goes on with the rest"
-            yield from old.go_on(overlay, one.namespaces[0], names, rendered_path(engine, overlay))
+            yield from old.go_on(overlay, one.namespaces[0], one.remaining, rendered_path(engine, overlay))
         else:
             yield "# 4. When the new owner has applied everything, remove the old one. It owns nothing any more"
             yield from old.remove(overlay, one.namespaces[0])

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from gen.base.codes.rendered import NEVER_RAN, RUN_EDITED, UNKNOWN_USAGE
+from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED, UNKNOWN_USAGE
 from gen.base.containment import contained
 from gen.base.engines import is_finished
 from gen.base.findings import Findings, Location
@@ -29,9 +30,11 @@ from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import content
 from gen.kubernetes.objects import Body
 from gen.overlay.overlay import Overlay
+from gen.overlay.profiles.engines.replay import Deed
 from gen.render.rendered_object import ObjectKey, RenderedObject, workload
 from gen.render.starters import starter_of_object
 from gen.review.matching import Pair
+from gen.review.replay import UNTOUCHED, Replayed
 
 if TYPE_CHECKING:
     from gen.kubernetes.facts.demand import Units
@@ -146,6 +149,8 @@ class RunChange:
     after: RunVersion | None
     edited: bool
     """Whether its content changed under the same name."""
+    replayed: Replayed = UNTOUCHED
+    """What the engines do to it."""
 
     @property
     def key(self) -> ObjectKey:
@@ -165,18 +170,29 @@ class RunChange:
 
     @property
     def starts(self) -> bool:
-        new = self.before is None or not self.before.active or self.pair.replaced
-        return self.after is not None and self.after.active and new and not self.after.later
+        if self.after is None or not self.after.active or self.after.later:
+            return False
+        deed = self.replayed.after.deed
+        return deed.creates or (deed is Deed.PATCHED and self.before is not None and not self.before.active)
 
     @property
     def stops(self) -> bool:
         """Whether pods that may run are removed. A retired run is not stopped."""
         if self.before is None or not self.before.counts or self.before.versioned:
             return False
-        if self.after is not None and self.before.in_place and not self.pair.replaced:
-            return False
-        suspended = self.after is not None and self.after.state is RunState.SUSPENDED
-        return self.after is None or self.pair.replaced or (suspended and not self.after.counts)
+        if self.replayed.before.deed.deletes:
+            return True
+        suspended = self.after is not None and self.after.state is RunState.SUSPENDED and not self.after.counts
+        return suspended and not self.before.in_place and self.replayed.after.deed is Deed.PATCHED
+
+    @property
+    def remains(self) -> RunVersion | None:
+        """The version in the cluster after the merge."""
+        before = self.before
+        if before is None or not before.counts or self.replayed.before.deed.deletes:
+            return self.after
+        gone = self.after is None or self.pair.replaced
+        return before if gone or self.replayed.after.deed in {Deed.BLOCKED, Deed.REFUSED} else self.after
 
     @property
     def action(self) -> RunAction:
@@ -238,7 +254,12 @@ def _classes(body: Body, kind: Resource) -> Iterator[str]:
             yield from _classes(inner, resource)
 
 
-def run_changes(pairs: Iterable[Pair], overlays: Mapping[str, Overlay], found: Findings) -> tuple[RunChange, ...]:
+def run_changes(
+    pairs: Iterable[Pair],
+    overlays: Mapping[str, Overlay],
+    found: Findings,
+    replayed: Mapping[Pair, Replayed] = MappingProxyType({}),
+) -> tuple[RunChange, ...]:
     """The runs among the objects, with findings about their changes."""
     both = list(pairs)
     engines = _engines_at_base(both)
@@ -246,7 +267,8 @@ def run_changes(pairs: Iterable[Pair], overlays: Mapping[str, Overlay], found: F
     for pair in both:
         if pair.workload is not None:
             with contained(found, Location(pair.object.path), f"compare {pair.object.key}"):
-                runs.append(run := _run(pair, overlays, engines, found))
+                run = replace(_run(pair, overlays, engines, found), replayed=replayed.get(pair, UNTOUCHED))
+                runs.append(run)
                 _check(run, found)
     return tuple(runs)
 
@@ -330,6 +352,7 @@ def _edited(pair: Pair) -> bool:
 
 def _check(run: RunChange, found: Findings) -> None:
     place = Location(run.pair.object.path)
+    _check_applied(run, found)
     in_place = run.after is None or run.after.in_place
     if run.edited and run.after is not None and not in_place and run.after.state is not RunState.FINISHED:
         message = f"`{run.key}` changed but kept its name; the API server rejects the change or applies a part of it"
@@ -341,3 +364,20 @@ def _check(run: RunChange, found: Findings) -> None:
     if run.pair.replaced and run.after is not None and run.after.state is RunState.FINISHED and run.stops:
         message = f"`{run.key}` is the record of a run that never ran; it replaces a run that may be active"
         found.warning(NEVER_RAN, place, message, "finish the job and edit it in two pull requests")
+
+
+def _check_applied(run: RunChange, found: Findings) -> None:
+    """Warn if an engine does not start or stop what its file says."""
+    replayed, pair = run.replayed, run.pair
+    before, after = run.before, run.after
+    left = before is not None and before.counts and not before.versioned and (after is None or pair.replaced)
+    if left and not replayed.before.deed.deletes and pair.before is not None:
+        message = f"{replayed.engine} keeps `{pair.before.key}` without its file: {replayed.before.reason}"
+        found.warning(NOT_APPLIED, Location(pair.before.path), message, "delete the object in the cluster")
+    asked = (
+        after is not None and not after.later and (before is None or before.state is not after.state or pair.replaced)
+    )
+    applied = {Deed.PATCHED, Deed.CREATED, Deed.REPLACED}
+    if asked and after is not None and after.state is not RunState.FINISHED and replayed.after.deed not in applied:
+        message = f"{replayed.engine} does not apply `{run.key}`: {replayed.after.reason}"
+        found.warning(NOT_APPLIED, Location(pair.object.path), message, "remove the cause, in a change of its own")

@@ -151,7 +151,7 @@ def _totals(loads: Mapping[UsageKey, Load]) -> Counter[tuple[str, str]]:
 def version_after(run: RunChange, overlays: Mapping[str, Overlay]) -> RunVersion | None:
     """The run after the merge. One that becomes a record while it is active counts, because it may be running."""
     if run.action is not RunAction.RETIRED or run.before is None or not run.before.active:
-        return run.after
+        return run.remains
     scope, namespace = run.key.scope, run.key.namespace
     grant = overlays[scope].grant(namespace) if scope in overlays else None
     return run.after if grant is not None and grant.trust_finished else run.before

@@ -249,7 +249,7 @@ def test_engines_know_its_health_and_permit_it(robots: Repository) -> None:
     files = robots.rendered()
     assert "health.acme.example.com_Robot" in files["argocd/dev/settings/argocd-cm.patch"]
     assert "kind: Robot" in files["argocd/dev/appproject-dev-jobs.yaml"]
-    assert "status.phase in ['Broken']" in files["flux/dev/kustomization-dev.jobs.team.yaml"]
+    assert "status.phase in ['Broken']" in files["flux/dev/kustomization-dev.jobs.team.demo.yaml"]
 
 
 def test_commands_without_overlays_know_it(robots: Repository, monkeypatch: pytest.MonkeyPatch) -> None:

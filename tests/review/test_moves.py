@@ -97,7 +97,7 @@ def test_a_split_leaves_the_rest_with_the_old_owner(base: Callable[[str], Histor
     assert f"kubectl label --overwrite persistentvolumeclaim/nas -n other {labels}" in text
     assert "/nas -n team" not in text
     suspended = [line for line in text.splitlines() if '"suspend": true' in line]
-    assert [line.split(" ")[3] for line in suspended] == ["old", "old.jobs.other", "old.storage.other"]
+    assert [line.split(" ")[3] for line in suspended] == ["old", "old.jobs.other.train", "old.storage.other"]
     assert "kubectl delete" not in text
 
 
@@ -124,3 +124,27 @@ def test_two_engines_and_other_clusters_are_no_move(base: Callable[[str], Histor
     moved(history)
     assert commands(history) == "no object gets another owner\n"
     assert "moves-owner" not in dict(history.codes())
+
+
+def test_jobs_leave_the_kustomization_of_their_namespace(base: Callable[[str], History]) -> None:
+    """As an earlier layout has it: the root would prune the old one, which deletes its runs."""
+    history = base(STORED + FLUX)
+    folder = history.root / "rendered/flux/old"
+    (path,) = folder.glob("kustomization-old.jobs.team.*")
+    text = path.read_text("utf-8").replace("old.jobs.team.train", "old.jobs.team").replace("team/train", "team")
+    path.unlink()
+    (folder / "kustomization-old.jobs.team.yaml").write_text(text, "utf-8")
+    history.git("add", "--all")
+    history.git("commit", "--quiet", "--amend", "--message", "base")
+    history.git("branch", "--force", "main")
+    moved(history)
+    assert ("moves-owner", "error") in history.codes()
+    assert [run.key.namespace for run in history.plan().runs if run.starts and run.stops] == ["team"]
+    assert starts(history) == []
+    lines = commands(history).splitlines()
+    suspended = [line.split(" ")[3] for line in lines if '"suspend": true' in line]
+    assert suspended == ["old", "old.jobs.team"]
+    resumed = [line.split(" ")[3] for line in lines if '"suspend": null' in line]
+    assert resumed == ["old"], "the other is removed while it is suspended"
+    assert any("kustomize.toolkit.fluxcd.io/name=old.jobs.team.train " in line for line in lines)
+    assert not any("nas" in line for line in lines)

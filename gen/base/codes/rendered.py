@@ -132,6 +132,13 @@ NEVER_RAN = Code(
     "The rendered record describes a run that never existed, and replaces one that may be running.",
     "Finish the job and edit it in two pull requests.",
 )
+NOT_APPLIED = Code(
+    "not-applied",
+    "A GitOps engine would not start or stop a run as the change of its file says.",
+    "The plan follows the rules of the engines: they leave objects with some annotations alone, and apply nothing of a "
+    "job while the API server refuses one of its objects. GPUs of a run that an engine keeps stay in use.",
+    "Remove what the message names, or delete the object in the cluster.",
+)
 MAY_STILL_RUN = Code(
     "may-still-run",
     "A job with an active run at the base becomes `finished`, in a namespace with a quota.",

@@ -143,6 +143,11 @@ def below_rendered(path: str) -> str | None:
     return below if top == RENDERED and below else None
 
 
+def from_rendered(path: str) -> str:
+    """The part of a path that begins with `rendered/`."""
+    return path[path.find(f"{RENDERED}/") :]
+
+
 def is_staging(path: str) -> bool:
     """Whether a path is the folder of temporary files, or in it."""
     return path == STAGING or path.startswith(f"{STAGING}/")

@@ -292,7 +292,7 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     filled: tuple[Filled, ...] = ()
     """Fields that are added to its objects in a cluster."""
     updates: Updates | None = None
-    """Changes of an existing object that the API server accepts; None if it accepts all, or gen never makes any."""
+    """Changes of an existing object that the API server accepts; None if it accepts all."""
     derived: tuple[Derived, ...] = ()
     """Names that the operator derives from the name of an object."""
     pod_index: tuple[str, ...] = ()

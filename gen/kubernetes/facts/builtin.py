@@ -142,6 +142,17 @@ JOB: Final = base.Resource(
         ),
     ),
     pod_env=completion_index,
+    # `ValidateJobSpecUpdate` in `pkg/apis/batch/validation/validation.go`; of a suspended Job, nodes of pods may change
+    updates=base.Updates(
+        mutable=tuple(
+            ("spec", name)
+            for name in (
+                *("suspend", "parallelism", "activeDeadlineSeconds", "backoffLimit", "maxFailedIndexes"),
+                *("ttlSecondsAfterFinished", "podReplacementPolicy"),
+            )
+        ),
+        empty_is_missing=True,
+    ),
     indices=("batch.kubernetes.io/job-completion-index",),
     run_labels={"job-name": 0},  # `pkg/apis/batch/types.go`, `LegacyJobNameLabel`
     numbers_hosts=True,

@@ -39,6 +39,8 @@ JOBSET: Final = base.Resource(
     retired=base.retired("jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io/v1alpha1"),
     pods=(base.PodSet(template=TEMPLATE, counts=COUNTS, pod_name="{run}-{role}-{0}-{1}-{random}"),),
     pod_env=completion_index,
+    # `ValidateUpdate` of `pkg/webhooks/jobset_webhook.go`, and rules of the definition
+    updates=base.Updates(mutable=(("spec", "suspend"), ("spec", "ttlSecondsAfterFinished"))),
     run_labels={"jobset.sigs.k8s.io/jobset-name": 0},  # `api/jobset/v1alpha2/jobset_types.go`; a TrainJob has its name
     numbers_hosts=True,
     is_run=True,

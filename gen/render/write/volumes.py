@@ -109,7 +109,7 @@ def immutable_changes(before: Body, after: Body) -> Iterator[tuple[Path, object,
     if updates is None:
         return
     fixed = updates.fixed_with is not None and bool(at(before, *updates.fixed_with))
-    for route, was, now in _differences(before.get("spec"), after.get("spec"), ("spec",)):
+    for route, was, now in differences(before.get("spec"), after.get("spec"), ("spec",)):
         if route == updates.growing and ((not fixed and _grows(was, now)) or _equals(was, now)):
             continue
         if route in updates.added_once and was is None:
@@ -120,10 +120,11 @@ def immutable_changes(before: Body, after: Body) -> Iterator[tuple[Path, object,
             yield route, was, now
 
 
-def _differences(old: object, new: object, route: Path) -> Iterator[tuple[Path, object, object]]:
+def differences(old: object, new: object, route: Path = ()) -> Iterator[tuple[Path, object, object]]:
+    """Fields that differ, and lists as a whole: route, old value, new value."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
-            yield from _differences(old.get(key), new.get(key), (*route, key))
+            yield from differences(old.get(key), new.get(key), (*route, key))
     elif old != new:
         yield route, old, new
 

@@ -104,7 +104,7 @@ def test_removing_the_bundle_stops_runs_and_keeps_data(world: World) -> None:
     world.start()
     world.binds("nas")
     world.cluster.client.delete(f"{SOURCES}/{world.name}")
-    for name in [world.name, f"{world.name}.jobs.{world.name}", f"{world.name}.storage.{world.name}"]:
+    for name in [world.name, f"{world.name}.jobs.{world.name}.one", f"{world.name}.storage.{world.name}"]:
         _delete(world, f"{KUSTOMIZATIONS}/{name}")
     until(lambda: "" if world.runs() == {} else "runs")
     assert world.bound() == {"nas"}
@@ -120,7 +120,7 @@ def test_a_namespace_that_is_created_late_stops_no_other(world: World) -> None:
     world.push()
     world.bootstrap()
     until(lambda: "" if len(world.runs()) == 1 else "the run of the other namespace")
-    until(lambda: "" if world.ready(f"{world.name}.jobs.{late}")["status"] == "False" else "no error")
+    until(lambda: "" if world.ready(f"{world.name}.jobs.{late}.two")["status"] == "False" else "no error")
     world.cluster.add_namespaces([late])
     world.intervals()
     assert len(world.runs(late)) == 1

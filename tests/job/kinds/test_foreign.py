@@ -153,7 +153,7 @@ def test_engines_know_its_health(repo: Repository, kind: str) -> None:
     facts = FOREIGN[kind].facts
     objects = bundle(repo)
     script = objects["settings argocd-cm"]["data"][f"resource.customizations.health.example.com_{facts.kind}"]
-    (expressions,) = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
+    (expressions,) = objects["Kustomization dev.jobs.team.demo"]["spec"]["healthCheckExprs"]
     assert (expressions["apiVersion"], expressions["kind"]) == ("example.com/v1", facts.kind)
     for status, health in STATUSES[kind]:
         found, message = lua_health(script, status)

@@ -31,15 +31,16 @@ def test_a_bundle_names_the_kinds_of_its_jobs(repo: Repository) -> None:
     application = objects["ApplicationSet dev-jobs"]["spec"]["template"]["spec"]
     assert application["source"]["directory"]["include"] == "{configmap,cronjob,deployment,job,service,tfjob}-*.yaml"
     assert [ignored["kind"] for ignored in application["ignoreDifferences"]] == ["Job", "TFJob"]
-    checks = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
+    checks = objects["Kustomization dev.jobs.team.demo"]["spec"]["healthCheckExprs"]
     assert [check["kind"] for check in checks] == ["TFJob"]
 
 
 def test_a_bundle_names_the_kinds_that_the_overlay_lists_under_operators(repo: Repository) -> None:
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
-    objects = bundle(repo, OVERLAY + BOTH + "operators: {mpi: kubeflow.org/v1}\n")
-    assert kinds_of(objects) == [*COMPANIONS, "Job", "MPIJob"]
-    (check,) = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
+    repo.job("kind: mpi\nimage: a:1\ncommand: x\n", name="mpi")
+    objects = bundle(repo, OVERLAY + BOTH + "operators: {mpi: kubeflow.org/v1, jobset: jobset.x-k8s.io/v1alpha2}\n")
+    assert kinds_of(objects) == [*COMPANIONS, "Job", "JobSet", "MPIJob"]
+    (check,) = objects["Kustomization dev.jobs.team.mpi"]["spec"]["healthCheckExprs"]
     assert (check["apiVersion"], check["kind"]) == ("kubeflow.org/v1", "MPIJob")
 
 

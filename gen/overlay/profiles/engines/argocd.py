@@ -33,6 +33,7 @@ from gen.overlay.profiles.engines.argocd_settings import (
     notification_settings,
 )
 from gen.overlay.profiles.engines.base import Engine, Owned, Settings, Site
+from gen.overlay.profiles.engines.replay import Change, Outcome, applied, removed
 
 SYNC_OPTIONS: Final = ("ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true")
 COMPARE: Final = "ServerSideDiff=false"
@@ -176,6 +177,22 @@ class ArgoCD(Engine):
         spec = at(body, "spec", "template", "spec")
         place = (at(spec, "source", "repoURL"), at(spec, "destination", "name"), at(body, "metadata", "namespace"))
         return tuple(map(str, place))
+
+    @classmethod
+    def replay(cls, change: Change) -> Outcome:
+        facts = ENGINES["argocd"]
+        if change.after is not None:
+            # of either object; without `Replace`, only if the server refuses the apply (`sync_context.go`)
+            force, replace = (any(mark.is_on(one) for one in (change.before, change.after)) for mark in facts.force)
+            return applied(facts, change, forced=force and (replace or change.refused))
+        # an ApplicationSet removes the Application of a folder that is gone, which deletes instead of pruning
+        prune, delete = facts.protection
+        return removed(change, prune if change.owner_stays else delete)
+
+    @classmethod
+    def ignored(cls, resource: Resource, metadata: object) -> Iterator[Pattern]:
+        if resource.kueue is not None and at(metadata, "labels", QUEUE_LABEL) is not None:
+            yield from changed_by_kueue(resource)
 
     @classmethod
     def owner(cls, overlay: str, owned: Owned) -> str:

@@ -15,9 +15,10 @@ from gen.job.names import ObjectName
 from gen.job.profile import Profile
 from gen.job.scalars import matching
 from gen.kubernetes.objects import Body
+from gen.overlay.profiles.engines.replay import Change, Outcome
 
 if TYPE_CHECKING:
-    from gen.kubernetes.facts.base import Resource
+    from gen.kubernetes.facts.base import Pattern, Resource
 
 RepositoryURL = Annotated[
     str,
@@ -63,8 +64,8 @@ class Site(Struct, frozen=True, kw_only=True):
     overlay: str
     granted: tuple[str, ...] | None
     """Namespaces with a grant; None if the overlay grants to every namespace."""
-    namespaces: tuple[str, ...]
-    """Namespaces with jobs."""
+    jobs: Mapping[tuple[str, str], frozenset[str]]
+    """Kinds of the objects of each job, as `group/Kind`, by its namespace and name."""
     stored: tuple[str, ...]
     """Namespaces with storage objects."""
     storage_kinds: tuple[Resource, ...]
@@ -126,6 +127,10 @@ class Engine(Profile, ABC):
     def objects(self, site: Site) -> tuple[Body, ...]:
         """The engine's own objects, which make it apply the files of the overlay."""
 
+    def objects_of_jobs(self, site: Site) -> tuple[Body, ...]:
+        """Other objects of the engine, each of which belongs to one job."""
+        return ()
+
     @classmethod
     def permitted(cls, body: Body) -> frozenset[tuple[str, str]]:
         """Group and kind of what an object of the engine permits. An engine keeps objects that it no longer permits."""
@@ -139,6 +144,21 @@ class Engine(Profile, ABC):
     @classmethod
     def target(cls, body: Body) -> tuple[str, ...] | None:
         """The repository and cluster of an object that applies runs; None for the engine's other objects."""
+        return None
+
+    @classmethod
+    @abstractmethod
+    def replay(cls, change: Change) -> Outcome:
+        """What the engine does to an object of an overlay when Git changes."""
+
+    @classmethod
+    def ignored(cls, resource: Resource, metadata: object) -> Iterator[Pattern]:
+        """Fields of an object that the engine neither compares nor applies."""
+        yield from ()
+
+    @classmethod
+    def folder(cls, body: Body) -> str | None:
+        """The folder in `rendered/` that one of its objects applies, if it names one."""
         return None
 
     @classmethod

@@ -1,26 +1,36 @@
-"""Flux: the source, a Kustomization for these objects, and two for each namespace: its jobs, and its storage.
+"""Flux: the source, a Kustomization for these objects, one for each job, and one for the storage of each namespace.
 
-One rejected object blocks its whole Kustomization (`ssa/manager_apply.go`), so namespaces do not share one, and none
-depends on another. Facts about Flux are from its documentation and source, see `docs/gitops.md`.
+One rejected object blocks its whole Kustomization (`ssa/manager_apply.go`), so jobs do not share one, as the
+maintainers advise (fluxcd/pkg#293), and none depends on another. Facts about Flux are from its documentation and
+source, see `docs/gitops.md`.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from gen.base.engines import ENGINES
-from gen.base.repository.layout import RENDERED, object_file, rendered_folder, tree_folder
+from gen.base.engines import ENGINES, Mark
+from gen.base.repository.layout import RENDERED, from_rendered, object_file, rendered_folder, tree_folder
 from gen.base.routes import at
 from gen.job.names import ObjectName
 from gen.kubernetes.facts.base import Phase
 from gen.kubernetes.facts.builtin import DATA, RESOURCE_QUOTA
-from gen.kubernetes.objects import MANAGED_BY, Body, present
+from gen.kubernetes.objects import MANAGED_BY, MAX_NAME, Body, present
 from gen.overlay.profiles.engines.base import Engine, Owned, Site, Workload
+from gen.overlay.profiles.engines.replay import Change, Deed, Outcome, applied, removed
 
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
+_DISABLED = Mark(key=f"{_KUSTOMIZE}/reconcile", value="disabled", any_case=True, in_labels=True)
+_NO_ROOT = "the missing root Kustomization, which adds and removes those of jobs"
 _TIMES = {"interval": "10m", "retryInterval": "2m", "timeout": "5m"}
 _SOURCE, _KUSTOMIZATION, _ALERT = "GitRepository", "Kustomization", "Alert"
+_OVERLAY = "gen/overlay"
+"""Label of the Kustomizations of an overlay."""
+_NO_FOLDER = "kustomization path not found"
+"""In errors of a Kustomization whose folder is not in Git (`kustomization_controller.go`)."""
+_DIGITS = 8
 _ANY = "[a-z]*"
 """A kind in the name of a file; without one, as in `kustomization.yaml`, a file has a meaning of its own."""
 
@@ -50,8 +60,34 @@ class Flux(Engine):
         return str(at(body, "spec", "url")), str(at(body, "metadata", "namespace"))
 
     @classmethod
+    def replay(cls, change: Change) -> Outcome:
+        facts = ENGINES["flux"]
+        # of the object in Git or in the cluster (`shouldSkipApply` of `ssa/manager_apply.go`)
+        disabled = next((one for one in (change.after, change.before) if _DISABLED.is_on(one)), None)
+        if disabled is not None:
+            return Outcome(deed=Deed.LEFT, reason=f"the annotation `{_DISABLED}`")
+        if change.after is not None:
+            # of either object, and only if the server refuses a dry run (`shouldForceApply`)
+            force = any(mark.is_on(one) for mark in facts.force for one in (change.before, change.after))
+            if change.before is None and not change.root_stays and not change.owner_stays:
+                return Outcome(deed=Deed.LEFT, reason=_NO_ROOT)
+            return applied(facts, change, forced=force and change.refused)
+        if not change.root_stays and not change.owner_stays:
+            # nothing removes its Kustomization, which fails for a folder that is not there
+            return Outcome(deed=Deed.LEFT, reason=_NO_ROOT)
+        return removed(change, *facts.protection)
+
+    @classmethod
+    def folder(cls, body: Body) -> str | None:
+        if body.get("kind") != _KUSTOMIZATION:
+            return None
+        return from_rendered(str(at(body, "spec", "path")))
+
+    @classmethod
     def owner(cls, overlay: str, owned: Owned) -> str:
-        return f"{overlay}.{'storage' if owned.stored else 'jobs'}.{owned.folder}"
+        return (
+            _name(overlay, "storage", owned.folder) if owned.stored else _name(overlay, "jobs", owned.folder, owned.job)
+        )
 
     @classmethod
     def marks(cls, owner: str, namespace: str, owned: Owned) -> Mapping[str, Mapping[str, str]]:
@@ -66,21 +102,23 @@ class Flux(Engine):
     @classmethod
     def go_on(cls, overlay: str, namespace: str, owners: Sequence[str], folder: str) -> Iterator[str]:
         yield from _suspend((overlay,), namespace, "null")
-        yield "# those that are still in Git; the root removes the others, which are suspended, without their objects"
+        yield "# the root removes those that are not in Git any more, which are suspended, without their objects"
         yield from _suspend(owners, namespace, "null")
 
     @classmethod
     def remove(cls, overlay: str, namespace: str) -> Iterator[str]:
-        yield f"# and the Kustomizations `{overlay}.jobs.*` and `{overlay}.storage.*`, which are suspended"
+        yield "# with the Kustomizations of its jobs and its storage, which are suspended"
         yield f"kubectl delete kustomization {overlay} -n {namespace}"
+        yield f"kubectl delete kustomization -l {_OVERLAY}={overlay} -n {namespace}"
         yield f"kubectl delete gitrepository -n {namespace} {overlay}"
 
     def objects(self, site: Site) -> tuple[Body, ...]:
-        jobs = (self._jobs(site, namespace) for namespace in site.namespaces)
         storage = (self._storage(site, namespace) for namespace in site.stored)
-        kustomizations = [self._root(site), *jobs, *storage]
-        alerts = [self._alert(site, kustomizations)] if self.notify else []
-        return (self._source(site), *kustomizations, *alerts)
+        alerts = [self._alert(site)] if self.notify else []
+        return (self._source(site), self._root(site), *storage, *alerts)
+
+    def objects_of_jobs(self, site: Site) -> tuple[Body, ...]:
+        return tuple(self._job(site, *job) for job in site.jobs)
 
     def _source(self, site: Site) -> Body:
         spec = present(
@@ -118,10 +156,10 @@ class Flux(Engine):
         return "".join(f"{line}\n" for line in lines)
 
     def _root(self, site: Site) -> Body:
-        """It applies the bundle, so that namespaces and volumes come and go without anybody applying it again.
+        """It applies the bundle, so that jobs and volumes come and go without anybody applying it again.
 
-        When the Kustomization of a namespace without jobs is pruned, Flux removes its runs. When this one is removed,
-        everything else stays.
+        When the Kustomization of a job is pruned, Flux removes its runs. When this one is removed, everything else
+        stays.
         """
         spec = present(prune=True, deletionPolicy="Orphan", serviceAccountName=self.root_service_account)
         return self._kustomization(site, site.overlay, rendered_folder(site.overlay, "bundle", "flux"), spec)
@@ -132,17 +170,18 @@ class Flux(Engine):
             prune=False, deletionPolicy="Orphan", targetNamespace=namespace, serviceAccountName=self.service_account
         )
         folder = tree_folder(site.overlay, "storage", namespace)
-        return self._kustomization(site, f"{site.overlay}.storage.{namespace}", folder, spec)
+        return self._kustomization(site, _name(site.overlay, "storage", namespace), folder, spec)
 
-    def _jobs(self, site: Site, namespace: str) -> Body:
+    def _job(self, site: Site, namespace: str, job: str) -> Body:
+        own = (workload for workload in site.workloads if str(workload.resource) in site.jobs[namespace, job])
         spec = present(
             prune=True,
             targetNamespace=namespace,
             serviceAccountName=self.service_account,
-            healthCheckExprs=[_health(workload) for workload in site.workloads if workload.needs_health_check],
+            healthCheckExprs=[health_check(workload) for workload in own if workload.needs_health_check],
         )
-        folder = tree_folder(site.overlay, "jobs", namespace)
-        return self._kustomization(site, f"{site.overlay}.jobs.{namespace}", folder, spec)
+        folder = f"{tree_folder(site.overlay, 'jobs', namespace)}/{job}"
+        return self._kustomization(site, _name(site.overlay, "jobs", namespace, job), folder, spec)
 
     def _kustomization(self, site: Site, name: str, folder: str, spec: Body) -> Body:
         # waiting for a run to end would block every later commit; `force` would delete objects that it cannot change
@@ -152,14 +191,18 @@ class Flux(Engine):
             "wait": False,
             "force": False,
         }
-        return self._object(f"{_KUSTOMIZE}/v1", _KUSTOMIZATION, name, {**_TIMES, **common, **spec})
+        body = self._object(f"{_KUSTOMIZE}/v1", _KUSTOMIZATION, name, {**_TIMES, **common, **spec})
+        body["metadata"]["labels"][_OVERLAY] = site.overlay
+        return body
 
-    def _alert(self, site: Site, kustomizations: list[Body]) -> Body:
-        sources = [{"kind": one["kind"], "name": one["metadata"]["name"]} for one in kustomizations]
+    def _alert(self, site: Site) -> Body:
+        every = {"kind": _KUSTOMIZATION, "name": "*", "matchLabels": {_OVERLAY: site.overlay}}
         spec = {
             "providerRef": {"name": self.notify},
             "eventSeverity": "error",
-            "eventSources": [{"kind": _SOURCE, "name": site.overlay}, *sources],
+            "eventSources": [{"kind": _SOURCE, "name": site.overlay}, every],
+            # of a removed job, until the root removes its Kustomization
+            "exclusionList": [_NO_FOLDER],
         }
         return self._object("notification.toolkit.fluxcd.io/v1beta3", _ALERT, site.overlay, spec)
 
@@ -171,13 +214,22 @@ class Flux(Engine):
 ENGINE = Flux
 
 
+def _name(*parts: str) -> str:
+    """A name of a Kustomization. It is the value of a label of each of its objects."""
+    name = ".".join(parts)
+    if len(name) <= MAX_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGITS]
+    return f"{name[: MAX_NAME - _DIGITS - 1].rstrip('.-')}-{digest}"
+
+
 def _suspend(names: Iterable[str], namespace: str, value: str) -> Iterator[str]:
     for name in names:
         patch = f'{{"spec": {{"suspend": {value}}}}}'
         yield f"kubectl patch kustomization {name} -n {namespace} --type=merge -p '{patch}'"
 
 
-def _health(workload: Workload) -> Body:
+def health_check(workload: Workload) -> Body:
     """CEL over the top-level fields. It fails until the object has a status, which means "not ready yet" to Flux."""
     status = workload.resource.status
     assert status is not None  # noqa: S101 - `needs_health_check`

@@ -15,6 +15,8 @@ from gen.kubernetes.cel.values import DYN, CelError
 from gen.kubernetes.facts.base import Conditions, Resource
 from gen.kubernetes.facts.builtin import CRONJOB
 from gen.kubernetes.facts.katib import EXPERIMENT
+from gen.overlay.profiles.engines.base import Workload
+from gen.overlay.profiles.engines.flux import health_check
 from tests.cases import for_each
 from tests.support import OVERLAY, Repository
 
@@ -256,7 +258,6 @@ def cel_health(expressions: dict[str, str], status: dict[str, Any] | None) -> st
 @for_each("resource", SHARING)
 @for_each(("about", "status", "health", "message"), STATUSES, ids=[one[0] for one in STATUSES])
 def test_flux_sees_what_became_of_a_run(
-    rendered: dict[str, dict[str, Any]],
     resource: str,
     about: str,
     status: dict[str, Any] | None,
@@ -265,13 +266,11 @@ def test_flux_sees_what_became_of_a_run(
 ) -> None:
     facts = RESOURCES[resource]
     expected = "Progressing" if health == "Suspended" else health  # Flux has no such word
-    assert cel_health(flux_check(rendered, facts), of_kind(facts, status)) == expected, (about, message)
+    assert cel_health(flux_check(facts), of_kind(facts, status)) == expected, (about, message)
 
 
-def flux_check(rendered: dict[str, dict[str, Any]], facts: Resource) -> dict[str, str]:
-    checks = rendered["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
-    (found,) = [one for one in checks if (one["kind"], one["apiVersion"] in facts.versions) == (facts.kind, True)]
-    return dict(found)
+def flux_check(facts: Resource) -> dict[str, str]:
+    return health_check(Workload(api_version=facts.api_version(facts.served[0]), resource=facts))
 
 
 @for_each(
@@ -285,7 +284,7 @@ def test_both_engines_know_what_other_operators_write(
     facts = RESOURCES[resource]
     assert lua_health(health_script(rendered, facts), status)[0] == health, about
     expected = "Progressing" if health == "Suspended" else health
-    assert cel_health(flux_check(rendered, facts), status) == expected, about
+    assert cel_health(flux_check(facts), status) == expected, about
 
 
 def test_the_statuses_of_every_other_operator_are_here() -> None:
@@ -295,7 +294,7 @@ def test_the_statuses_of_every_other_operator_are_here() -> None:
 
 def test_flux_has_a_check_for_the_version_that_the_cluster_serves(repo: Repository) -> None:
     repo.overlay(OVERLAY + GITOPS + "operators: {mpi: kubeflow.org/v1}\n")
-    repo.job("kind: batch\nimage: a:1\ncommand: x\n")
+    repo.job("kind: mpi\nimage: a:1\ncommand: x\n")
     repo.render()
-    body = yaml.safe_load(repo.rendered()["flux/dev/kustomization-dev.jobs.team.yaml"])
+    body = yaml.safe_load(repo.rendered()["flux/dev/kustomization-dev.jobs.team.demo.yaml"])
     assert {one["kind"]: one["apiVersion"] for one in body["spec"]["healthCheckExprs"]}["MPIJob"] == "kubeflow.org/v1"
