@@ -5,7 +5,8 @@
 Splits files into documents like kubectl, sends each to a throw-away kube-apiserver (strict dry run), and prints two
 shares: of the objects that the server rejects, those that gen rejects, and of the objects that it accepts, those that
 gen rejects. `--crds` names CustomResourceDefinitions that both use. `--verdicts` keeps the answers of the server, so
-that the next run only sends new documents. `--mutations` also compares N random changes of accepted objects. `--list`
+that the next run only sends new documents. `--mutations` also compares N random changes of accepted objects of built-in
+kinds, or of `--custom` ones. `--own-crds` first collects the definitions in the folders into that of `--crds`. `--list`
 prints every difference. `scripts/apiserver.sh DIR` builds the server. docs/validation.md lists what is not compared.
 """
 
@@ -51,6 +52,8 @@ _SEPARATOR = re.compile(r"^---[ \t]*(?:#.*)?\r?\n?", re.MULTILINE)
 """Lines that separate documents for kubectl (`YAMLReader` of `apimachinery/pkg/util/yaml/decoder.go`)."""
 _TEMPLATE = re.compile(r"\{\{|\$\{\{|<%")
 _KIND = re.compile(r"^kind:\s*[\"']?(\w+)", re.MULTILINE)
+_NAME_OF_DEFINITION = re.compile(r"^  name:\s*[\"']?([a-z0-9-]+\.[a-z0-9.-]+)", re.MULTILINE)
+_OF_TESTS = re.compile(r"test|example|vendor|docs|hack|old")
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _CHUNK = 500
 _SEED = 20261122
@@ -62,6 +65,7 @@ _NOT_COMPARED = {
     "kind that is off by default": r".* is off by default$",
     "list": r"list$",
     "other objects": r'404 \w+ ".*" not found|.*requires the `.*` label on the containing namespace',
+    "conversion by an operator": r"500 conversion webhook",
     "admission": r"403 |.*serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set",
     "addresses": r".*(?:ipFamil|IPFamil|IPv6 is not configured|IP is not in the valid range|"
     r"port is not in the valid range|already allocated|failed to allocate)",
@@ -219,12 +223,14 @@ def problems_of(document: Document, kinds: Kinds) -> tuple[tuple[str, ...], tupl
     return tuple(ours), tuple(others)
 
 
-def mutations(found: list[Document], verdicts: dict[str, str], kinds: Kinds, count: int) -> Iterator[Document]:
-    """Accepted objects of built-in kinds, each with one random change: all kinds equally often."""
+def mutations(
+    found: list[Document], verdicts: dict[str, str], kinds: Kinds, count: int, *, custom: bool = False
+) -> Iterator[Document]:
+    """Accepted objects of built-in or `custom` kinds, each with one random change: all kinds equally often."""
     by_kind: dict[str, list[tuple[Document, Body]]] = {}
     for document in found:
         body = _plain(document.text) if verdicts[document.key] == ACCEPTED else None
-        if isinstance(body, dict) and not is_custom(body["apiVersion"].rpartition("/")[0]):
+        if isinstance(body, dict) and _is_defined(body, kinds) is custom:
             by_kind.setdefault(body["kind"], []).append((document, body))
     chance, mutator = random.Random(_SEED), Mutator(kinds.schemas)  # noqa: S311 - no secret
     names = sorted(by_kind)
@@ -232,13 +238,45 @@ def mutations(found: list[Document], verdicts: dict[str, str], kinds: Kinds, cou
         document, original = chance.choice(by_kind[names[number % len(names)]])
         body = ObjectView.of(json.loads(json.dumps(original, default=str)), VERSION).body  # without nulls
         kind = kinds.get(body["apiVersion"], body["kind"])
-        if number // len(names) % 2 or kind is None:
+        if number // len(names) % 2 or kind is None or custom:  # few definitions say what their texts mean
             what = accident(body, chance)
         else:
             path, value = next(mutator.some(body, kind.schema, 9, chance), ((), None))
             what = f"{dotted(path)} = {value!r:.60}"
             body = mutator.changed(body, kind.schema, path, value) if path else body
         yield Document(file=f"{document.file} with {what}", text=json.dumps(body))
+
+
+def _is_defined(body: Body, kinds: Kinds) -> bool:
+    """Whether a definition describes the kind of an object."""
+    kind = kinds.get(str(body["apiVersion"]), str(body["kind"]))
+    return kind is not None and kind.extra_checks is not None
+
+
+def collect_definitions(folders: Iterable[str], target: Path) -> None:
+    """Write the CustomResourceDefinitions in some folders to another: of each name the longest, which is mostly the
+    newest, and none of tests if there is another.
+    """
+    chosen: dict[str, tuple[bool, int, str]] = {}
+    for file in named_files(folders):
+        text = Path(file).read_text("utf-8", "replace")
+        for part in _SEPARATOR.split(text) if "CustomResourceDefinition" in text else ():
+            name = _NAME_OF_DEFINITION.search(part)
+            if name and _kind(part) == "CustomResourceDefinition" and not _TEMPLATE.search(part.split("schema:")[0]):
+                one = _OF_TESTS.search(file) is None, len(part), part
+                chosen[name[1]] = max(one, chosen.get(name[1], one))
+    target.mkdir(parents=True, exist_ok=True)
+    for name, (_, _, text) in sorted(chosen.items()):
+        (target / f"{name}.yaml").write_text(text, "utf-8")
+
+
+def install(cluster: Cluster, folder: Path) -> None:
+    """Install definitions, without those that the server refuses."""
+    for body in read_definitions(folder):
+        try:
+            cluster.install([body])
+        except AssertionError as error:
+            print(f"not installed: {body['metadata']['name']}: {str(error)[:200]}")
 
 
 def compared(found: list[Document], verdicts: dict[str, str], kinds: Kinds) -> Iterator[Compared]:
@@ -259,7 +297,7 @@ def ask(found: list[Document], crds: Path | None, kinds: Kinds, kept: Path | Non
     with tempfile.TemporaryDirectory() as folder, api_server(Path(assets), Path(folder)) as client:
         cluster = Cluster(client)
         if crds is not None:
-            cluster.install(read_definitions(crds))
+            install(cluster, crds)
         server = Server(cluster, kinds)
         for start in range(0, len(new), _CHUNK):
             chunk = new[start : start + _CHUNK]
@@ -299,14 +337,18 @@ def main() -> None:
     parser.add_argument("--verdicts", type=Path)
     parser.add_argument("--mutations", type=int, default=0)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--own-crds", action="store_true")
+    parser.add_argument("--custom", action="store_true")
     options = parser.parse_args()
+    if options.own_crds:
+        collect_definitions(options.folders, options.crds)
     kinds = Kinds(VERSION, Definitions((options.crds,)) if options.crds is not None else None)
     found = list(documents(options.folders))
     verdicts = ask(found, options.crds, kinds, options.verdicts)
     report(list(compared(found, verdicts, kinds)), listed=options.list)
     if options.mutations:
-        changed = list(mutations(found, verdicts, kinds, options.mutations))
-        print(f"\n{len(changed)} mutations of accepted objects of built-in kinds")
+        changed = list(mutations(found, verdicts, kinds, options.mutations, custom=options.custom))
+        print(f"\n{len(changed)} mutations of accepted objects of {'custom' if options.custom else 'built-in'} kinds")
         verdicts = ask(changed, options.crds, kinds, options.verdicts)
         report(list(compared(changed, verdicts, kinds)), listed=options.list)
 

@@ -156,7 +156,8 @@ INVALID_POLICY = Code(
 UNKNOWN_POLICY = Code(
     "unknown-policy",
     "A ValidatingAdmissionPolicyBinding names a policy that is in no file of its folder.",
-    "The binding has no effect, in the cluster and in gen.",
+    "The binding has no effect, in the cluster and in gen. Among manifests it is a warning: the cluster may have the "
+    "policy.",
     "Correct `policyName`, or add the policy.",
 )
 UNBOUND_POLICY = Code(

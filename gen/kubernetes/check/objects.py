@@ -7,7 +7,7 @@ machine and does not depend on what was evaluated before. Annotations of the obj
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from gen.kubernetes.check.schema_errors import MAX_PROBLEMS, schema_problems
 from gen.kubernetes.check.silence import Checked, silenced
 from gen.kubernetes.facts.api_versions import RETIRED
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules.catalogue import rules_for
+from gen.kubernetes.rules.catalogue import RULES, rules_for
 from gen.kubernetes.rules.field_checks import duplicates
 from gen.kubernetes.rules.rule import (
     DAMAGED,
@@ -36,7 +36,7 @@ from gen.kubernetes.rules.rule import (
     is_custom,
     is_generated,
 )
-from gen.kubernetes.schemas.structural import ExtraChecks, with_defaults
+from gen.kubernetes.schemas.structural import ExtraChecks, schema_at, with_defaults
 
 if TYPE_CHECKING:
     from gen.kubernetes.schemas.lookup import Kind, Kinds
@@ -88,6 +88,8 @@ class Examined:
         self.body = body
         self.rules: tuple[Rule, ...] = ()
         self._view: ObjectView | None = None
+        self._completed: tuple[Route, ...] = ()
+        """Pod templates that an operator may complete before it makes pods from them."""
         self._wrong: list[Route] = []
         """Fields that break the schema."""
         self._seen: set[Route] = set()
@@ -121,7 +123,16 @@ class Examined:
 
     def _add(self, problem: Problem) -> None:
         if not any(overlap(problem.route, at) for at in self._wrong):
-            self._problems.append(problem)
+            self._problems += self._as_seen([problem])
+
+    def _as_seen(self, problems: Iterable[Problem]) -> Iterator[Problem]:
+        """Problems, where those of templates that an operator may complete are warnings. It adds what is absent."""
+        for problem in problems:
+            if not any(problem.route[: len(at)] == at for at in self._completed):
+                yield problem
+            elif follow(self.body, problem.route) is not None:
+                message = f"{problem.message} (`{problem.rule}`)"
+                yield Problem("pods-may-fail", problem.route, message, problem.hint or RULES[problem.rule].hint)
 
     def result(self) -> Checked:
         return silenced(self._problems, self.body) if self._problems else _CLEAN
@@ -153,12 +164,13 @@ class Examined:
 
     def _of_known_kind(self, body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
         """Check against the schema of the kind and its definition. Rules see no fields that break the schema."""
-        custom = is_custom(body["apiVersion"].rpartition("/")[0])
-
+        custom = kind.extra_checks is not None or is_custom(body["apiVersion"].rpartition("/")[0])
         namespaced = kind.namespaced is not False
 
         def empty(route: Route) -> Any:
-            return kinds.schemas.empty(kind.schema, route) if not custom else dropped(route)
+            if not custom:
+                return kinds.schemas.empty(kind.schema, route)
+            return None if _can_be_null(kind, route) else dropped(route)
 
         view = ObjectView.of(
             body, kinds.version, defined=kind.extra_checks is not None, namespaced=namespaced, empty=empty
@@ -169,17 +181,19 @@ class Examined:
             )
             return
         if custom and view.body is not body:
-            yield from (Problem("wrong-type", at, "expected a value, got null") for at in _null_entries(body, ()))
-        faults = list(_of_schema(view.body, kind, kinds, ()))
-        templates = view.templates if kind.extra_checks is not None and not faults else ()
-        for route, template in templates:
-            faults += _of_schema(template, kinds.pod_template, kinds, route)
+            nulls = (Problem("wrong-type", at, "expected a value, got null") for at in _null_entries(body, kind, ()))
+            yield from (problem for problem in nulls if _is_validated(problem, body, kind))
+        faults = [problem for problem in _of_schema(view.body, kind, kinds, ()) if _is_validated(problem, body, kind)]
+        templates = [route for route, _ in view.templates] if kind.extra_checks is not None and not faults else []
+        self._completed = tuple(templates) if not view.knows_operator else ()
+        for route in templates:
+            faults += _of_template(view.body, route, kind, kinds)
         if view.body is not body:
-            yield from _unknown_nulls(body, kind, kinds, [route for route, _ in templates])
+            yield from _unknown_nulls(body, kind, kinds, [] if self._completed else templates)
         if not faults:
-            yield from _of_definition(view.body, kind)
+            yield from _of_definition(view.body, body, kind)
         else:
-            yield from faults
+            yield from self._as_seen(faults)
             self._wrong = [fault.route for fault in faults]
             body = _without(view.body, self._wrong)
             view = ObjectView.of(body, kinds.version, defined=view.defined, namespaced=namespaced)
@@ -187,6 +201,7 @@ class Examined:
 
 
 _CLEAN = Checked()
+_STATUS = ("status",)
 _MAX_OBJECT_BYTES = 3 << 20
 """Bytes of a request (`MaxRequestBodyBytes` of `apiserver/pkg/server/config.go`); the limit of etcd is lower."""
 
@@ -217,31 +232,62 @@ def _of_schema(body: object, kind: Kind, kinds: Kinds, route: Route) -> Iterator
             yield replace(problem, route=(*route, *problem.route))
 
 
+def _is_validated(problem: Problem, written: Body, kind: Kind) -> bool:
+    """Whether a server sees a problem. It reports unknown fields when it decodes an object, before it drops the status
+    (`PrepareForCreate` of `apiextensions-apiserver/pkg/registry/customresource/strategy.go`).
+    """
+    if problem.rule == "absent-field" and _can_be_null(kind, problem.route):
+        *above, last = problem.route
+        return last not in (follow(written, tuple(above)) or ())
+    if not kind.drops_status or problem.route[:1] != _STATUS or problem.is_about_key:
+        return True
+    # fields in a value that should be none are unknown, too
+    return problem.rule == "wrong-type" and bool(isinstance(value := follow(written, problem.route), dict) and value)
+
+
+def _of_template(body: Body, route: Route, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
+    """Problems of a pod template in an object with a definition, which may know newer fields than this version."""
+    for problem in _of_schema(follow(body, route), kinds.pod_template, kinds, route):
+        if not (problem.is_about_key and schema_at(kind.source or {}, problem.route) is not None):
+            yield problem
+
+
 def _unknown_nulls(body: Body, kind: Kind, kinds: Kinds, templates: list[Route]) -> Iterator[Problem]:
     """Unknown fields that are null: the API server reports them before it drops null fields."""
     problems = {problem.route: problem for problem in _of_schema(body, kind, kinds, ())}
     for route in templates:
-        problems |= {
-            problem.route: problem for problem in _of_schema(follow(body, route), kinds.pod_template, kinds, route)
-        }
+        problems |= {problem.route: problem for problem in _of_template(body, route, kind, kinds)}
     for route, problem in problems.items():
         if problem.is_about_key and follow(body, route) is None:
             yield problem
 
 
-def _null_entries(value: object, route: Route) -> Iterator[Route]:
-    """Null entries of lists: the API server drops null fields of custom resources, but rejects null entries."""
+def _can_be_null(kind: Kind, route: Route) -> bool:
+    """Whether the definition of a kind allows null at a route: values without a type can be anything."""
+    if kind.source is None:
+        return False
+    schema = schema_at(kind.source, route) or {}
+    return bool(schema.get("nullable")) or not (schema.get("type") or schema.get("x-kubernetes-int-or-string"))
+
+
+def _null_entries(value: object, kind: Kind, route: Route) -> Iterator[Route]:
+    """Null entries of lists: the API server drops null fields of custom resources, but rejects null entries, unless
+    their definition allows them.
+    """
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        if inner is None and isinstance(value, list):
+        if inner is None and isinstance(value, list) and not _can_be_null(kind, (*route, key)):
             yield (*route, key)
-        yield from _null_entries(inner, (*route, key))
+        yield from _null_entries(inner, kind, (*route, key))
 
 
-def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
+def _of_definition(body: Body, written: Body, kind: Kind) -> Iterator[Problem]:
+    """Problems of a valid object; `written` has its null fields."""
     if kind.namespaced is False and (body.get("metadata") or {}).get("namespace"):
         yield Problem(
             "wrong-scope", ("metadata", "namespace"), f"`namespace` is set, but {body['kind']} is cluster-scoped"
         )
+    if kind.drops_status and "status" in body:
+        written = {field: value for field, value in written.items() if field != "status"}
     replicas = follow(body, kind.replicas) if kind.replicas else 0
     if isinstance(replicas, int) and not 0 <= replicas <= _MAX_REPLICAS:
         message = f"{replicas} is not between 0 and {_MAX_REPLICAS}"
@@ -249,7 +295,7 @@ def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
     if kind.extra_checks is None or kind.source is None or kind.extra_checks.empty():
         return
     budgets: dict[str, Budget] = {}
-    for extra, route, value in kind.extra_checks.visit(_as_evaluated(kind, body)):
+    for extra, route, value in kind.extra_checks.visit(_as_evaluated(kind, written)):
         if extra.keys and isinstance(value, list):
             for at, names in duplicates([one for one in value if isinstance(one, dict)], route, *extra.keys):
                 keys = ", ".join(f"`{name}`" for name in names)

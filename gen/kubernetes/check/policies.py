@@ -58,8 +58,8 @@ def _errors(body: Body, kinds: Kinds) -> Iterator[Problem]:
             yield problem
 
 
-def report_references(policies: PolicySet, found: Findings) -> None:
-    """Report bindings without a policy, policies without a binding, and missing parameters."""
+def report_references(policies: PolicySet, found: Findings, severity: Severity = Severity.ERROR) -> None:
+    """Report bindings without a policy, with that severity, policies without a binding, and missing parameters."""
     named = {name: str(_spec(binding).get("policyName") or "") for name, binding in policies.bindings.items()}
     bound = set(named.values())
     for name, binding in policies.bindings.items():
@@ -67,7 +67,8 @@ def report_references(policies: PolicySet, found: Findings) -> None:
         if wanted and wanted not in policies.policies:
             hint = did_you_mean(wanted, policies.policies, otherwise="add the policy, or correct `policyName`")
             message = f"binding `{name}`: no policy is named `{wanted}`"
-            found.error(UNKNOWN_POLICY, binding.place(("spec", "policyName")), message, hint)
+            place = binding.place(("spec", "policyName"))
+            found.items.append(Diagnostic(place, UNKNOWN_POLICY.name, message_text(message), hint, (), severity))
     for name, policy in policies.policies.items():
         if name not in bound:
             hint = f"add a {BINDING} with `policyName: {name}`"
@@ -151,7 +152,7 @@ class ManifestPolicies:
         for path, _ in self._given[:1]:
             check_policy_files(self._set(self._given), self._kinds(str(path)), found)
         if self._own is not None:
-            report_references(self._own, found)
+            report_references(self._own, found, Severity.WARNING)  # the cluster may have the policy
         yield from found
 
     def is_bound(self, clusters: Iterable[Paths]) -> bool:

@@ -67,6 +67,14 @@ _FORM = (
         "Change the object so that the rule in the finding holds.",
     ),
     Rule(
+        "pods-may-fail",
+        "A pod template in a custom resource breaks a rule of pods.",
+        "The API server accepts the object. Pods that its operator makes from the template are refused, unless it "
+        "changes the value first.",
+        "Correct the template, or silence the rule if the operator replaces the value.",
+        severity=Severity.WARNING,
+    ),
+    Rule(
         "cel-not-evaluated",
         "A CEL rule of a definition cannot be evaluated by gen.",
         "API servers support functions that CEL itself does not. gen also limits the evaluation steps.",

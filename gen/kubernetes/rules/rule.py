@@ -195,7 +195,7 @@ class ObjectView(Struct, frozen=True, dict=True, kw_only=True):
             minor=minor,
             kind=body["kind"],
             group=group,
-            is_custom=is_custom(group),
+            is_custom=defined or is_custom(group),
             metadata=body.get("metadata") or {},
             spec=spec if isinstance(spec, dict) else {},
             templates=templates,
@@ -209,6 +209,12 @@ class ObjectView(Struct, frozen=True, dict=True, kw_only=True):
     def finished(self) -> bool:
         """Whether some engine must leave the object alone, as it does with a finished run."""
         return is_finished(self.metadata)
+
+    @cached_property
+    def knows_operator(self) -> bool:
+        """Whether gen knows what makes pods from the templates. Other operators may complete them first."""
+        resource = resource_of_object(self.body["apiVersion"], self.kind) if self.is_custom else None
+        return not self.is_custom or (resource is not None and bool(resource.pods))
 
     @cached_property
     def containers(self) -> tuple[tuple[Route, Body], ...]:

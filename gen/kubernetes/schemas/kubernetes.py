@@ -115,6 +115,17 @@ def add_time_pattern(name: str, definition: dict[str, Any]) -> None:
         definition["pattern"] = _PATTERNS[name]
 
 
+_BYTES: Final = {"io.k8s.api.core.v1.Secret": "data", "io.k8s.api.core.v1.ConfigMap": "binaryData"}
+"""Mappings whose values are base64, or lists of bytes: Go reads both into `[]byte`."""
+
+
+def allow_bytes(name: str, definition: dict[str, Any]) -> None:
+    """Allow lists of bytes, in place."""
+    if name in _BYTES:
+        values = {"type": ["string", "array"], "items": {"type": "integer", "minimum": 0, "maximum": 255}}
+        definition["properties"][_BYTES[name]]["additionalProperties"] = values
+
+
 DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
 POD_TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
 _LOCAL = regex(r'"#/\$defs/([^"]+)"')
@@ -162,6 +173,7 @@ class KubernetesTypes(Mapping[str, dict[str, Any]]):
             definition = orjson.loads(with_bounds(bytes(self._raw[name]), OF_KUBERNETES))
             drop_requirements(name, definition, self._minor)
             add_time_pattern(name, definition)
+            allow_bytes(name, definition)
             self._decoded[name] = definition
         return self._decoded[name]
 

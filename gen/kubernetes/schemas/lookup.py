@@ -46,6 +46,8 @@ class Definition(Struct, frozen=True):
     """The deprecation warning of the version."""
     replicas: tuple[str, ...] = ()
     """Path of the number that the `scale` subresource sets."""
+    drops_status: bool = False
+    """Whether it has the subresource `status`: a server drops the status of a new object before it validates it."""
 
 
 class Definitions:
@@ -129,6 +131,7 @@ def _definitions(body: object, file: str) -> Iterator[Definition]:
             yield from _definitions(item, file)
     if body.get("kind") != _MARK.decode():
         return
+    _drop_null_fields(body)
     spec: Body = body["spec"]
     _check_texts(spec)
     for version in spec.get("versions") or [{"name": spec.get("version"), "served": True}]:
@@ -144,11 +147,21 @@ def _definitions(body: object, file: str) -> Iterator[Definition]:
         closed, extra_checks = close_schema(schema)
         kind = spec["names"]["kind"]
         namespaced = spec.get("scope") != "Cluster"
-        scale = ((version.get("subresources") or spec.get("subresources") or {}).get("scale") or {}).get(
-            "specReplicasPath", ""
+        subresources = version.get("subresources") or spec.get("subresources") or {}
+        scale = (subresources.get("scale") or {}).get("specReplicasPath", "")
+        replicas, status = tuple(str(scale).split(".")[1:]), subresources.get("status") is not None
+        yield Definition(
+            api_version, kind, namespaced, closed, extra_checks, schema, file, warning, replicas, drops_status=status
         )
-        replicas = tuple(str(scale).split(".")[1:])
-        yield Definition(api_version, kind, namespaced, closed, extra_checks, schema, file, warning, replicas=replicas)
+
+
+def _drop_null_fields(value: object) -> None:
+    """Null fields are unset, as in an API server."""
+    if isinstance(value, dict):
+        for key in [key for key, inner in value.items() if inner is None]:
+            del value[key]
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _drop_null_fields(inner)
 
 
 def _check_texts(spec: Body) -> None:
@@ -178,6 +191,8 @@ class Kind(Struct, frozen=True):
     """Whether the schema only describes objects that gen renders."""
     replicas: tuple[str, ...] = ()
     """Path of the number that the `scale` subresource sets; empty without one."""
+    drops_status: bool = False
+    """Whether a server drops the status of a new object before it validates it."""
 
 
 class Kinds:
@@ -236,7 +251,8 @@ class Kinds:
                     Path(definition.file), f"invalid schema for {api_version} {kind}: {reason}"
                 ) from error
             extra = definition.extra_checks, definition.source, definition.namespaced, definition.deprecated
-            return Kind(definition.schema, validator, *extra, replicas=definition.replicas)
+            status = definition.drops_status
+            return Kind(definition.schema, validator, *extra, replicas=definition.replicas, drops_status=status)
         try:
             schema = self.schemas.schema(api_version, kind)
         except BugError:

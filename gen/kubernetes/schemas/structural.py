@@ -24,11 +24,12 @@ _KEPT = (
     *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
 )
 _COMBINED = ("allOf", "anyOf", "oneOf")
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _INT64_BOUND = 2**63
 """Of integers: the API server limits those of definitions to 64 bits for every format."""
 
 _FORMATS = {
-    "date-time": r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]\d\d:\d\d)$",
+    "date-time": r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]\d\d:\d\d)$",
     "byte": r"^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$",
     "date": r"^\d{4}-\d\d-\d\d$",
 }
@@ -63,7 +64,8 @@ class ExtraChecks(Struct):
                     yield from inner.visit(value[name], (*route, name))
         if self.entries is not None and isinstance(value, dict | list):
             for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
-                yield from self.entries.visit(entry, (*route, key))
+                if entry is not None:
+                    yield from self.entries.visit(entry, (*route, key))
 
 
 def close_schema(schema: Schema) -> tuple[Schema, ExtraChecks]:
@@ -83,17 +85,40 @@ def close_schema(schema: Schema) -> tuple[Schema, ExtraChecks]:
 
 
 def with_defaults(schema: Schema, value: object) -> Any:
-    """A value with the defaults of its definition, which the API server sets before it evaluates rules."""
+    """A value as an API server evaluates rules for it: with the defaults of its definition, and without null fields,
+    which have no default if they may be null. Null entries stay.
+    """
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         values = schema.get("additionalProperties")
-        given = {name: inner["default"] for name, inner in properties.items() if "default" in inner}
+        null_entries = isinstance(values, dict) and values.get("nullable")
+        given = {
+            name: inner["default"]
+            for name, inner in properties.items()
+            if "default" in inner and not (name in value and value[name] is None and inner.get("nullable"))
+        }
         known = {name: values if isinstance(values, dict) else {} for name in value} | properties
-        return {name: with_defaults(known[name], inner) for name, inner in (given | value).items()}
+        given |= {
+            name: inner
+            for name, inner in value.items()
+            if inner is not None or (null_entries and name not in properties)
+        }
+        return {name: with_defaults(known[name], inner) for name, inner in given.items()}
     if isinstance(value, list):
         items = schema.get("items")
         return [with_defaults(items, inner) for inner in value] if isinstance(items, dict) else value
     return value
+
+
+def schema_at(schema: Schema, route: Route) -> Any:
+    """The schema of the value at a route of a whole object, as it is written; None if it is not described."""
+    value: Any = schema
+    for step in route:
+        holder = value if isinstance(value, dict) else {}
+        fields = holder.get("properties") or {}
+        inner = holder.get("items" if isinstance(step, int) else "additionalProperties")
+        value = fields.get(step, inner) if not isinstance(step, int) else inner
+    return value if isinstance(value, dict) else None
 
 
 def closed(schema: Schema) -> Schema:
@@ -101,7 +126,11 @@ def closed(schema: Schema) -> Schema:
     return _close(schema)[0]
 
 
-def _close(schema: Schema) -> tuple[Schema, ExtraChecks]:
+def _close(schema: Schema, *, in_open_list: bool = False) -> tuple[Schema, ExtraChecks]:
+    """`in_open_list` is for the entries of a list that preserves unknown fields: they preserve those, too
+    (`skipPrune` of `pruning/algorithm.go`).
+    """
+    is_open = bool(schema.get(_PRESERVE) or in_open_list)
     found = {key: schema[key] for key in _KEPT if key in schema}
     extra = ExtraChecks()
     any_number = schema.get("x-kubernetes-int-or-string", False)
@@ -114,8 +143,8 @@ def _close(schema: Schema) -> tuple[Schema, ExtraChecks]:
             found[combination] = [_value_checks(one) for one in schema[combination]]
     if "not" in schema:
         found["not"] = _value_checks(schema["not"])
-    _fields(schema, found, extra)
-    _entries(schema, found, extra)
+    _fields(schema, found, extra, is_open=is_open)
+    _entries(schema, found, extra, is_open=is_open)
     extra.rules = tuple(_rules(schema))
     extra.schema = schema if extra.rules else None
     if schema.get("nullable"):
@@ -153,8 +182,7 @@ def _value_checks(schema: object) -> Any:
     return found
 
 
-def _fields(schema: Schema, found: Schema, extra: ExtraChecks) -> None:
-    kept = schema.get("x-kubernetes-preserve-unknown-fields", False)
+def _fields(schema: Schema, found: Schema, extra: ExtraChecks, *, is_open: bool) -> None:
     properties: Schema = {}
     for name, inner in schema.get("properties", {}).items():
         properties[name], below = _close(inner)
@@ -172,14 +200,14 @@ def _fields(schema: Schema, found: Schema, extra: ExtraChecks) -> None:
         found["additionalProperties"], below = _close(values)
         if not below.empty():
             extra.entries = below
-    elif schema.get("type") == "object" and not kept and not values:
+    elif schema.get("type") == "object" and not is_open and not values:
         found["additionalProperties"] = False
 
 
-def _entries(schema: Schema, found: Schema, extra: ExtraChecks) -> None:
+def _entries(schema: Schema, found: Schema, extra: ExtraChecks, *, is_open: bool) -> None:
     items = schema.get("items")
     if isinstance(items, dict):
-        found["items"], below = _close(items)
+        found["items"], below = _close(items, in_open_list=is_open)
         if not below.empty():
             extra.entries = below
     kind = schema.get("x-kubernetes-list-type")

@@ -10,6 +10,7 @@ import yaml
 
 from gen.base.findings import UsageError
 from gen.kubernetes.schemas.lookup import Definitions, Kinds
+from tests.cases import for_each
 from tests.kubernetes.check.support import POD, codes, inspect, refused
 from tests.kubernetes.rules.support import objects
 from tests.kubernetes.schemas.definition import definition
@@ -91,6 +92,70 @@ def test_an_invalid_definition_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="crd") as raised:
         codes(tmp_path, widget("{}"), schemas=(tmp_path / "crd.yaml",))
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # noqa: S301 - our own bytes
+
+
+STRANGERS = definition(
+    "example.com",
+    "Store",
+    """\
+type: object
+x-kubernetes-validations: [{rule: "!has(self.tier) || self.tier != 'a'", message: "not tier a"}]
+properties:
+  notes:
+  tier: {type: string, nullable: true, default: a}
+  names: {type: array, items: {type: string, nullable: true}}
+  required: {type: object, required: [a], properties: {a: {type: string, nullable: true}}}
+  any: {type: array, items: {x-kubernetes-preserve-unknown-fields: true}}
+  expires: {type: string, format: date-time}
+  ports: {type: array, items: {type: string}}
+  config:
+    type: array
+    x-kubernetes-preserve-unknown-fields: true
+    items: {type: object, properties: {known: {type: object, properties: {a: {type: string}}}}}
+  podTemplate:
+    type: object
+    properties:
+      metadata: {type: object}
+      spec:
+        type: object
+        properties:
+          schedulingGroup: {type: object, properties: {name: {type: string}}}
+          containers: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+status:
+""",
+).replace(
+    "              status:\n",
+    "            status: {type: object, required: [ready], properties: {ready: {type: boolean}}}\n"
+    "      subresources: {status: {}}\n",
+)
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("spec: {tier: null}", ["server-fields"]),
+        ("spec: {}", ["cel"]),
+        ("spec: {tier: b, names: [a, null]}", ["server-fields"]),
+        ("spec: {tier: b, ports: [a, null]}", ["server-fields", "wrong-type"]),
+        ("spec: {tier: b, required: {a: null}, any: [null]}", ["server-fields"]),
+        ("spec: {tier: b, required: {}}", ["absent-field"]),
+        ("spec: {tier: b, expires: '2029-12-31 14:00:00Z'}", ["schema-constraint"]),
+        ("spec: {tier: b, config: [{any: {thing: 1}}]}", []),
+        ("spec: {tier: b, config: [{known: {b: 1}}]}", ["undefined-field"]),
+        ("spec: {tier: b}\nstatus: {ready: later}", ["server-fields"]),
+        ("spec: {tier: b}\nstatus: {ready: {when: later}}", ["wrong-type"]),
+        ("spec: {tier: b}\nstatus: {phase: Ready}", ["undefined-field"]),
+        # an operator adds what is absent
+        ("spec: {tier: b, podTemplate: {spec: {schedulingGroup: {name: a}, containers: [{name: a}]}}}", []),
+        ("spec: {tier: b, podTemplate: {spec: {containers: [{name: a, image: b, imag: c}]}}}", ["pods-may-fail"]),
+        ("spec: {tier: b, podTemplate: {spec: {containers: [{name: A B, image: b}]}}}", ["pods-may-fail"]),
+    ],
+)
+def test_an_object_of_a_stranger_is_judged_as_by_a_server(tmp_path: Path, body: str, expected: list[str]) -> None:
+    (tmp_path / "crds").mkdir()
+    (tmp_path / "crds" / "stores.yaml").write_text(STRANGERS)
+    text = f"apiVersion: example.com/v1\nkind: Store\nmetadata: {{name: a}}\n{body}\n"
+    assert sorted(set(codes(tmp_path, text, schemas=(tmp_path / "crds",)))) == expected
 
 
 @pytest.mark.slow

@@ -39,11 +39,18 @@ def _policies(value: object) -> Fault | None:
     return None if value else Fault((), "must not be empty", "add a policy, or remove `policies`")
 
 
+def _api_version(value: str) -> Fault | None:
+    if value.count("/") <= 1:
+        return None
+    return Fault((), f"`{value}` is not an API version", "write group and version, such as `apps/v1`")
+
+
 _SCALER = FieldChecks(
     {
         "minReplicas": at_least(1),
         "maxReplicas": at_least(1),
         "targetCPUUtilizationPercentage": at_least(1),
+        "scaleTargetRef.apiVersion": _api_version,
         "scaleTargetRef.kind": path_segment,
         "scaleTargetRef.name": path_segment,
         **{
@@ -63,6 +70,7 @@ _SCALER = FieldChecks(
 )
 _METRIC = FieldChecks(
     {
+        "object.describedObject.apiVersion": _api_version,
         "object.describedObject.kind": path_segment,
         "object.describedObject.name": path_segment,
         **{f"{kind}.metric.name": path_segment for kind in ("object", "pods", "external")},
@@ -103,7 +111,7 @@ def autoscaling(view: ObjectView) -> Faults:
         hint = f"use {least} or more, or lower `minReplicas`"
         yield Fault((*route, "maxReplicas"), f"{spec['maxReplicas']} is less than `minReplicas`", hint)
     version, kind = (spec["scaleTargetRef"].get(field, "") for field in ("apiVersion", "kind"))
-    if not version.rpartition("/")[0] and version != "v1":
+    if not version.rpartition("/")[0] and kind != "ReplicationController":
         hint = "use `apps/v1`" if kind in _OF_APPS else f"set group and version of `{kind}`, such as `apps/v1`"
         yield Fault((*route, "scaleTargetRef", "apiVersion"), f"`{version}` has no API group", hint)
     for index, metric in enumerate(spec.get("metrics") or ()):

@@ -37,13 +37,20 @@ def config_maps(view: ObjectView) -> Faults:
         if key in data:
             yield Fault(("binaryData", key), f"`{key}` is also in `data`", "remove it here, or from `data`")
         try:
-            size += len(base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True))
+            size += len(_decoded(text))
         except (binascii.Error, ValueError):
             yield Fault(("binaryData", key), "not valid base64", "encode the value, or write plain text in `data`")
     if size > _LIMIT:
         message = f"the values have {size} bytes; the limit is {_LIMIT}"
         hint = f"move at least {counted(size - _LIMIT, 'byte')} to another config map, or to a volume"
         yield Fault(("data" if data else "binaryData",), message, hint)
+
+
+def _decoded(value: str | list[int]) -> bytes:
+    """The bytes of base64, or of a list. binascii.Error or ValueError if it is neither."""
+    if isinstance(value, list):
+        return bytes(value)
+    return base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
 
 
 _MAX_SECRET_BYTES = 1 << 20
@@ -69,7 +76,7 @@ def secrets(view: ObjectView) -> Faults:
     decoded: dict[str, bytes] = {key: text.encode() for key, text in plain.items()}
     for key, text in data.items():
         try:
-            value = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
+            value = _decoded(text)
         except (binascii.Error, ValueError):
             yield Fault(("data", key), "not valid base64", "write plain text in `stringData`, or encode the value")
             continue
