@@ -58,6 +58,7 @@ def schema_with_kinds(root: Path, kind: str) -> str:
         forget_declared()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["job", "overlay"])
 def test_editors_accept_the_example_and_every_golden_case(kind: str) -> None:
     usual = Draft7Validator(json.loads(schema_text(kind)))

@@ -76,13 +76,14 @@ def test_a_bug_in_another_process_is_a_bug(many: Path) -> None:
     assert "KeyError: 'other'" in done.stderr
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupt_ends_all_processes(many: Path, times: int) -> None:
     """The other processes never end by themselves: without an end from outside, the run would wait for them."""
     output = interrupted(many, lambda end: BROKEN.format(what=f"os.write({end}, b'x'); {FOREVER}", jobs=[]), times)
     assert output == "gen: interrupted\n" or times > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [[], ["jobs/team"]], ids=["process that reads ahead", "process that renders"])
 def test_an_interrupt_while_a_process_starts_is_reported_once(many: Path, jobs: list[str]) -> None:
     output = interrupted(

@@ -69,6 +69,7 @@ def test_ordinary_words_are_those_of_a_shell(shell: str, form: str, tmp_path: Pa
     assert messages == []
 
 
+@pytest.mark.slow
 @for_each("form", [ARGUMENT, VALUE, ARRAY])
 @for_each("seed", range(4))
 def test_other_words_are_those_of_a_shell_or_refused(seed: int, form: str, tmp_path: Path) -> None:

@@ -32,7 +32,11 @@ def of_gen(objects: list[Any]) -> set[str]:
     return {f"{kind.__module__}.{kind.__qualname__}" for kind in types if kind.__module__.startswith("gen.")}
 
 
-@pytest.mark.parametrize("case", cases("golden"), ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.slow] * (index % 6 > 0)) for index, case in enumerate(cases("golden"))],
+    ids=lambda case: case.name,
+)
 def test_a_job_leaves_no_circles(case: Path, tmp_path: Path, garbage: list[Any]) -> None:
     repo = copy_case(case, tmp_path / "repo")
     assert repo.render()[1] == 0
