@@ -106,6 +106,7 @@ USES_OF_CLOCKS = {
     "e2e/test_policies.py": "waits until a server evaluates new policies",
     "e2e/server.py": "waits until a server has started",
     "render/parts/store_server.py": "waits until an object store has started, and for files",
+    "test_fuzz.py": "reports files above the limits of time and memory, in long runs alone",
     "render/write/test_faults.py": "limits the size of files, like a full disk",
 }
 """Tests that use clocks, and why. No test may depend on how fast a machine is: `bench/` measures time."""

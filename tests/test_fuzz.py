@@ -10,6 +10,12 @@ import json
 import os
 import pathlib
 import random
+import resource
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +38,7 @@ from gen.kubernetes.policies.policy_set import PolicySet
 from gen.kubernetes.schemas.lookup import Definitions, Kinds
 from gen.pins.lock import read_lock
 from gen.report.formats import REPORTERS, Report
-from tests.support import OVERLAY, PROJECT, Repository
+from tests.support import OVERLAY, PROJECT, Repository, validated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -362,40 +368,102 @@ def overlays(by: random.Random, folder: Path) -> None:
         return
 
 
+PLACES = (
+    *("jobs/team", "rendered", "rendered/dev", "rendered/dev/jobs/team/demo"),
+    *("rendered/dev/storage/team", "rendered/x"),
+)
+NAMES = (
+    "a.yaml",
+    ".hidden",
+    "kustomization.yaml",
+    "x\x1b",
+    "é.yaml",
+    "a b.json",
+    "-x",
+    "job-demo.yaml.orig",
+    ".gen.tmp",
+)
+BATCH = 100
+"""Files that one run of a command reads."""
+
+
+def foreign_text(by: random.Random) -> bytes:
+    """A file that gen did not write: changed manifests, lists, charts, data of other tools, and bytes."""
+    one = by.randrange(20)
+    if one == 0:
+        return by.randbytes(by.randrange(200))
+    if one == 1:
+        return json.dumps(changed_tree(by.choice((KFP, DEFINITION, THING, *samples())), by)).encode()
+    if one == 2:
+        items = [changed_tree(by.choice(samples()), by) for _ in range(3)]
+        return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+    text = changed_text(by.choice(golden("rendered/**/*.yaml")), by)
+    if one == 3:
+        text = f"{{{{- if .Values.a }}}}\n{text}\n{{{{- end }}}}\n---\n{text}"
+    return text.encode("utf-8", "surrogatepass")
+
+
 def foreign_files(by: random.Random, folder: Path) -> None:
     repo = repository(folder)
     if not (folder / "repo/rendered").exists():
         repo.overlay(OVERLAY)
         repo.job("kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\n")
         assert repo.render()[1] == 0
-    places = (
-        "rendered",
-        "rendered/dev",
-        "rendered/dev/jobs/team/demo",
-        "rendered/dev/storage/team",
-        "rendered/x",
-        "jobs/team",
-    )
-    names = (
-        "a.yaml",
-        ".hidden",
-        "kustomization.yaml",
-        "x\x1b",
-        "é.yaml",
-        "a b.json",
-        "-x",
-        "job-demo.yaml.orig",
-        ".gen.tmp",
-    )
-    path = repo.root / by.choice(places) / by.choice(names)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(changed_text(by.choice(golden("rendered/**/*.yaml")), by), "utf-8", errors="replace")
+    paths = {f"{by.choice(PLACES)}/{index}{by.choice(NAMES)}" for index in range(BATCH)}
+    for path in paths:
+        repo.write(path, foreign_text(by))
     report, code = repo.check()
-    path.unlink()
-    if not any(path.parent.iterdir()):
-        path.parent.rmdir()
+    for path in paths:
+        (repo.root / path).unlink()
+    for name in ("x", "dev/storage/team", "dev/storage"):
+        (repo.root / "rendered" / name).rmdir()
     assert code == 1
     is_sound(report.findings)
+
+
+def validated_files(by: random.Random, folder: Path) -> None:
+    """`gen validate` reads them all, and prints nothing that acts in a terminal."""
+    (folder / "foreign").mkdir(exist_ok=True)
+    (folder / "policies.yaml").write_text(POLICY, "utf-8")
+    for index in range(BATCH):
+        (folder / f"foreign/{index}.{by.choice(('yaml', 'yml', 'json'))}").write_bytes(foreign_text(by))
+    options = by.choice(({}, {"policies": (folder / "policies.yaml",)}, {"ignore_missing": True}))
+    report, _ = validated(folder / "foreign", **options)
+    for file in (folder / "foreign").iterdir():
+        file.unlink()
+    is_sound(report.findings)
+    shown = REPORTERS["text"](report)
+    assert not any(ord(one) < 32 and one != "\n" for one in str(shown))
+
+
+def large_job_files(by: random.Random, folder: Path) -> None:
+    """Files of about 100 kB stay below the limits of time and memory."""
+    repo = repository(folder)
+    if not (folder / "repo/overlays").exists():
+        repo.overlay(OVERLAY)
+    head = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py --lr {{ params.lr }}\n"
+    forms: tuple[Callable[[int], str], ...] = (
+        lambda n: "env:\n" + "".join(f"  A{i}: x{'{{ params.lr }}' * (i % 2)}\n" for i in range(n)),
+        lambda n: "args: [" + ", ".join(f"--a{i}={i}" for i in range(n)) + "]\n",
+        lambda n: "files:\n" + "".join(f"  /etc/f{i}: {'y' * 40}\n" for i in range(n // 3)),
+        lambda n: "params:\n  lr: 1\n" + "".join(f"  p{i}: {i}\n" for i in range(n)),
+        lambda n: "labels:\n" + "".join(f"  a{i}: b\n" for i in range(n)),
+        lambda n: "# " + "c" * (n * 12) + "\n",
+        lambda n: f"sweep: {{matrix: {{lr: [{', '.join(map(str, range(by.randrange(2, 300))))}]}}}}\n# {n}\n",
+        lambda n: "a: " + "[" * n + "\n",
+    )
+    text = head + "".join(form(by.randrange(1, 5000)) for form in by.sample(forms, by.randrange(1, 4)))
+    text = changed_text(text[:100_000], by) if by.random() < 0.5 else text[:100_000]
+    repo.write("jobs/team/demo.yaml", text.encode("utf-8", "surrogatepass"))
+    before = time.process_time()
+    is_sound(repo.render()[0].findings)
+    if RUNS >= LONG:
+        assert time.process_time() - before < SECONDS
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MEMORY
+
+
+SECONDS, MEMORY, LONG = 2, 300 << 10, 1000
+"""Limits for one file of 100 kB: processor time, and kibibytes of a process that only runs this test."""
 
 
 CASES: dict[Callable[[random.Random, Path], None], int] = {
@@ -409,17 +477,89 @@ CASES: dict[Callable[[random.Random, Path], None], int] = {
     reports: 2,
     job_files: 1,
     overlays: 1,
-    foreign_files: 1,
 }
+BATCHES: dict[Callable[[random.Random, Path], None], int] = {foreign_files: 20, validated_files: 10, large_job_files: 8}
+"""Cases by the number of others for which one runs: each takes longer, or reads `BATCH` files."""
 
 
 @pytest.mark.parametrize(("case", "weight"), CASES.items(), ids=[case.__name__ for case in CASES])
-def test_any_input_ends_in_findings(case: Callable[[random.Random, Path], None], weight: int, tmp_path: Path) -> None:
-    for seed in range(SEED, SEED + RUNS * weight):
+def test_any_input_ends_in_findings(case: Callable[[random.Random, Path], None], weight: float, tmp_path: Path) -> None:
+    for seed in range(SEED, SEED + max(1, int(RUNS * weight))):
         try:
             case(random.Random(seed), tmp_path)  # noqa: S311 - not for secrets
         except Exception as error:
             raise AssertionError(f"FUZZ_SEED={seed} fails: {error!r}") from error
+
+
+@pytest.mark.parametrize(("case", "share"), BATCHES.items(), ids=[case.__name__ for case in BATCHES])
+def test_many_files_end_in_findings(case: Callable[[random.Random, Path], None], share: int, tmp_path: Path) -> None:
+    test_any_input_ends_in_findings(case, 1 / share, tmp_path)
+
+
+PLUGIN = PROJECT / "tests/overlay/plugins/acme"
+WITH_PLUGIN = """\
+kubernetes: "1.34"
+plugins: {acme-gen: ">=1,<2"}
+namespaces: {team: {queues: [north]}}
+volumes: {tapes: {size: 1Ti, tape: {library: a}}}
+networks: {fast: {mesh: inner}}
+accelerators: {beads: {abacus: {}}}
+queues: {north: {hive: north}}
+"""
+SWARM = "kind: swarm\nimage: swarm:1\ncommand: fly\nworkers: 3\ngpus: 2\ntimeout: 1h\n"
+SWARM += "data: {tapes: /tapes}\nnetwork: fast\n"
+
+
+def plugins(by: random.Random, folder: Path) -> None:
+    """Jobs and overlays with a plugin, which also raises exceptions of its own."""
+    from acme_gen.mesh import Mesh  # type: ignore[import-not-found] # in the process of the test below alone
+    from acme_gen.swarm import SwarmJob  # type: ignore[import-not-found]
+
+    repo = repository(folder)
+    broken = by.random() < 0.1
+    changed = by.randrange(3)
+    repo.overlay(changed_text(WITH_PLUGIN, by) if changed == 0 else WITH_PLUGIN)
+    repo.write("jobs/team/demo.yaml", (changed_text(SWARM, by) if changed == 1 else SWARM).encode("utf-8", "replace"))
+    kinds = (LookupError, ValueError, RecursionError, AttributeError)
+    with pytest.MonkeyPatch.context() as patched:
+        if broken:
+            target, name = by.choice(((SwarmJob, "workload"), (SwarmJob, "replica_roles"), (Mesh, "effect")))
+            patched.setattr(target, name, lambda *_: (_ for _ in ()).throw(by.choice(kinds)("a\x1b")))
+        try:
+            found = repo.render()[0].findings
+        except UsageError:
+            return
+    if not broken:
+        is_sound(found)
+    for reporter in REPORTERS.values():
+        assert "\x1b" not in str(reporter(Report(tuple(found), (), "")))
+
+
+def installed(source: Path, folder: Path) -> Path:
+    """A plugin with its metadata, as pip writes it, in a folder for `sys.path`."""
+    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
+    shutil.copytree(source / "acme_gen", folder / "acme_gen")
+    metadata = folder / f"acme_gen-{project['version']}.dist-info"
+    metadata.mkdir()
+    name = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (metadata / "METADATA").write_text(name, "utf-8")
+    groups = (
+        "".join((f"[{group}]\n", *(f"{key} = {value}\n" for key, value in entries.items())))
+        for group, entries in project["entry-points"].items()
+    )
+    (metadata / "entry_points.txt").write_text("\n".join(groups), "utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_any_input_with_a_plugin_ends_in_findings(tmp_path: Path) -> None:
+    """In a process of its own: plugins extend the registries of a process."""
+    folder = installed(PLUGIN, tmp_path / "site")
+    code = "from tests.test_fuzz import *\ntest_any_input_ends_in_findings(plugins, 2, Path(sys.argv[1]))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(PROJECT)])}
+    command = [sys.executable, "-c", f"import sys\n{code}", str(tmp_path / "work")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["mkdir", "rename"])

@@ -84,6 +84,11 @@ class QueueProfile(Profile, ABC):
         return any(key == own or ("." in own and key.startswith(own)) for own in cls.keys)
 
     @property
+    def queue_name(self) -> str | None:
+        """Name of the queue in fields and labels of its scheduler."""
+        return None
+
+    @property
     def group_priority(self) -> str | None:
         """PriorityClass that the queue gives to groups of pods."""
         return None

@@ -111,7 +111,8 @@ class Grant(Model):
     ) = None
     """Accelerators of the overlay, as a list, or with the GPU quota of each, such as `{h100: 16}`. Defaults to all."""
     runtimes: tuple[ObjectName, ...] | None = None
-    """Runtimes of the Kubeflow Trainer that the overlay declares. Defaults to all."""
+    """Runtimes of the Kubeflow Trainer that the overlay declares. Defaults to all without host access, privileges,
+    accounts and Secrets of their own that the namespace is not granted."""
     registries: tuple[ImageGrant, ...] | None = None
     """Allowed image prefixes, such as `registry.example.com/team`, checked after `images` is applied. Defaults to any.
     Docker Hub images start with `docker.io/`. A prefix with a tag does not include digests, which need their own.

@@ -24,6 +24,7 @@ from gen.kubernetes.facts.permissions import (
     IMAGE,
     METADATA,
     PRIORITY,
+    QUEUE,
     RUNTIME,
     SECRET,
     SELECTS,
@@ -33,7 +34,10 @@ from gen.kubernetes.facts.permissions import (
     WORKFLOW_ACCOUNT,
     WRITE,
     Permission,
+    created_permissions,
+    group_priority,
     permissions,
+    queues,
     restrictions,
 )
 from gen.kubernetes.facts.scheduling import queue_in
@@ -51,7 +55,7 @@ from gen.render.starters import STARTERS, starter_of_object
 
 _COUNTS: Final = (0, 1, 8)
 """Numbers of devices of a pod, for the effects of profiles."""
-_QUEUE, _PERMISSION = "queue", "permission"
+_PERMISSION = "permission"
 
 
 class Granted(Struct, frozen=True, kw_only=True):
@@ -123,6 +127,11 @@ def _runtime(given: Granted, name: str, _: bool) -> bool:
     return name in given.runtimes
 
 
+def _group(given: Granted, priority: str, _: bool) -> bool:
+    """A class that jobs may have is also one of their groups, in each queue."""
+    return (PRIORITY, priority.partition(" ")[0]) in given.exact
+
+
 _CHECKS: Final[dict[str, Callable[[Granted, str, bool], bool]]] = {
     IMAGE: _image,
     SECRET: _secret,
@@ -133,6 +142,7 @@ _CHECKS: Final[dict[str, Callable[[Granted, str, bool], bool]]] = {
     TOLERATES: _taint,
     METADATA: _metadata,
     RUNTIME: _runtime,
+    GROUP_PRIORITY: _group,
 }
 """Permissions that are not granted by a list."""
 
@@ -179,12 +189,14 @@ def _granted(overlay: Overlay, namespace: str, grant: Grant) -> Granted:
     models = {label for one in overlay.accelerators.values() if (label := one.models) is not None}
     exact |= {(ACCOUNT, name) for name in grant.service_accounts}
     classes = {fields.priorities[name].class_name if name in fields.priorities else name for name in grant.priorities}
-    exact |= {(of, name) for name in classes for of in (PRIORITY, GROUP_PRIORITY)}
-    queues = [fields.queues[name].profile for name in grant.queues if name in fields.queues]
+    exact |= {(PRIORITY, name) for name in classes}
+    declared = [fields.queues[name].profile for name in grant.queues if name in fields.queues]
     # a run from before they were declared only has the name of the LocalQueue
-    exact |= {(_QUEUE, name) for name in grant.queues}
-    exact |= {(_QUEUE, str(queue.labels[QUEUE_LABEL])) for queue in queues if QUEUE_LABEL in queue.labels}
-    exact |= {(GROUP_PRIORITY, queue.group_priority) for queue in queues if queue.group_priority is not None}
+    exact |= {(QUEUE, name) for name in grant.queues}
+    exact |= {(QUEUE, str(queue.labels[QUEUE_LABEL])) for queue in declared if QUEUE_LABEL in queue.labels}
+    exact |= {(QUEUE, name) for one in declared if (name := one.queue_name) is not None}
+    groups = [(one.queue_name, one.group_priority) for one in declared]
+    exact |= {(GROUP_PRIORITY, group_priority(queue, name)) for queue, name in groups if queue and name}
     exact |= {(_PERMISSION, one.permission) for one in STARTERS if one.permission and one.granted(grant)}
     if overlay.argo is not None:
         exact.add((WORKFLOW_ACCOUNT, overlay.argo.service_account))
@@ -242,7 +254,8 @@ def uses(body: Body) -> set[Permission]:
     queue = queue_in(at(body, "metadata", "labels")) or queue_in(at(inner, "metadata", "labels"))
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
     permission = starter_of_object(resource).permission if resource is not None else ""
-    return permissions(body).union(one for one in ((_QUEUE, queue), (_PERMISSION, permission)) if one[1])
+    named = (one for one in ((QUEUE, queue), (_PERMISSION, permission)) if one[1])
+    return permissions(body).union(named, queues(at(body, "metadata", "labels")))
 
 
 def lost(kept: Iterable[Body], fresh: Iterable[Body], overlay: Overlay, namespace: str) -> tuple[str, ...]:
@@ -284,6 +297,22 @@ def judge(patched: PatchedObjects, overlay: Overlay, namespace: str, found: Find
         for one in more:
             message = f"`{manifest.identity}` has {shown(one)}, which overlay `{overlay.name}` does not grant"
             hint = f"remove it, or grant it to namespace `{namespace}` in `namespaces` of the overlay"
+            found.error(NOT_GRANTED, manifest.source, message, hint)
+        _judge_runtime(manifest, given, overlay, namespace, found)
+
+
+def _judge_runtime(manifest: Manifest, given: Granted, overlay: Overlay, namespace: str, found: Findings) -> None:
+    """Report permissions of a runtime's own pods, unless the grant of the namespace names the runtime."""
+    resource = resource_of_object(manifest.body["apiVersion"], manifest.body["kind"])
+    if resource is None or resource.nodes is None:
+        return
+    name = str(at(manifest.body, "spec", "runtimeRef", "name"))
+    if name in (given.grant.runtimes or ()):
+        return
+    for one in sorted(created_permissions(manifest.body, overlay.runtimes)):
+        if not given.has(one):
+            message = f"runtime `{name}` has {shown(one)}, which overlay `{overlay.name}` does not grant"
+            hint = f"use another runtime, or add `{name}` to `namespaces.{namespace}.runtimes` of the overlay"
             found.error(NOT_GRANTED, manifest.source, message, hint)
 
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from gen.base.findings import Diagnostic
 from gen.kubernetes.facts.cost import Bill, bill
-from gen.kubernetes.facts.permissions import NOTABLE, Permission, permissions
+from gen.kubernetes.facts.permissions import NOTABLE, Permission, created_permissions, permissions
 from gen.render.rendered_object import ObjectKey
 from gen.review.field_changes import FieldChange, field_changes
-from gen.review.runs import RunAction, RunChange, RunState
+from gen.review.runs import RunAction, RunChange, RunState, RunVersion
 
 if TYPE_CHECKING:
     from gen.base.repository.git import Base
+    from gen.kubernetes.objects import Body
     from gen.review.changes import JobChange
     from gen.review.costs import NamespaceCost
     from gen.review.data import DataObject
@@ -151,5 +152,11 @@ def _new_permissions(run: RunChange) -> set[Permission]:
     if run.action is RunAction.KEPT or new is None or run.after is None or run.after.state is not RunState.ACTIVE:
         return set()
     ran = old is not None and run.before is not None and run.before.active
-    before = permissions(old.body, whole=False) if old is not None and ran else set()
-    return {one for one in permissions(new.body, whole=False) - before if one[0] in NOTABLE}
+    before = _permissions(old.body, run.after) if old is not None and ran else set()
+    return _permissions(new.body, run.after) - before
+
+
+def _permissions(body: Body, version: RunVersion) -> set[Permission]:
+    """Notable permissions of the pods of a run, also of those that a runtime adds."""
+    own = {one for one in permissions(body, whole=False) if one[0] in NOTABLE}
+    return own | created_permissions(body, version.runtimes)

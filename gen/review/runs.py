@@ -113,6 +113,8 @@ class RunVersion:
     """None if the overlay has no prices."""
     preempts: tuple[str, ...] = ()
     """PriorityClasses of its pods that stop pods of a lower priority."""
+    runtimes: Runtimes = NO_RUNTIMES
+    """Those of its overlay, which pods of a TrainJob are of."""
 
     @property
     def counts(self) -> bool:
@@ -322,6 +324,7 @@ def _version(
         suspend_stops=kind.suspend_stops,
         cost=cost,
         preempts=_readable(lambda: preempting_classes(run.outline, kind)),
+        runtimes=runtimes,
     )
 
 

@@ -15,6 +15,7 @@ from tests.support import OVERLAY
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\nworkers: 2\n"
 DEFAULT = "defaults: {network: host}\n"
 REVOKED = OVERLAY.replace("allow: [hostNetwork, hostPath]", "allow: [hostPath]")
+QUEUED = 'defaults: {queue: gold}\nnamespaces: {"*": {queues: [gold]}}\n'
 STORES = "stores: {models: {bucket: models, secret: key, s3: {}}}\n"
 
 
@@ -153,8 +154,17 @@ def test_a_run_that_goes_on_is_a_warning(history: History) -> None:
             'namespaces: {"*": {registries: [registry.example.com]}}\n',
             "image `mirror.example.com/train:1`",
         ),
+        ("defaults: {podLabels: {tier: batch}}\n", "", "metadata `tier`"),
+        (
+            f"{QUEUED}queues: {{gold: {{volcano: {{queue: root}}}}}}\n",
+            f"{QUEUED}queues: {{gold: {{volcano: {{queue: leaf}}}}}}\n",
+            "queue `root`",
+        ),
     ],
-    ids=["claim", "path", "annotation", "node", "taint", "store", "fabric", "privileged", "host", "image"],
+    ids=[
+        *("claim", "path", "annotation", "node", "taint", "store", "fabric", "privileged", "host", "image"),
+        *("label", "queue"),
+    ],
 )
 def test_each_kind_of_right_is_read_from_the_object(history: History, overlay: str, today: str, what: str) -> None:
     history.overlay(_with(overlay))

@@ -17,6 +17,7 @@ from gen.base.routes import at
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.facts.pods import templates_by_shape
+from gen.kubernetes.facts.runtimes import Runtimes
 from gen.kubernetes.objects import COMPONENT, Body
 
 SELECTS: Final = "nodeSelector"
@@ -33,6 +34,7 @@ GROUP_PRIORITY: Final = "priority of the group"
 DEVICE: Final = "device"
 CAPABILITY: Final = "capability"
 RUNTIME: Final = "runtime"
+QUEUE: Final = "queue"
 WRITE: Final = "write"
 WORKFLOW_ACCOUNT: Final = "workflowAccount"
 
@@ -46,7 +48,7 @@ NOTABLE: Final = frozenset(
 
 Permission = tuple[str, str]
 """A permission and its value: `("hostNetwork", "")` or `("serviceAccount", "trainer")`."""
-BY_FIELD: Final = frozenset({SELECTS, TOLERATES, METADATA, STORE, STORE_TO_WRITE, WRITE})
+BY_FIELD: Final = frozenset({SELECTS, TOLERATES, METADATA, STORE, STORE_TO_WRITE, WRITE, QUEUE})
 """Permissions that follow from the fields of a job and the defaults, and that only a comparison needs."""
 
 _VOLUMES: Final = frozenset(
@@ -57,6 +59,8 @@ _VOLUMES: Final = frozenset(
 """Sources of volumes that the Pod Security Standards restrict, apart from `hostPath`."""
 _HARMLESS: Final = frozenset({"name", "configMap", "downwardAPI", "emptyDir"})
 _TYPES_OF_SELINUX: Final = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
+_QUEUE_LABELS: Final = (QUEUE, "volcano.sh/queue-name")
+"""Labels of YuniKorn and Volcano."""
 _REMOTE: Final = regex(r"S[0-9]+:(?P<place>[^/]+(?:/.*)?)")
 """A place of an object store in an argument for rclone, as gen names it."""
 
@@ -78,6 +82,16 @@ def permissions(body: Body, *, whole: bool = True) -> set[Permission]:
                 if key not in _PLAIN and (type(value) is dict or type(value) is list):
                     waiting.append(value)
     return found
+
+
+def created_permissions(body: Body, runtimes: Runtimes) -> set[Permission]:
+    """Host access, privileges, accounts and Secrets of the pods of the runtimes that an object and its steps name."""
+    found: set[Permission] = set()
+    for one in (body, *_steps(body)):
+        resource = resource_of_object(one.get("apiVersion"), one.get("kind"))
+        if resource is not None and resource.nodes is not None:
+            found |= permissions(runtimes.jobset(one), whole=False)
+    return {one for one in found if one[0] in NOTABLE}
 
 
 _Reader = Callable[[Any, Body], Iterable[Permission]]
@@ -117,8 +131,15 @@ def _account(value: Any, holder: Body) -> Iterator[Permission]:
 
 def _priority(value: Any, holder: Body) -> Iterator[Permission]:
     """That of a group of pods in a queue of Volcano is not the one of its pods."""
-    if value:
-        yield GROUP_PRIORITY if "queue" in holder else PRIORITY, str(value)
+    if value and "queue" in holder:
+        yield GROUP_PRIORITY, group_priority(str(holder["queue"]), str(value))
+    elif value:
+        yield PRIORITY, str(value)
+
+
+def group_priority(queue: str, name: str) -> str:
+    """A PriorityClass of the groups in a queue."""
+    return f"{name} in queue {queue}"
 
 
 def _capabilities(value: Any, _: Body) -> Iterator[Permission]:
@@ -211,10 +232,16 @@ def _tolerations(value: Any, _: Body) -> Iterator[Permission]:
 
 
 def _metadata(value: Any) -> Iterator[Permission]:
-    """Labels and annotations of pods that controllers can act on."""
-    for field in ("labels", "annotations"):
-        found = at(value, field)
-        yield from ((METADATA, key) for key in (found if isinstance(found, dict) else ()) if "/" in key)
+    """Labels and annotations of pods that controllers can act on; Services select pods by labels of any form."""
+    labels, annotations = at(value, "labels"), at(value, "annotations")
+    yield from queues(labels)
+    yield from ((METADATA, key) for key in (labels if isinstance(labels, dict) else ()))
+    yield from ((METADATA, key) for key in (annotations if isinstance(annotations, dict) else ()) if "/" in key)
+
+
+def queues(labels: object) -> Iterator[Permission]:
+    """Queues of schedulers in labels."""
+    yield from ((QUEUE, str(name)) for key in _QUEUE_LABELS if (name := at(labels, key)))
 
 
 def _arguments(value: Any, holder: Body) -> Iterator[Permission]:
@@ -244,7 +271,7 @@ _READERS: Final[dict[str, _Reader]] = {
     **{name: _profile(name) for name in ("seccompProfile", "appArmorProfile")},
     "secretName": _text(SECRET),
     "image": _text(IMAGE),
-    "priorityClassName": _priority,
+    **dict.fromkeys(("priorityClassName", "priorityClass"), _priority),
     "runtimeRef": _named(RUNTIME),
     "capabilities": _capabilities,
     "seLinuxOptions": _selinux,
@@ -264,6 +291,7 @@ _READERS_BY_FIELD: Final[dict[str, _Reader]] = {
     "tolerations": _tolerations,
     "args": _arguments,
     "command": _arguments,
+    QUEUE: _text(QUEUE),
 }
 _READ: Final = frozenset(_READERS)
 _READ_BY_FIELD: Final = frozenset(_READERS_BY_FIELD)

@@ -41,6 +41,10 @@ class Volcano(LimitedGang):
         return self.priority_class
 
     @property
+    def queue_name(self) -> str | None:
+        return self.queue
+
+    @property
     def settings(self) -> Mapping[str, object]:
         return {"queue": self.queue, "priorityClass": self.priority_class}
 

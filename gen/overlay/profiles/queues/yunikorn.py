@@ -52,6 +52,10 @@ class YuniKorn(Gang):
         return self.known_as
 
     @property
+    def queue_name(self) -> str | None:
+        return self.queue
+
+    @property
     def settings(self) -> Mapping[str, object]:
         return {"queue": self.queue}
 
