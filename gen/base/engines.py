@@ -13,14 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from fnmatch import translate
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
 from gen.base.codes.files import CONTROL_FILE
 from gen.base.findings import Findings, Location
+from gen.base.labels import STOPPED
 from gen.base.regex import regex
 from gen.base.routes import at
+
+RECORDS: Final = frozenset({"finished", "stopped"})
+"""States of a job whose run is a record, which no engine applies. Of a stopped one, they delete what they applied."""
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -62,6 +66,8 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
     title: str
     namespace: str
     """Namespace in which it is installed, unless the overlay names another."""
+    minutes: int
+    """The longest time until it sees a merge by itself, with the settings that gen renders."""
     prefixes: tuple[str, ...]
     """Prefixes of labels and annotations that control the engine. No job may set them."""
     protection: tuple[Mark, ...]
@@ -97,6 +103,7 @@ ENGINES: Final[dict[str, EngineFacts]] = {
     "argocd": EngineFacts(
         title="Argo CD",
         namespace="argocd",
+        minutes=3,  # `timeout.reconciliation` and its jitter, 120 s and 60 s (`docs/operator-manual/argocd-cm.yaml`)
         prefixes=(f"{_ARGOCD}/", "argocd-image-updater.argoproj.io/", "notifications.argoproj.io/"),
         protection=(
             # `Prune` does not cover the deletion of an Application, and `Delete` does not cover pruning
@@ -123,6 +130,7 @@ ENGINES: Final[dict[str, EngineFacts]] = {
     "flux": EngineFacts(
         title="Flux",
         namespace="flux-system",
+        minutes=5,  # `interval` of the GitRepository; its Kustomizations follow at once
         prefixes=(f"{_FLUX}/", "helm.toolkit.fluxcd.io/"),
         protection=(Mark(key=f"{_FLUX}/prune", value="disabled", any_case=True, in_labels=True),),
         finished=Mark(key=f"{_FLUX}/ssa", value="Ignore", any_case=True, in_labels=True),
@@ -153,10 +161,10 @@ def storage_annotations() -> dict[str, str]:
 def run_annotations(engines: Iterable[str], state: str, *, settled: bool) -> dict[str, str]:
     """Annotations of a run for all engines; each engine ignores those of the others.
 
-    A finished run has the marks of every engine, so that no change of the engine starts it again. `settled` means that
-    an active run never changes in Git under the same name.
+    A record has the marks of every engine, so that no change of the engine starts it again. `settled` means that an
+    active run never changes in Git under the same name.
     """
-    if state == "finished":
+    if state in RECORDS:
         return annotations_of(engine.finished for engine in ENGINES.values())
     known = [ENGINES[name] for name in engines]
     return annotations_of(engine.settled for engine in known if settled and engine.settled is not None)
@@ -175,6 +183,27 @@ def is_finished(metadata: object, engines: Collection[str] = ()) -> bool:
     if not engines:
         return any(engine.finished.is_on(metadata) for engine in ENGINES.values())
     return all(ENGINES[name].finished.is_on(metadata) for name in engines)
+
+
+def stopped_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata of the record of a stopped object, which has another name.
+
+    An engine deletes the object that it applied, because Git no longer has one of that name, and never applies the
+    record. The run ends like one whose file is removed, and its content stays in Git.
+    """
+    name = metadata["name"]
+    annotations = {**metadata.get("annotations", {}), STOPPED: name}
+    return {**metadata, "name": f"{name}-stopped", "annotations": dict(sorted(annotations.items()))}
+
+
+def name_in_cluster(metadata: object) -> str:
+    """The name of an object in the cluster: that of a stopped one is not the name of its record."""
+    return str((is_stopped(metadata) and at(metadata, "annotations", STOPPED)) or at(metadata, "name") or "")
+
+
+def is_stopped(metadata: object) -> bool:
+    """Whether it is the record of a stopped object, which every engine leaves alone."""
+    return at(metadata, "annotations", STOPPED) is not None and is_finished(metadata, ENGINES)
 
 
 def annotations_of(marks: Iterable[Mark]) -> dict[str, str]:

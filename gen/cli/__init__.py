@@ -26,9 +26,9 @@ class Commands(TyperGroup):
         command = super().get_command(ctx, cmd_name)
         if command is None and not ctx.resilient_parsing and not cmd_name.startswith("-"):
             from gen.base.findings import UsageError
-            from gen.cli.usage import suggestion
+            from gen.cli.usage import meant, suggestion
 
-            hint = suggestion(cmd_name, COMMANDS) or "; `gen --help` lists the commands"
+            hint = meant(cmd_name) or suggestion(cmd_name, COMMANDS) or "; `gen --help` lists the commands"
             raise UsageError(f"unknown command `{cmd_name}`{hint}")
         return command
 

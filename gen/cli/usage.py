@@ -22,6 +22,32 @@ _EXPECTED: Final = {
 """By pydantic's type of error, with which typer converts values."""
 
 
+_MERGE = "gen starts nothing itself: commit the job file and `rendered/`, and a GitOps engine applies the merge"
+_MEANT: Final = {
+    f"{_MERGE}; `gen new` writes a job file": "apply submit run start launch deploy sync push exec sbatch",
+    "`gen new` writes a job file": "add create generate scaffold",
+    "`gen stop` ends a run and keeps its record": "cancel kill terminate abort halt end scancel",
+    "`gen stop` ends a run and keeps its record; to remove a job, remove its file and run `gen render`":
+        "delete remove rm destroy prune uninstall",
+    "`gen rerun` starts the next attempt": "retry restart again resubmit requeue scontrol",
+    "`gen suspend` removes the pods of a run until `gen resume`": "pause hold freeze",
+    "`gen resume` lets a suspended run go on": "continue unsuspend unpause release",
+    "`gen finish` keeps an ended run as a record": "complete done archive close",
+    "`gen list` has the jobs in Git, `gen status` the runs in clusters": "ls ps get jobs queue squeue show describe",
+    "`gen set` changes fields of a job file": "edit update patch change unset scale config",
+    "`gen render` writes the manifests": "build template compile synth generate-manifests",
+    "`gen check` verifies jobs, overlays and `rendered/`": "lint verify test",
+    "`gen logs` shows the logs of a job": "log tail attach",
+}  # fmt: skip
+"""Commands of other tools, such as kubectl, Arena and Slurm, and what to do with gen."""
+
+
+def meant(word: str) -> str:
+    """`: …` with what a command of another tool does here, or an empty string."""
+    hint = next((hint for hint, words in _MEANT.items() if word.lower() in words.split()), "")
+    return f": {hint}" if hint else ""
+
+
 def usage_error(error: typer.TyperException) -> UsageError:
     """The mistake with a remedy, in one line."""
     problem = " ".join(_problem(error).split())

@@ -4,8 +4,9 @@ The file of a command defines `Request`, a keyword-only dataclass with arguments
 annotations, and `run(request)`, which returns a `Result` or a `Stream`. The output is a report. Otherwise `FORMATS`
 maps the names of formats to functions that return text, or is None for plain text. Nothing here prints.
 
-Three files are shared: `common` has results and options, `rendering` the work of `render`, `check` and `diff`, and
-`environment` reads the terminal and variables of the environment.
+Five files are shared: `common` has results and options, `rendering` the work of `render`, `check` and `diff`, `changes`
+that of commands which change job files, `verb` that of `stop`, `rerun` and the like, and `environment` reads the
+terminal and variables of the environment.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ COMMANDS: Final = {
     "move": "Print the steps of moving jobs to another overlay or engine.",
     "validate": "Check manifests as an API server and the operators would.",
     "explain": "Describe a finding or a field of jobs and overlays.",
+    "stop": "End runs after the merge; their records and data stay.",
+    "rerun": "Run jobs again, as their next attempt.",
+    "suspend": "Remove the pods of runs after the merge, until `gen resume`.",
+    "resume": "Let suspended or stopped runs go on.",
+    "finish": "Keep runs that have ended as records, which never start again.",
     "new": "Write a commented job file that renders.",
     "set": "Change fields of job files; comments, order and layout stay.",
     "import": "Make jobs from submissions of another tool, such as Arena.",

@@ -127,6 +127,7 @@ Message = Annotated[
     Path | None, typer.Option("--message", metavar="FILE", help="Write the summary there, for `git commit -F`.")
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Render every job, even if it did not change.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")]
 Parallel = Annotated[
     int, typer.Option("--parallel", "-n", metavar="N", min=0, help="Number of processes; 0 is one per CPU.")
 ]

@@ -15,6 +15,7 @@ import typer
 
 from gen.base.codes.files import NOT_A_FILE
 from gen.base.codes.pins import MOVED_PIN, MUTABLE_REF
+from gen.base.engines import RECORDS
 from gen.base.findings import Findings, UsageError, counted
 from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.job_files import all_jobs, chosen_jobs
@@ -122,7 +123,7 @@ def pinnable(root: Path, job: JobFile, overlays: Sequence[Overlay], lock: Lock, 
         for run in expand(written, run_values(written, overlay, own)) if written is not None else ():
             plan = plan_run(run, overlay, pins)
             own.extend(run.found.items)
-            pins.finished = pins.finished or (plan is not None and plan.state == "finished")
+            pins.finished = pins.finished or (plan is not None and plan.state in RECORDS)
     errors = [item for item in own if item.is_error and item.code != MUTABLE_REF.name]
     found.extend(errors)
     return pins if selected and not errors and not pins.finished else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,14 +18,15 @@ from gen.base.repository.files import replace_files
 from gen.base.repository.layout import JobFile, RenderedPath, source_job
 from gen.base.yaml.source import read, source_of
 from gen.commands import common
+from gen.commands.changes import caused_errors, change_files
 from gen.commands.rendering import RenderRequest, render_and_compare
-from gen.commands.set import caused_errors, change_files
+from gen.commands.set import Assignment, with_fields
 from gen.report.formats import Report
 
 if TYPE_CHECKING:
     from gen.live.ended import EndedJob
 
-FINISHED = ("state", "finished")
+_FINISHED = partial(with_fields, [Assignment("state", "finished")])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,12 +128,12 @@ def _finish(root: Path, every: Sequence[EndedJob], found: Findings) -> list[Ende
     ended = [one for one in every if not one.parts]
     if not ended:
         return []
-    together = change_files(root, [one.job for one in ended], [FINISHED], Findings())
+    together = change_files(root, [one.job for one in ended], _FINISHED, Findings())
     if together.exit_code == common.CLEAN:
         return list(ended)
     done = []
     for one in ended:
-        result = change_files(root, [one.job], [FINISHED], Findings())
+        result = change_files(root, [one.job], _FINISHED, Findings())
         if result.exit_code == common.CLEAN:
             done.append(one)
         else:

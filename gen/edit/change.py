@@ -30,6 +30,8 @@ class Change(Struct, frozen=True):
 
     route: Route
     value: Data | None
+    append: bool = False
+    """Whether it is one more entry of the list at `route`."""
 
 
 class EditError(Exception):
@@ -44,6 +46,8 @@ def changed(data: Data | None, change: Change, depth: int = 0) -> Data:
     """The changed data, or the same object if it has the value already. EditError if the change is impossible."""
     if depth == len(change.route):
         assert change.value is not None  # noqa: S101 - removing ends one step above
+        if change.append:
+            return [*data, change.value] if isinstance(data, list) else [change.value]
         return data if data is not None and data == change.value and not empty(data) else change.value
     step = change.route[depth]
     if isinstance(data, list) and isinstance(step, int):
@@ -74,7 +78,7 @@ def _in_list(data: list[Data], change: Change, depth: int) -> Data:
     step = change.route[depth]
     at, name = change.route[:depth], dotted(change.route[:depth], clipped)
     if not isinstance(step, int) or step >= len(data):
-        raise EditError(f"`{name}` has only {len(data)} entries", "edit the file to add one", at)
+        raise EditError(f"`{name}` has only {len(data)} entries", f"add one with `{name}+=VALUE`", at)
     if change.value is None and depth + 1 == len(change.route):
         raise EditError("entries of a list cannot be removed", "edit the file", at)
     inner = changed(data[step], change, depth + 1)
@@ -95,14 +99,18 @@ def unfinished(data: object) -> list[Mapping[str, str]]:
 
 def with_finished(text: str, runs: Sequence[Mapping[str, str]]) -> str:
     """The text with `state: finished` for the runs of its sweep with these values. EditError if that is impossible."""
+    return with_overrides(text, [{"when": dict(values), "state": "finished"} for values in runs])
+
+
+def with_overrides(text: str, entries: Sequence[Mapping[str, Any]]) -> str:
+    """The text with more `overrides` of its sweep. EditError if that is impossible."""
     before: Any = parse(text, "", Findings())
     sweep = before.get("sweep") if isinstance(before, dict) else None
     known = sweep.get("overrides", []) if isinstance(sweep, dict) else None
     if not isinstance(sweep, dict) or not isinstance(known, list):
         raise EditError("the file has no sweep to which entries can be added", "edit the file", _ROUTE[:1])
-    entries: list[dict[str, Any]] = [{"when": dict(values), "state": "finished"} for values in runs]
     try:
-        new = with_additions(text, {"sweep": {"overrides": entries}})
+        new = with_additions(text, {"sweep": {"overrides": list(entries)}})
     except Exception as error:  # ruamel.yaml may raise anything for text that gen can read
         raise EditError("this file cannot be edited safely", "edit the file", _ROUTE[:1]) from error
     wanted = {**before, "sweep": {**sweep, "overrides": [*known, *entries]}}

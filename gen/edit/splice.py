@@ -143,6 +143,12 @@ class _Place:
         missing = [str(step) for step in change.route[len(trail) - 1 :]]
         if change.value is None:
             yield from self._removals(trail)
+        elif change.append and not missing and isinstance(trail[-1].value, SequenceNode) and trail[-1].value.value:
+            yield self._addition(trail[-1].value, change.value)
+        elif change.append and missing:
+            yield from self.splices(Change(change.route, [change.value]))
+        elif change.append:
+            yield from self._replacements(trail[-1], _text([change.value], flow=self._flow(trail[-1])))
         elif not missing:
             style = trail[-1].value.style if isinstance(trail[-1].value, ScalarNode) else None
             style = style if style in ("'", '"') else None
@@ -215,6 +221,15 @@ class _Place:
         yield Splice(at, at, "".join(f"{line_break}{indent}{line}" for line in lines))
         first = mapping.start_mark.index  # if the end does not work, as after a text that continues to the end
         yield Splice(first, first, "".join(f"{line}{line_break}{indent}" for line in lines))
+
+    def _addition(self, sequence: Any, value: Data) -> Splice:
+        """One more entry behind the last one of a list."""
+        at = self._end(sequence.value[-1])
+        if sequence.flow_style:
+            return Splice(at, at, f", {_text(value, flow=True)}")
+        at = self._line_end(at)
+        line_break = match[0] if (match := _BREAK.search(self.text)) else "\n"
+        return Splice(at, at, f"{line_break}{' ' * sequence.start_mark.column}- {_text(value, flow=False)}")
 
     def _removals(self, trail: list[_Entry]) -> Iterator[Splice]:
         entry = trail[-1]

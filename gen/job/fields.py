@@ -13,7 +13,7 @@ from gen.job.names import ImageRef, JobName, Label, MountPath, ObjectName
 from gen.job.pods import MAX_PODS, PodFields
 from gen.job.scalars import Count, Duration, Given, Positive, Size, Text, Truth, matching, refuse, schema
 from gen.job.search import Search
-from gen.job.sweep import Sweep
+from gen.job.sweep import State, Sweep
 from gen.job.synonyms import CODE, JOB, MOUNT, SCHEDULE, TENSORBOARD, TRANSFER
 
 POD_NETWORK: Final = "pod"
@@ -211,8 +211,9 @@ class JobFields(PodFields):
     timeout: Duration | None = None
     """Maximum run time, such as `12h`. It begins when the operator first sees the job or resumes it, and includes the
     time in which pods wait for nodes. For MPI jobs of v2beta1 without a queue, it begins when all workers are ready."""
-    state: Literal["active", "suspended", "finished"] = "active"
-    """Desired state. `finished` keeps the run in Git as a record that is never applied again."""
+    state: State = "active"
+    """Desired state. `stopped` ends the run and keeps its record in Git; `finished` keeps the record of a run that has
+    ended, and stops nothing. A record is never applied again."""
     schedule: OrMapping[CronText, Schedule] | None = None
     """Run the job at set times, such as `0 3 * * *` in UTC. `docs/schedules.md` describes schedules."""
     attempt: Positive = 1

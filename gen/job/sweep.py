@@ -44,12 +44,15 @@ Values = Annotated[dict[ParamName, Value], Field(min_length=1)]
 Choices = Annotated[tuple[Value, ...], AfterValidator(not_empty), Field(json_schema_extra={"minItems": 1})]
 
 
+State = Literal["active", "suspended", "stopped", "finished"]
+
+
 class SweepOverride(Part):
     """Another state or attempt for some runs of a sweep."""
 
     when: Values
     """Values that the runs have, such as `{lr: 0.1}`."""
-    state: Literal["active", "suspended", "finished"] | None = None
+    state: State | None = None
     """Their state, instead of the job's."""
     attempt: Positive | None = None
     """Their attempt, instead of the job's. Increase it to run only these combinations again."""

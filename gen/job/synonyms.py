@@ -42,7 +42,8 @@ JOB: Final = _names({
     "retries": "backoffLimit retry maxRetry maxRestarts",
     "restart": "restartPolicy",
     "write `state: suspended` instead": "suspend suspended paused",
-    "write `state: active`, `state: suspended` or `state: finished` instead": "enabled disabled active status",
+    "write `state: active`, `state: suspended`, `state: stopped` or `state: finished` instead":
+        "enabled disabled active status",
     "priority": "priorityClassName priorityClass",
     "serviceAccount": "serviceAccountName",
     "imagePullSecrets": "imagePullSecret pullSecrets registrySecret",
@@ -239,7 +240,8 @@ TARGET: Final = _names({"labelSelector": "labels selector", "annotationSelector"
 
 VALUES: Final = _names({
     "active": "running run start started resume resumed on enabled",
-    "suspended": "suspend stop stopped pause paused off disabled",
+    "suspended": "suspend pause paused off disabled",
+    "stopped": "stop cancel cancelled canceled kill killed terminate terminated abort aborted delete deleted ended",
     "finished": "done complete completed finish succeeded",
     "IfNotPresent": "missing",
     "None": "null keep",

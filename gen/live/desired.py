@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from gen.base.engines import is_finished
+from gen.base.engines import is_finished, is_stopped, name_in_cluster
 from gen.base.findings import Findings
 from gen.base.regex import regex
 from gen.base.repository.files import read_regular
@@ -45,8 +45,9 @@ class DesiredRun(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        if is_finished(self.body.get("metadata")):
-            return "finished"
+        metadata = self.body.get("metadata")
+        if is_finished(metadata):
+            return "stopped" if is_stopped(metadata) else "finished"
         suspend = self.resource.suspend
         return "suspended" if suspend is not None and at(self.body, *suspend) is True else "active"
 
@@ -57,11 +58,15 @@ class DesiredRun(Struct, frozen=True, kw_only=True):
 
 def desired_runs(root: Path, overlays: Collection[str], jobs: Collection[JobFile] | None) -> list[DesiredRun]:
     """The workloads of some overlays; with `jobs`, only theirs. `gen check` reports files without an object."""
-    return [one for overlay in overlays for path in _files(root, overlay) if (one := _read(root, overlay, path, jobs))]
+    paths = ((overlay, path) for overlay in overlays for path in _files(root, overlay, jobs))
+    return [one for overlay, path in paths if (one := _read(root, overlay, path, jobs))]
 
 
-def _files(root: Path, overlay: str) -> Iterator[str]:
-    for folder, folders, files in os.walk(root / tree_folder(overlay, "jobs")):
+def _files(root: Path, overlay: str, jobs: Collection[JobFile] | None) -> Iterator[str]:
+    """The files of an overlay, only of the namespaces of jobs."""
+    top = tree_folder(overlay, "jobs")
+    tops = [top] if jobs is None else [f"{top}/{name}" for name in sorted({job.namespace for job in jobs})]
+    for folder, folders, files in (found for one in tops for found in os.walk(root / one)):
         folders.sort()
         inner = os.path.relpath(folder, root).replace(os.sep, "/")
         yield from (f"{inner}/{name}" for name in sorted(files))
@@ -84,7 +89,7 @@ def _read(root: Path, overlay: str, path: str, jobs: Collection[JobFile] | None)
         overlay=overlay,
         namespace=one.key.namespace,
         job=one.job,
-        name=one.key.name,
+        name=name_in_cluster(one.metadata),
         run=one.run,
         values=one.values,
         path=path,

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from gen.base.engines import RECORDS
 from gen.base.repository.layout import JobFile
 from gen.live.desired import DesiredRun
 from gen.live.model import Phase, RunStatus
@@ -49,7 +50,7 @@ def ended_jobs(runs: Iterable[RunStatus], desired: Sequence[DesiredRun], *, keep
     }
     by_job: dict[JobFile, _Rows] = defaultdict(list)
     for one in desired:
-        if one.source is not None and one.state != "finished":
+        if one.source is not None and one.state not in RECORDS:
             row = rows.get((one.overlay, one.namespace, one.resource.kind, one.name))
             by_job[one.source].append((one, row))
     found = (_ended(job, own, keep_failed=keep_failed) for job, own in sorted(by_job.items()))

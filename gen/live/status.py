@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base.engines import ENGINES
+from gen.base.engines import ENGINES, RECORDS
 from gen.base.findings import Route
 from gen.base.labels import JOB_LABEL, VALUES
 from gen.base.routes import at, dotted
@@ -158,7 +158,7 @@ class _Join:
             yield self._absent(one, overlay)
             return
         self.seen.add(_uid(live))
-        routes = drift(resource, one.body, live) if one.state != "finished" else []
+        routes = drift(resource, one.body, live) if one.state not in RECORDS else []
         fields = [dotted(route, clipped) for route in routes[:_MOST_FIELDS]]
         more = [f"… and {len(routes) - _MOST_FIELDS} more"] if len(routes) > _MOST_FIELDS else []
         children = list(self._children(live, overlay, one.name, resource))
@@ -197,7 +197,7 @@ class _Join:
             yield from inner
 
     def _absent(self, one: DesiredRun, overlay: Overlay | None) -> RunStatus:
-        finished, reason, message = one.state == "finished", "", ""
+        finished, reason, message = one.state in RECORDS, "", ""
         phase = Phase.GONE if finished else Phase.MISSING
         if not self.snapshot.knows(one.resource, one.namespace):
             phase = Phase.UNKNOWN

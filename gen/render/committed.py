@@ -11,9 +11,9 @@ from typing import Any
 from msgspec import Struct, field
 
 from gen.base.codes.rendered import HAND_EDITED
-from gen.base.engines import is_finished
+from gen.base.engines import RECORDS, is_finished, name_in_cluster
 from gen.base.findings import Findings, Location, UsageError
-from gen.base.labels import JOB_LABEL, RUN_LABEL
+from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED
 from gen.base.regex import regex
 from gen.base.repository.files import read_regular
 from gen.base.repository.git import CommittedFiles
@@ -30,6 +30,7 @@ MAX_BYTES = 4 << 20
 """More than the API server accepts, with room for indentation."""
 _NAME = regex(r"^  name: (?P<name>\S+)$", re.MULTILINE)
 _LABEL = regex(rf'^    {re.escape(RUN_LABEL)}: "?(?P<run>[0-9a-f]+)"?$', re.MULTILINE)
+_STOPPED = regex(rf'^    {re.escape(STOPPED)}: "?(?P<name>[^"\s]+)"?$', re.MULTILINE)
 """How gen writes the name of an object and the hash of its run: legible even after an edit elsewhere in the file."""
 
 
@@ -91,8 +92,8 @@ class _CommittedFolder(Struct, frozen=True):
         workload = _object(path, text)
         if workload is None:
             return None
-        name, run = (at(workload.body, "metadata", *route) for route in (("name",), ("labels", RUN_LABEL)))
-        if not isinstance(name, str) or not isinstance(run, str):
+        name, run = name_in_cluster(workload.body.get("metadata")), at(workload.body, "metadata", "labels", RUN_LABEL)
+        if not name or not isinstance(run, str):
             return None
         others = tuple(one for one in self._objects(run) if one.path != path)
         return CommittedRun(record=record, name=name, run=run, workload=workload, others=others)
@@ -124,7 +125,7 @@ class CommittedRuns(Struct, frozen=True):
         """The committed run of the job that `fresh` would replace although the job did not change; None otherwise.
 
         It is in the work tree. If the job file equals that of the last commit or of the default branch, it may be
-        there: an edit that was rendered and taken back starts no run. A finished run of a job that is not finished any
+        there: an edit that was rendered and taken back starts no run. The record of a job whose run is not a record any
         more is not kept. Reports a run of the work tree that must be kept but cannot, because its file was edited.
         """
         new = next(file for file in fresh.files if file.record)
@@ -145,8 +146,8 @@ class CommittedRuns(Struct, frozen=True):
                     return None
                 if run is None or run.workload.body["metadata"]["labels"].get(JOB_LABEL) != job:
                     continue
-                if state == "finished" or not is_finished(run.workload.body["metadata"]):
-                    return run  # a finished one starts again on the platform of today
+                if state in RECORDS or not is_finished(run.workload.body["metadata"]):
+                    return run  # a record starts again on the platform of today
         return None
 
     def text(self, path: str) -> str | None:
@@ -209,6 +210,7 @@ def body_of(text: str) -> Body:
 
 
 def _name_and_run(text: str) -> tuple[str, str]:
-    """Name of the object and hash of its run, empty where the text has none."""
-    name, run = _NAME.search(text), _LABEL.search(text)
+    """Name of the object in the cluster and hash of its run, empty where the text has none."""
+    name = (_STOPPED.search(text) if STOPPED in text else None) or _NAME.search(text)
+    run = _LABEL.search(text)
     return name["name"] if name else "", run["run"] if run else ""

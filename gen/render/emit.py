@@ -16,6 +16,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from gen.base.engines import stopped_metadata
 from gen.base.findings import BugError, Location
 from gen.base.placeholders import HASH_LENGTH, RUN, TRIAL
 from gen.base.regex import regex
@@ -49,13 +50,18 @@ _FIRST = ("apiVersion", "kind", "metadata")
 _SHOWN = 12
 
 
-def emit(sealed: SealedObjects, overlay: str, record: str = "") -> list[File]:
+def emit(sealed: SealedObjects, overlay: str, record: str = "", *, stopped: bool = False) -> list[File]:
     """One file per object. File names do not contain the hash of the run, so that a new run is a small diff.
 
-    `record` is in the first line of a run (see `gen.render.record`).
+    `record` is in the first line of a run (see `gen.render.record`). The objects of a `stopped` run are records.
     """
     run = sealed.digest
-    return [_file(manifest, overlay, record if manifest.is_workload else "", run) for manifest in sealed.manifests]
+    manifests = [_stopped(manifest) if stopped and manifest.of_run else manifest for manifest in sealed.manifests]
+    return [_file(manifest, overlay, record if manifest.is_workload else "", run) for manifest in manifests]
+
+
+def _stopped(manifest: Manifest) -> Manifest:
+    return manifest.with_body({**manifest.body, "metadata": stopped_metadata(manifest.body["metadata"])})
 
 
 def _file(manifest: Manifest, overlay: str, record: str, run: str) -> File:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gen.base.codes.jobs import SUSPENDED_IN_QUEUE
 from gen.base.codes.rendered import KEPT_RUN_INVALID, KEPT_RUN_NOT_GRANTED
+from gen.base.engines import name_in_cluster
 from gen.base.findings import Findings, Location, Severity
 from gen.base.placeholders import RUN, TRIAL
 from gen.base.routes import at, dotted, with_field
@@ -100,7 +101,7 @@ def keep(
     shared = [one.with_body(fill_hash(one.body, run.run)) for one in valid.manifests if not one.of_run]
     written = [one for one in valid.manifests if not one.embedded]
     workload = kept[0].body
-    files = emit(SealedObjects((*kept, *shared)), overlay.name, str(run.record))
+    files = emit(SealedObjects((*kept, *shared)), overlay.name, str(run.record), stopped=plan.state == "stopped")
     fresh_bodies = [one.body for one in valid.manifests if one.of_run]
     kept_bodies = [one.body for one in kept]
     behind = Behind(
@@ -189,7 +190,7 @@ def _metadata(new: Body, committed: Body) -> Body:
     queued = queue_labels()
     labels = {key: value for key, value in new.get("labels", {}).items() if key not in queued}
     labels |= {key: value for key, value in (at(committed, "metadata", "labels") or {}).items() if key in queued}
-    return {**new, "name": committed["metadata"]["name"], "labels": dict(sorted(labels.items()))}
+    return {**new, "name": name_in_cluster(committed["metadata"]), "labels": dict(sorted(labels.items()))}
 
 
 def _queue(body: Body) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from msgspec import Struct
 
+from gen.base.engines import RECORDS
 from gen.base.regex import regex
 
 if TYPE_CHECKING:
@@ -67,10 +68,10 @@ class Record(Struct, frozen=True, kw_only=True):
         """Whether a committed run is still the one that the job describes.
 
         A pin that moved is another run. The first pins are not: they name the content that it got by its tags.
-        `restartedFor` and pins do not count for a finished run: nothing can replace the record of what ran.
+        `restartedFor` and pins do not count for a record: nothing can replace what it says about what ran.
         """
         same = committed.pins in ("", self.pins) and self.restart == committed.restart
-        return self.job == committed.job and (same or state == "finished")
+        return self.job == committed.job and (same or state in RECORDS)
 
 
 def run_record(

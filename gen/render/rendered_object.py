@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from gen.base.codes.rendered import NOT_A_MANIFEST
+from gen.base.engines import is_stopped
 from gen.base.findings import Findings, Location
-from gen.base.labels import JOB_LABEL, RUN_LABEL, VALUES
+from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED, VALUES
 from gen.base.regex import regex
 from gen.base.repository.layout import RenderedPath
 from gen.base.routes import at
@@ -94,6 +95,11 @@ class RenderedObject:
     def values(self) -> str:
         """The values of a run of a sweep, as JSON; empty for other objects."""
         return str(at(self.metadata, "annotations", VALUES) or "")
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it is the record of an object that the engines delete from the cluster."""
+        return STOPPED in self.text and is_stopped(self.metadata)
 
     @property
     def job(self) -> str:

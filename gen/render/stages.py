@@ -216,7 +216,7 @@ def emit(run: work.SealedRun) -> tuple[work.EmittedRun]:
         overlay=overlay.name,
         namespace=own.namespace,
         name=own.name,
-        files=tuple(files_of(sealed, overlay.name, str(record))),
+        files=tuple(files_of(sealed, overlay.name, str(record), stopped=own.state == "stopped")),
         matched=started.patched.matched,
         deletions=started.patched.deletions,
         volumes=own.storage,

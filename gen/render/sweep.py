@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from gen.base.codes.commands import EQUAL_VALUES
 from gen.base.codes.jobs import INVALID_SWEEP, NO_EFFECT, SHARED_OUTPUT, SWEEP_TOO_LARGE
+from gen.base.engines import RECORDS
 from gen.base.findings import Findings, Route, did_you_mean
 from gen.base.placeholders import RUN
 from gen.base.regex import regex
@@ -191,7 +192,7 @@ def _overridden(sweep: Sweep, known: Sequence[Pairs], written: WrittenJob, found
         if every and not matching and entry.when.keys() <= set(keys):
             message = f"`when` matches no combination: {value_list(entry.when.items())}"
             place = written.place(*route, "when")
-            if entry.state == "finished":  # as `gen retire` writes them, of values that the sweep no longer has
+            if entry.state in RECORDS:  # as `gen retire` writes them, of values that the sweep no longer has
                 found.warning(NO_EFFECT, place, message, "remove the entry: the sweep no longer has these runs")
             else:
                 found.error(INVALID_SWEEP, place, message, _value_hint(entry.when, every))

@@ -21,6 +21,7 @@ from gen.review.sources import job_files
 from gen.review.usage import version_after
 
 _STATE: Final = "state"
+_STOPPED: Final = "stopped"
 _MANY: Final = 5
 """Changes of the same fields, from which on their values are left out."""
 
@@ -52,6 +53,8 @@ class JobChange:
     """Whether their files are new, or gone."""
     edits: tuple[FieldEdit, ...]
     """Without `state`, which the actions of the runs show."""
+    stopped: bool | None
+    """Whether they become stopped, or, if false, are no longer stopped; None if neither."""
     runs: tuple[RunChange, ...]
     gpus: int
     """Difference of the GPUs of active runs."""
@@ -138,10 +141,16 @@ def _job_change(
         added=old is None and new is not None,
         removed=old is not None and new is None,
         edits=tuple(edit for edit in edits if edit.path != _STATE),
+        stopped=_stopped(edits),
         runs=tuple(changed),
         gpus=gpus,
         months=months,
     )
+
+
+def _stopped(edits: Iterable[FieldEdit]) -> bool | None:
+    state = next((edit for edit in edits if edit.path == _STATE), None)
+    return state.after == _STOPPED if state is not None and _STOPPED in (state.before, state.after) else None
 
 
 def _only(paths: set[str]) -> str:
@@ -151,7 +160,7 @@ def _only(paths: set[str]) -> str:
 def _alike(one: JobChange) -> tuple[object, ...]:
     """Equal for jobs whose changes are one entry."""
     actions = tuple(sorted(Counter((run.action, run.starts, run.stops) for run in one.runs).items()))
-    return one.overlays, one.everywhere, one.added, one.removed, one.edits, actions
+    return one.overlays, one.everywhere, one.added, one.removed, one.edits, one.stopped, actions
 
 
 def _merged(several: Sequence[JobChange]) -> JobChange:
@@ -166,6 +175,7 @@ def _merged(several: Sequence[JobChange]) -> JobChange:
         added=first.added,
         removed=first.removed,
         edits=first.edits,
+        stopped=first.stopped,
         runs=tuple(run for one in several for run in one.runs),
         gpus=sum(one.gpus for one in several),
         months=months,

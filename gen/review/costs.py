@@ -98,7 +98,7 @@ def _check_budget(row: NamespaceCost, overlay: Overlay, found: Findings) -> None
         endless = _listed(row.after.unbounded)
         amount = f"{money(row.after.month)} {row.currency}"
         message = f"{who} can cost {amount} in a month; its budget is {money(row.budget)} {row.currency}"
-        hint = "lower `timeout`, `gpus` or `workers`, set `state: suspended` for some of its jobs, or raise `budget`"
+        hint = "lower `timeout`, `gpus` or `workers`, end some of its runs with `gen stop JOB`, or raise `budget`"
         if endless:
             hint = (
                 f"set a `timeout`, without `cleanup: None`, for {endless}, which count for the whole month, or {hint}"

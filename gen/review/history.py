@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.engines import is_finished
+from gen.base.engines import is_finished, is_stopped, name_in_cluster
 from gen.base.repository.git import REGULAR_FILE, Base, head_commit, run_git
 from gen.base.repository.layout import rendered_path, source_job
 from gen.render.emit import HEADER
@@ -22,14 +22,14 @@ _DELETED: Final = "D"
 
 
 class RunEvent(Struct, frozen=True, kw_only=True):
-    """A commit that adds, finishes or removes a run."""
+    """A commit that adds, stops, finishes or removes a run."""
 
     overlay: str
     run: str
     """Name of the object."""
     kind: str
     what: str
-    """`added`, `finished` or `removed`."""
+    """`added`, `stopped`, `finished` or `removed`."""
     commit: str
     date: str
     author: str
@@ -59,12 +59,12 @@ def run_history(root: Path) -> dict[str, tuple[RunEvent, ...]]:
             continue
         if not starter_of_object(kind).runs_in_git:
             continue
-        what = "removed" if entry.deleted else "finished" if is_finished(one.metadata) else "added"
+        state = "stopped" if is_stopped(one.metadata) else "finished" if is_finished(one.metadata) else "added"
         event = RunEvent(
             overlay=one.key.scope,
-            run=one.key.name,
+            run=name_in_cluster(one.metadata),
             kind=one.key.kind,
-            what=what,
+            what="removed" if entry.deleted else state,
             commit=entry.commit,
             date=entry.date,
             author=entry.author,

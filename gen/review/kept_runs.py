@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gen.base.codes.rendered import KEPT_RUN_DIFFERS, KEPT_RUN_NOT_GRANTED, KEPT_RUN_UNVERIFIED
-from gen.base.engines import is_finished
+from gen.base.engines import is_finished, name_in_cluster
 from gen.base.findings import Findings, Location, UsageError, counted
 from gen.base.labels import RUN_LABEL
 from gen.base.repository.git import Base, find_base, in_git
@@ -133,7 +133,7 @@ def _same_run(before: str, after: str) -> bool:
 
 def _kept(body: Body) -> tuple[object, ...]:
     """The content of the run, with the metadata that may not change."""
-    names = at(body, "metadata", "name"), at(body, "metadata", "namespace")
+    names = name_in_cluster(body.get("metadata")), at(body, "metadata", "namespace")
     labels = {key: at(body, "metadata", "labels", key) for key in (RUN_LABEL, *queue_labels())}
     return content(body), names, labels
 

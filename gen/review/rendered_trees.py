@@ -29,7 +29,10 @@ MAX_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class RenderedTrees:
-    """The objects before and after. An object of an unchanged file is the same object in both lists."""
+    """The objects before and after, without the records of stopped runs, which no cluster has.
+
+    An object of an unchanged file is the same object in both lists.
+    """
 
     before: list[RenderedObject] = field(default_factory=list)
     after: list[RenderedObject] = field(default_factory=list)
@@ -69,7 +72,7 @@ def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
         if one is None:
             trees.suspects[path] = raw
             one = parse_object(raw, printable_path(path), found)
-        if one is not None:
+        if one is not None and not one.is_stopped:
             trees.after.append(one)
             if unchanged:
                 trees.before.append(one)
@@ -98,7 +101,7 @@ def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterat
         raw = blobs[entry.digest]
         if len(raw) > MAX_BYTES:
             own.error(*_not_a_file(path))
-        elif (one := parse_object(raw, printable_path(path), own)) is not None:
+        elif (one := parse_object(raw, printable_path(path), own)) is not None and not one.is_stopped:
             yield one
     prefix = f"at {base.commit[:7]}: "
     found.extend(

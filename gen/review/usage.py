@@ -102,7 +102,7 @@ def usage_changes(
         )
         for key in sorted(before.keys() | after.keys())
     )
-    hint = "suspend some of its jobs, or set those that have ended to `finished` in a later change, or raise"
+    hint = "end some of its runs with `gen stop JOB`, or raise"
     check_quotas(requested, overlays.values(), found, "would request", hint, former)
     return rows
 
@@ -162,7 +162,7 @@ def _warn_may_still_run(run: RunChange, overlays: Mapping[str, Overlay], found: 
     counts = run.before is not run.after and version_after(run, overlays) is run.before
     if counts and _quotas(overlays, scope, namespace):
         message = f"`{run.key}` may still be running; later plans do not count it in the quota of `{namespace}`"
-        hint = "set `state: suspended` first, or set `trustFinished: true` for the namespace in the overlay"
+        hint = "end it with `gen stop JOB` instead, or set `trustFinished: true` for the namespace in the overlay"
         found.warning(MAY_STILL_RUN, Location(run.pair.object.path), message, hint)
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.cli.usage import meant
+from gen.commands import COMMANDS
 from tests.cases import for_each
 from tests.cli.jobs import JOB
 from tests.processes import gen
@@ -117,3 +119,9 @@ def test_a_misspelled_job_is_reported_before_clusters(repo: Repository, command:
     done = gen(command, "team/dmeo", cwd=repo.root)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "gen: no job matches `team/dmeo`: did you mean `team/demo`?\n"
+
+
+@pytest.mark.parametrize("command", ["delete", "apply", "add", "cancel", "submit", "kill", "retry"])
+def test_commands_of_other_tools_get_the_command_of_gen(command: str) -> None:
+    assert "gen " in meant(command)
+    assert command not in COMMANDS

@@ -133,3 +133,29 @@ def test_fields_of_a_step_are_those_of_its_kind(repo: Repository) -> None:
     report, code = change(repo, "team/demo", "steps.prepare.kind=mpi", "steps.prepare.slotsPerWorker=2")
     assert code == 0, text(report)
     assert "prepare: {kind: mpi, slotsPerWorker: 2}" in path.read_text("utf-8")
+
+
+@for_each(
+    ("before", "assignment", "after"),
+    [
+        ("", "attempt+=1", "attempt: 2\n"),
+        ("workers: 2\n", "workers+=2", "workers: 4\n"),
+        ("command: [a, b]\n", "args+=--lr", "command: [a, b]\nargs: [--lr]\n"),
+        ("command: [a]\nargs: [x]  # why\n", "args+=[--lr, 1]", "command: [a]\nargs: [x, --lr, 1]  # why\n"),
+        ("command: [a]\nargs:\n- x  # why\n", "args+=--lr", "command: [a]\nargs:\n- x  # why\n- --lr\n"),
+        ("metrics:\n  - loss\ngpus: 1\n", "metrics+=accuracy", "metrics:\n  - loss\n  - accuracy\ngpus: 1\n"),
+    ],
+)
+def test_values_are_added(repo: Repository, before: str, assignment: str, after: str) -> None:
+    start = 'kind: pytorch\nimage: "a:1"\n' + ("" if "command" in before else "command: x\n")
+    path = repo.job(start + before)
+    report, code = change(repo, "demo", assignment)
+    assert (code, codes(report)) == (0, [])
+    assert path.read_text("utf-8") == start + after
+
+
+@for_each("assignment", ["gpus+=1", "image+=x", "attempt+=x", "state+=1"])
+def test_nothing_is_added_to_other_values(repo: Repository, assignment: str) -> None:
+    path = repo.job(JOB)
+    report, code = change(repo, "demo", assignment)
+    assert (code, codes(report), path.read_text("utf-8")) == (1, ["cannot-edit"], JOB)

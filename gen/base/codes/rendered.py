@@ -141,9 +141,10 @@ NOT_APPLIED = Code(
 )
 MAY_STILL_RUN = Code(
     "may-still-run",
-    "A job with an active run at the base becomes `finished`, in a namespace with a quota.",
-    "Git does not contain whether the run has ended. This plan counts it in the quota, but later plans cannot.",
-    "Set `state: suspended` in an earlier change, which stops the run, or set `trustFinished: true` for the namespace. "
+    "A job with an active run becomes `finished`, which stops nothing.",
+    "Git does not contain whether the run has ended. In a namespace with a quota, this plan counts the run, but later "
+    "plans cannot.",
+    "End it with `gen stop JOB`, which keeps the record, too; or set `trustFinished: true` for the namespace. "
     "A ResourceQuota, which `resourceQuota: true` renders, limits what really runs.",
 )
 DATA_REMOVED = Code(

@@ -36,7 +36,10 @@ def has_jobs(root: Path, number: int) -> bool:
 
 
 def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[layout.JobFile]:
-    """The job files that match paths, folders or patterns. A path is looked up without listing other files."""
+    """The job files that match paths, folders, names or patterns.
+
+    A path is looked up without listing other files. A name alone is found in any namespace, from any folder.
+    """
     chosen: set[layout.JobFile] = set()
     everything: list[layout.JobFile] | None = None
     for pattern in patterns:
@@ -53,11 +56,24 @@ def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[la
             layout.job_key(pattern),
         }  # from the working folder, and as `<namespace>/<job>`
         matching = [job for job in everything if any(fnmatchcase(job.key, form) for form in forms)]
+        matching = matching or _with_stem(everything, pattern)
         if not matching:
-            near = did_you_mean(pattern, (job.key for job in everything[:2000]), otherwise="no jobs exist")
-            raise UsageError(f"no job matches `{pattern}`: {near}")
+            known = everything[:2000]
+            names = [job.stem if "/" not in pattern and near(pattern, [job.stem]) else job.key for job in known]
+            hint = did_you_mean(pattern, names, otherwise="no jobs exist")
+            raise UsageError(f"no job matches `{pattern}`: {hint}")
         chosen.update(matching)
     return sorted(chosen)
+
+
+def _with_stem(everything: Sequence[layout.JobFile], pattern: str) -> list[layout.JobFile]:
+    """The jobs with this name, or whose name matches a pattern. UsageError for a name that two namespaces have."""
+    stem = pattern.removesuffix(layout.ENDING)
+    found = [job for job in everything if fnmatchcase(job.stem, stem)]
+    if len(found) > 1 and all(job.stem == stem for job in found):
+        names = " or ".join(f"`{job.key}`" for job in found[:3])
+        raise UsageError(f"{len(found)} namespaces have a job `{stem}`: write {names}")
+    return found
 
 
 def _existing(root: Path, pattern: str) -> tuple[str, ...] | None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Literal
 
 from gen.base.codes.pins import MUTABLE_REF
+from gen.base.engines import RECORDS
 from gen.base.findings import Route
 from gen.base.placeholders import RUN, TRIAL
 from gen.base.regex import regex
@@ -108,7 +109,7 @@ def _report(context: Context, route: Route, message: str, hint: str, *, image: b
 def _is_reported(context: Context, *, image: bool) -> bool:
     """Whether content that can change is reported. A finished job is a record, which `gen pin` leaves alone."""
     ignored = {"off", "code"} if image else {"off"}
-    return context.overlay.fields.pins not in ignored and context.job.state != "finished"
+    return context.overlay.fields.pins not in ignored and context.job.state not in RECORDS
 
 
 def _job(context: Context) -> str:

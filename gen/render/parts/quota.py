@@ -59,7 +59,7 @@ def check_quotas(
     overlays: Iterable[Overlay],
     found: Findings,
     verb: str = "requests",
-    hint: str = "set `state: suspended` or `state: finished` for some of its jobs, or raise",
+    hint: str = "end some of its runs with `gen stop JOB`, or raise",
     before: Mapping[tuple[str, str, Quota], int] | None = None,
 ) -> None:
     """Report the namespaces that request more than their quota; as a warning if they requested as much `before`.

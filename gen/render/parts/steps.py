@@ -18,6 +18,7 @@ from gen.base.codes.commands import NO_NEEDS
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NO_PIPELINES
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
+from gen.base.engines import RECORDS
 from gen.base.findings import Diagnostic, Findings, Location, counted, with_article
 from gen.base.labels import RUN_LABEL, STEP_LABEL, WORKFLOW_LABEL
 from gen.base.placeholders import RUN, results_in
@@ -175,7 +176,7 @@ def plan_steps(
 def _step_plan(step: ExpandedStep, own: Plan, plan: Plan, overlay: Overlay, pins: Pins | None) -> StepPlan:
     """A step is active while its pipeline is suspended, which starts no more steps."""
     assert step.run is not None  # noqa: S101 - it has a plan
-    state = "finished" if plan.state == "finished" else "active"
+    state = plan.state if plan.state in RECORDS else "active"
     results = plan_results(step, own, overlay, pins, plan.starter)
     own = replace(own, state=state, labels=plan.labels, annotations=plan.annotations)
     order = step.order

@@ -14,6 +14,7 @@ import orjson
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NO_PIPELINES, NOT_GRANTED
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
+from gen.base.engines import RECORDS
 from gen.base.placeholders import PARAMETER, TRIAL, parameters_in
 from gen.base.placeholders import parameter as open_parameter
 from gen.base.regex import regex
@@ -199,8 +200,8 @@ def _check_fields(run: JobRun, one: ExpandedRun) -> None:
         message = "a pipeline with `kfp` cannot have `sweep`: nothing in Git starts its runs"
         hint = "remove `sweep`, and list the parameters in `kfp.params`"
         one.found.error(INVALID_VALUE, given.place("sweep", key=True), message, hint)
-    if job.state == "finished":
-        message = "a pipeline with `kfp` cannot be `finished`: it is not a run"
+    if job.state in RECORDS:
+        message = f"a pipeline with `kfp` cannot be `{job.state}`: it is not a run"
         one.found.error(INVALID_VALUE, given.place("state"), message, "remove `state`, or remove the job file")
 
 

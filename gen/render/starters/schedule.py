@@ -164,7 +164,7 @@ def _check_job(context: Context, starter: type[ScheduleStarter]) -> None:
             context.error(INVALID_VALUE, (field,), message, hint, key=True)
     if job.state == "finished":
         message = "a job with a `schedule` cannot be `finished`: it would go on in the cluster"
-        context.error(INVALID_VALUE, ("state",), message, "write `state: suspended`, or remove the job file")
+        context.error(INVALID_VALUE, ("state",), message, "write `state: stopped` or `state: suspended`")
     check_run_names(context, starter)
 
 

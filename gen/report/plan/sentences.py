@@ -108,6 +108,8 @@ def _predicate(change: JobChange, *, alone: bool) -> Parts:
         return f" {singular if alone else plural}"
 
     states = [word for action, word in _STATES.items() if change.actions[action]]
+    if change.stopped is not None:
+        states.append("stopped" if change.stopped else "no longer stopped")
     state = f"{verb('is', 'are')} {' and '.join(states)}" if states else ""
     if change.removed or change.added:
         yield _said(f"{verb('is', 'are')} {'removed' if change.removed else 'new'}")

@@ -60,6 +60,15 @@ def test_life(delivery: Delivery) -> None:
     quiet()
     assert delivery.run() is None, "a finished run that is gone stays gone"
 
+    delivery.job(WITH_DATA + "env: {LR: '1'}\n")
+    delivery.commit()
+    delivery.wait(lambda: other_than(delivery, uid(second)), "run that starts again")
+    delivery.job(WITH_DATA + "env: {LR: '1'}\nstate: stopped\n")
+    delivery.commit()
+    delivery.wait(lambda: delivery.run() is None, "end of the stopped run")
+    quiet()
+    assert delivery.run() is None, "the record of a stopped run is not applied"
+
     (delivery.repository.root / f"jobs/{delivery.name}/demo.yaml").unlink()
     delivery.commit()
     delivery.wait(lambda: delivery.application() is None, "end of the Application")

@@ -37,6 +37,14 @@ def test_a_job_is_added_edited_suspended_resumed_and_retired(world: World) -> No
     world.rests()
     assert list(world.runs()) == [other]
 
+    world.job("demo", PYTORCH.format(lr=2) + DATA)
+    world.merge()
+    assert list(world.live("PyTorchJob", group="kubeflow.org")) == [second]
+    world.job("demo", PYTORCH.format(lr=2) + DATA + "state: stopped\n")
+    world.merge()
+    world.rests()
+    assert list(world.runs()) == [other], "a stopped run is deleted, and its record is not applied"
+
     world.remove("demo")
     world.merge()
     assert list(world.runs()) == [other]

@@ -122,7 +122,7 @@ class Flux(Engine):
 
     def _source(self, site: Site) -> Body:
         spec = present(
-            interval="5m",
+            interval=f"{ENGINES['flux'].minutes}m",
             url=self.repo_url,
             ref={"branch": self.revision},
             secretRef={"name": self.secret} if self.secret else None,

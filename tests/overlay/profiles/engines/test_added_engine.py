@@ -55,6 +55,7 @@ ENTRY = """
     "harbor": EngineFacts(
         title="Harbor",
         namespace="harbor-system",
+        minutes=4,
         prefixes=("harbor.example.com/",),
         protection=(Mark(key="harbor.example.com/keep", value="always"),),
         finished=Mark(key="harbor.example.com/apply", value="never"),

@@ -1,0 +1,161 @@
+"""What `stop`, `rerun`, `suspend`, `resume` and `finish` have in common: an edit of job files, and its effect in a
+sentence for each job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gen.base.codes.jobs import CANNOT_EDIT
+from gen.base.codes.rendered import MAY_STILL_RUN
+from gen.base.engines import ENGINES, RECORDS
+from gen.base.findings import Findings, UsageError
+from gen.base.repository.job_files import chosen_jobs
+from gen.base.repository.layout import JobFile
+from gen.base.yaml.source import Source
+from gen.commands.changes import Draft, change_files
+from gen.commands.common import DryRun, Result, Root, complete_jobs, repository
+from gen.edit.change import EditError, with_overrides
+from gen.edit.verbs import VERBS, RunsChange, Verb, When, parse_when, runs_change
+from gen.kubernetes.facts.pods import templates_by_shape
+from gen.overlay.overlay import Overlay, selects
+from gen.overlay.read import OverlayReader
+from gen.report.formats import Report
+
+if TYPE_CHECKING:
+    from gen.live.desired import DesiredRun
+
+_GRACE = 30
+"""Seconds of a pod without `terminationGracePeriodSeconds` (`PodSpec` of Kubernetes)."""
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of each verb."""
+
+    jobs: Annotated[
+        tuple[str, ...],
+        typer.Argument(help="Job files, names or patterns.", metavar="JOB", autocompletion=complete_jobs),
+    ]
+    when: Annotated[
+        tuple[str, ...],
+        typer.Option("--when", metavar="PARAM=VALUE", help="Only runs of the sweep with this value; may be repeated."),
+    ] = ()
+    dry_run: DryRun = False
+    root: Root = None
+
+
+def apply(name: str, request: Request) -> Result[Report]:
+    """Edit the files of the jobs, or none if one would become invalid."""
+    from gen.live.desired import desired_runs
+
+    root, listed = repository(request.root), Findings()
+    if not request.jobs:
+        raise UsageError(f"no job: pass its name, such as `gen {name} mnist`; `gen list` has the names")
+    when, jobs = parse_when(request.when), chosen_jobs(root, request.jobs, listed)
+    overlays = OverlayReader(root, Findings()).read()
+    runs = desired_runs(root, [overlay.name for overlay in overlays], frozenset(jobs))
+    edit = _Edit(VERBS[name], when, runs, overlays)
+    return change_files(root, jobs, edit, listed, dry_run=request.dry_run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    verb: Verb
+    when: When
+    runs: Sequence[DesiredRun]
+    overlays: Sequence[Overlay]
+
+    def __call__(self, job: JobFile, source: Source, found: Findings) -> Draft:
+        change = runs_change(self.verb, source.data, self.when)
+        runs = [run for run in self.runs if run.source == job and self.when.items() <= _values(run).items()]
+        draft = Draft(text=source.text)
+        for one in change.changes:
+            draft = draft.with_change(source, one, found)
+        if change.overrides:
+            draft = _overridden(draft, source, change, found)
+        if not change.changes_anything:
+            note = f"{job.key} is already {change.state}; {self.verb.instead}"
+        else:
+            note = f"{job.key}: {self._effect(runs, change, source, job)}"
+            if self.verb.name == "finish":
+                _report_running(job, source, runs, found)
+        return Draft(text=draft.text, changes=draft.changes, routes=draft.routes, notes=(note,))
+
+    def _effect(self, runs: Sequence[DesiredRun], change: RunsChange, source: Source, job: JobFile) -> str:
+        """What happens in the clusters after the merge, and when."""
+        before = [run for run in runs if run.state not in RECORDS and (run.state != self.verb.state or self.verb.again)]
+        who, time = self._engines(job, source)
+        stops = all(run.resource.suspend_stops for run in before)
+        notice = f"pods have {_grace(before)} s to end after SIGTERM"
+        if self.verb.name == "stop":
+            gone = f"{who} deletes {_named(before)} {time}, and its {notice}"
+            return f"{gone}; its record stays in rendered/, and data stay in their volumes"
+        if self.verb.name == "suspend" and stops:
+            return f"{who} suspends {_named(before)} {time}, and its {notice}; `gen resume` starts them again"
+        if self.verb.name == "suspend":
+            return f"{who} suspends {_named(before)} {time}: what runs goes on, and nothing more starts"
+        if self.verb.name == "resume":
+            again = "creates" if change.state == "stopped" else "lets the operator start the pods of"
+            return f"{who} {again} {_named(runs)} {time}, and its program begins again"
+        if self.verb.name == "finish":
+            return f"nothing changes in the cluster; {_named(runs)} stays as a record, which no engine applies again"
+        ends = f", and deletes {_named(before)}" if before else ""
+        return f"{who} starts attempt {change.attempt} {time}{ends}"
+
+    def _engines(self, job: JobFile, source: Source) -> tuple[str, str]:
+        own = [one for one in self.overlays if selects(one, job.key, source.data)]
+        names = sorted({name for one in own if one.fields.gitops for name in one.fields.gitops.engines} & set(ENGINES))
+        if not names:
+            return "the GitOps engine", "when it applies the merge"
+        minutes = max(ENGINES[name].minutes for name in names)
+        return " or ".join(ENGINES[name].title for name in names), f"within {minutes} minutes of the merge"
+
+
+def _overridden(draft: Draft, source: Source, change: RunsChange, found: Findings) -> Draft:
+    try:
+        text = with_overrides(draft.text, change.overrides)
+    except EditError as error:
+        found.error(CANNOT_EDIT, source.place(error.route), error.message, error.hint)
+        return draft
+    described = []
+    for entry in change.overrides:
+        values = ", ".join(f"{name}={value}" for name, value in entry["when"].items())
+        fields = [f"{name} set to {value}" for name, value in entry.items() if name != "when"]
+        described.append(f"{' and '.join(fields)} for {values}")
+    routes = (*draft.routes, ("sweep", "overrides"))
+    return Draft(text=text, changes=(*draft.changes, *described), routes=routes)
+
+
+def _report_running(job: JobFile, source: Source, runs: Sequence[DesiredRun], found: Findings) -> None:
+    """Warn about runs that Git still has as active: only a cluster knows whether they have ended."""
+    active = [run for run in runs if run.state == "active"]
+    if active:
+        message = f"{_named(active)} may still be running, and `gen finish` stops nothing"
+        hint = f"to end it, run `gen stop {job.key}`; `gen retire` finishes what has ended in the clusters"
+        found.warning(MAY_STILL_RUN, source.place(("state",)), message, hint)
+
+
+def _named(runs: Sequence[DesiredRun]) -> str:
+    names = list(dict.fromkeys(f"`{run.name}`" for run in runs))
+    return ", ".join(names) if 0 < len(names) <= _MOST_NAMED else f"its {len(names)} runs" if names else "its run"
+
+
+def _grace(runs: Sequence[DesiredRun]) -> int:
+    times = [
+        template.get("spec", {}).get("terminationGracePeriodSeconds", _GRACE)
+        for run in runs
+        for _, template in templates_by_shape(run.body)
+    ]
+    return max((time for time in times if isinstance(time, int)), default=_GRACE)
+
+
+def _values(run: DesiredRun) -> dict[str, Any]:
+    values = json.loads(run.values) if run.values else {}
+    return values if isinstance(values, dict) else {}
