@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from gen.base.findings import Route
 from gen.job.starter import StarterPlan
-from gen.kubernetes.facts.demand import Demand, joined
 from gen.kubernetes.objects import Body
 
 if TYPE_CHECKING:
@@ -256,8 +255,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     pods: tuple[PodPlan, ...]
     runtime: Runtime | None
     """The runtime in the cluster with the templates of its pods; None if gen writes them."""
-    of_runtime: Demand | None
-    """The demand of the pods of the runtime."""
     files: Mapping[str, str]
     """Content of the ConfigMap, by key."""
     storage: tuple[str, ...]
@@ -317,22 +314,5 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def gpus(self) -> int:
-        """Total GPUs of all pods of all runs at once, at most."""
-        return self.demand.gpus
-
-    @property
-    def demand(self) -> Demand:
-        """Pods and GPUs of all runs at once, at most."""
-        if self.steps:
-            needs = {step.name: frozenset(step.needs) for step in self.steps}
-            return joined(needs, {step.name: step.plan.demand for step in self.steps}).times(self.starter.at_once)
-        if (own := self.of_runtime) is not None:
-            one = Demand(own.pods + self.starter.pods, own.gpus, self.timeout, own.accelerators)
-            return one.times(self.starter.at_once)
-        total: dict[str, int] = {}
-        for pod in self.pods:
-            if pod.accelerator:
-                total[pod.accelerator] = total.get(pod.accelerator, 0) + pod.role.gpus * pod.role.most
-        pods = sum(pod.role.most for pod in self.pods) + self.starter.pods
-        gpus = sum(pod.role.gpus * pod.role.most for pod in self.pods)
-        return Demand(pods, gpus, self.timeout, total).times(self.starter.at_once)
+        """GPUs of all pods that the job asks for. Patches may add some: `demand` counts those of the object."""
+        return sum(pod.role.gpus * pod.role.most for pod in self.pods) * self.starter.at_once

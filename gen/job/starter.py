@@ -54,8 +54,6 @@ class StarterPlan(Struct, frozen=True, kw_only=True):
     """Whether Argo Workflows runs it."""
     whole_hash: ClassVar[bool] = False
     """Whether the hash of a run covers the metadata of its steps, too."""
-    pods: ClassVar[int] = 0
-    """Pods of the starter itself for each run."""
     run: ClassVar[str] = "run"
     """Name of a run in messages."""
     whole: ClassVar[str] = ""

@@ -19,7 +19,7 @@ from gen.base.routes import at, dotted, with_field
 from gen.job.kinds.base import Job
 from gen.job.plan import Plan, QueuePlan
 from gen.kubernetes.facts import held_object, queue_labels, resource_of_object
-from gen.kubernetes.facts.demand import Demand, demand
+from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.facts.graphs import created_by
 from gen.kubernetes.facts.pods import templates_by_shape
 from gen.kubernetes.objects import QUEUE_LABEL, Body, identity_of
@@ -34,7 +34,7 @@ from gen.render.parts.metadata import run_metadata
 from gen.render.patch import apply_patches
 from gen.render.results import Behind, RenderedJob
 from gen.render.seal import fill_hash
-from gen.render.starters import starter_in
+from gen.render.starters import requested, starter_in
 
 _MAX_SHOWN = 3
 
@@ -118,7 +118,7 @@ def keep(
         found.error(SUSPENDED_IN_QUEUE, Location(plan.source), message, hint)
     else:
         report_faults(kept, behind, run, plan, overlay, found)
-    asked = _demand(workload, overlay) if plan.counts else Demand()
+    asked = _requested(workload, overlay) if plan.counts else Demand()
     return replace(
         fresh,
         files=tuple(files),
@@ -205,10 +205,9 @@ def _claims(workload: Body) -> set[str]:
     return {str(claim) for volume in volumes if (claim := at(volume, "persistentVolumeClaim", "claimName"))}
 
 
-def _demand(workload: Body, overlay: Overlay) -> Demand:
+def _requested(workload: Body, overlay: Overlay) -> Demand:
     """The demand of the committed run; none if it cannot be read, which is reported as a value of a wrong type."""
-    resource = resource_of_object(workload.get("apiVersion"), workload["kind"])
     try:
-        return demand(workload, resource, overlay.device_units, overlay.runtimes) if resource is not None else Demand()
+        return requested(workload, overlay)
     except ValueError:
         return Demand()

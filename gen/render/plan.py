@@ -96,7 +96,6 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         served=served,
         pods=started.adapted(pods),
         runtime=runtime,
-        of_runtime=of_runtime,
         files=data.files if not job.own_fields else {},
         storage=tuple(sorted({*data.storage, *places.volumes})),
         tensorboard=tensorboard,

@@ -37,7 +37,7 @@ from gen.render.patch import apply_patches
 from gen.render.plan import make_plan
 from gen.render.record import run_record
 from gen.render.results import RenderedJob
-from gen.render.starters import starter_in
+from gen.render.starters import requested, starter_in
 from gen.render.sweep import settle
 
 _INDEPENDENT = frozenset(
@@ -209,7 +209,8 @@ def emit(run: work.SealedRun) -> tuple[work.EmittedRun]:
     planned = started.planned
     own, overlay, (first, *_) = planned.plan, planned.job.overlay, planned.parts
     given = first.run.given
-    asked = own.demand if own.counts else Demand()
+    (workload,) = (one.body for one in sealed.manifests if one.is_workload and not one.embedded)
+    asked = requested(workload, overlay) if own.counts else Demand()
     restarted_for, decisive = overlay.fields.runs.restarted_for, own.starter.decisive
     record = run_record(first.run.name, given.source.data, restarted_for, given.own, own.pins, decisive)
     rendered = RenderedJob(

@@ -42,7 +42,6 @@ class CronWorkflow(ScheduleStarter, frozen=True, kw_only=True):
     inner: ClassVar[bool] = True
     named_later: ClassVar[bool] = True
     is_workflow: ClassVar[bool] = True
-    pods: ClassVar[int] = 1
     run_digits: ClassVar[int] = 2
     """Digits of the time in the name of a workflow, beyond those of a hash (`workflow/cron/operator.go` of Argo)."""
     creator: ClassVar[str] = "Argo Workflows"

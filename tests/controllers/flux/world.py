@@ -108,6 +108,14 @@ class World:
         self.poll()
         until(lambda: self._behind(revision), seconds)
 
+    def settle(self) -> list[str]:
+        """Wait until Flux has tried the commit everywhere. Returns the Kustomizations that it refuses."""
+        revision = self.repo.git("rev-parse", "HEAD")
+        self.poll()
+        until(lambda: self._behind(revision, refused=True))
+        found = [body["metadata"]["name"] for body in self.kustomizations()]
+        return [name for name in found if self.ready(name)["status"] != "True"]
+
     def poll(self) -> None:
         """The interval of the source passes."""
         token = f"t{next(_tokens)}"
@@ -180,8 +188,8 @@ class World:
         self.poll()
         assert self.seen() == before
 
-    def _behind(self, revision: str) -> str:
-        """Differences between the cluster and the commit."""
+    def _behind(self, revision: str, *, refused: bool = False) -> str:
+        """Differences between the cluster and the commit, possibly without what the cluster refuses."""
         folder = self.repo.root / f"rendered/flux/{self.name}"
         expected = {
             yaml.safe_load(path.read_text("utf-8"))["metadata"]["name"] for path in folder.glob("kustomization-*")
@@ -190,7 +198,9 @@ class World:
         if live.keys() != expected:
             ready = [_ready(body) for body in live.values()]
             return f"Kustomizations {sorted(live)}, expected {sorted(expected)}: {ready}"
-        waiting = [f"{name}: {_ready(body)}" for name, body in live.items() if not _applied(body, revision)]
+        waiting = [
+            f"{name}: {_ready(body)}" for name, body in live.items() if not _applied(body, revision, refused=refused)
+        ]
         return "\n".join(waiting)
 
     def ready(self, name: str) -> Body:
@@ -225,8 +235,11 @@ def _ready(body: Body) -> str:
     return "; ".join(f"{one['type']}={one['status']} {one['message']}" for one in conditions)
 
 
-def _applied(body: Body, revision: str) -> bool:
+def _applied(body: Body, revision: str, *, refused: bool) -> bool:
     status = body.get("status", {})
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions", []))
+    conditions = {one["type"]: one["status"] for one in status.get("conditions", [])}
+    if refused and conditions.get("Ready") == "False":
+        return bool(status.get("lastAttemptedRevision", "").endswith(revision))
+    ready = conditions.get("Ready") == "True"
     current = status.get("observedGeneration") == body["metadata"]["generation"]
     return ready and current and str(status.get("lastAppliedRevision", "")).endswith(revision)

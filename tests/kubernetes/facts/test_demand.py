@@ -11,14 +11,17 @@ import yaml
 from gen.commands.new import job_text
 from gen.job.kinds import KINDS
 from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.created_pods import created_pods
 from gen.kubernetes.facts.demand import Demand, demand, step_demands
 from gen.render.rendered_object import generated_object
+from gen.render.run import render
 from tests.cases import for_each
-from tests.support import Repository
+from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+UNITS = {"": {"nvidia.com/gpu": 1}}
 WITH_PODS = [kind for kind, model in KINDS.items() if not model.own_fields]
 """Kinds with pods in their own objects, not in those of their steps."""
 
@@ -41,6 +44,38 @@ def test_the_demand_of_each_kind_matches_its_job(repo: Repository, kind: str) ->
     job = KINDS[kind].model_validate({**KINDS[kind].example, "kind": kind, "workers": 2})
     leading = sum(not role.trains for role in job.replica_roles("demo"))
     assert found.pods == 2 + leading, "and those that lead"
+
+
+@pytest.mark.parametrize("schedule", ["", "schedule: 0 3 * * *\n"])
+@for_each("kind", WITH_PODS)
+def test_a_render_counts_the_pods_of_the_object_also_after_a_patch(repo: Repository, kind: str, schedule: str) -> None:
+    """Quotas, plans and lists count what operators create, not what a job asks for."""
+    if schedule and KINDS[kind].facts.scheduled_by is None:
+        return
+    aside = "{name: aside, image: 'b:1', resources: {limits: {nvidia.com/gpu: 1}}}"
+    patch = f"{{target: {{pods: {{}}}}, patch: {{spec: {{containers: [{aside}]}}}}}}"
+    repo.overlay(OVERLAY + ("" if KINDS[kind].facts.nodes else f"patches: [{patch}]\n"))
+    repo.job(job_text(kind, with_schema=False) + schedule)
+    result = render(repo.root, (), (), 1)
+    assert not result.findings.failed(), result.findings.items
+    texts = (file.text or "" for file in result.files.values())
+    (text,) = [text for text in texts if f"\nkind: {outer(kind, schedule)}\n" in text]
+    body = yaml.safe_load(text)
+    resource = resource_of_object(body["apiVersion"], body["kind"])
+    assert resource is not None
+    found = demand(body, resource, UNITS)
+    assert result.requested["dev", "team", ("gpus",)] == found.gpus
+    assert result.requested["dev", "team", ("pods",)] == found.pods
+    pods = list(created_pods(body, resource))
+    several = [int(one["resources"]["limits"].get("nvidia.com/gpu", 0)) for pod in pods for one in pod.containers]
+    assert found.gpus == sum(several)
+    assert len(pods) == found.pods - resource.is_schedule * bool(resource.steps)
+
+
+def outer(kind: str, schedule: str) -> str:
+    """The kind of the object in Git."""
+    facts = KINDS[kind].facts
+    return facts.scheduled_by.kind if schedule and facts.scheduled_by is not None else facts.kind
 
 
 @for_each("kind", WITH_PODS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,7 +16,8 @@ from gen.base.yaml.source import source_of
 from gen.job.kinds import KINDS
 from gen.job.starter import Edit
 from gen.kubernetes.facts import resource_of_object
-from gen.kubernetes.facts.demand import demand
+from gen.kubernetes.facts.builtin import JOB
+from gen.kubernetes.facts.demand import Demand, demand
 from gen.live.model import Phase
 from gen.live.status import assess
 from gen.live.waiting import Waiting
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.job.plan import Plan, PodPlan
+    from gen.kubernetes.facts.base import Resource
     from gen.kubernetes.objects import Body
     from gen.render.parts.context import Context
 
@@ -135,6 +138,14 @@ class Deferred(Starter, frozen=True, kw_only=True):
     def plan(cls, context: Context, api_version: str, pods: Sequence[PodPlan]) -> Self:
         return cls(facts=context.job.facts, at_once=3)
 
+    @classmethod
+    def makes(cls, resource: Resource) -> bool:
+        return resource is JOB
+
+    @classmethod
+    def rate(cls, spec: object, demand: Demand, *, active: bool) -> tuple[int, Fraction]:
+        return 3, Fraction(1)
+
     def scheduled(self, workload: Body, plan: Plan) -> Body:
         metadata = {**workload["metadata"], "annotations": {"example.com/starter": f"{self.name} {plan.attempt}"}}
         return {**workload, "metadata": metadata}
@@ -143,6 +154,7 @@ class Deferred(Starter, frozen=True, kw_only=True):
 def test_one_more_starter_is_a_line_in_the_registry(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.job("kind: batch\nimage: registry.example.com/train:1\ncommand: a\nworkers: 2\ngpus: 4\nattempt: 7\n")
     monkeypatch.setattr(starters, "STARTERS", (Deferred, *STARTERS))
+    monkeypatch.setattr(starters, "starter_of_object", starters.starter_of_object.__wrapped__)
     overlays = OverlayReader(repo.root, Findings()).read()
     (result,) = render_files(Inputs(root=repo.root, overlays=overlays), [JobFile("team", "demo")])
     (run,) = result.rendered
