@@ -68,6 +68,7 @@ _ABOUT = frozenset(
 """Last words of a name that is about a secret and does not hold it."""
 _OF_TEXT = frozenset(
     {"add", "audio", "begin", "bos", "cls", "end", "eos", "extra", "first", "image", "lang", "language", "last", "mask"}
+    | {"class", "concept", "initializer", "instance", "modifier", "placeholder", "subject", "trigger", "unique"}
     | {"max", "min", "new", "next", "num", "pad", "padding", "per", "prompt", "sep", "separator", "special", "start"}
     | {"stop", "sub", "text", "think", "thinking", "tool", "unk", "use", "video", "vision", "word"}
 )
@@ -332,8 +333,8 @@ _SETTING: Final = regex(
 """A line of a file with a name and nothing but a value."""
 _SUSPECT: Final = regex(r"(?i)pass|pwd|secret|token|key|credential|bearer")
 _NO_SECRET: Final = regex(
-    r"(?i)empty|dummy|fake|none|test|x{3,}|\.{3}|your\W?\w.*|change_?me|no(?:t-needed|-key)|.*(?:placeholder|example).*"
-    r"|[\w./~@:-]+\.(?:pem|key|json|ya?ml|txt|crt|cfg|toml|env|py|sh|pt|bin)|id=.*"
+    r"(?i)<[^<>]{1,60}>|empty|dummy|fake|none|test|x{3,}|\.{3}|your\W?\w.*|change_?me|no(?:t-needed|-key)|.*(?:placeholder|example).*"
+    r"|[\w./~@:-]+\.(?:pem|key|json|ya?ml|txt|crt|cfg|toml|env|py|sh|pt|bin)|[A-Za-z_]\w*=[^=].*"
 )
 """Values in commands and files that are none, or name a file."""
 _SWITCHES: Final = regex(r"-{1,2}(?:no|use|with|without|enable|disable|skip|allow|add|print|show)[-_].*")
@@ -385,6 +386,8 @@ def _is_option(word: str, value: str) -> bool:
 def _is_secret(name: str, value: str, *, certain: bool) -> bool:
     """Whether a value is a secret by its name; unless it is `certain` that it is a value, a token must look random."""
     if not names_secret(name) or is_harmless(name, value) or _NO_SECRET.fullmatch(value) or "{{" in value:
+        return False
+    if value.lower().endswith(name.lower()):  # the name of a Secret
         return False
     strong = _strong(_words(name))
     return (strong and (certain or _SWITCHES.fullmatch(name) is None)) or (

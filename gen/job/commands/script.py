@@ -28,6 +28,8 @@ class Assignment(Struct, frozen=True):
 
     name: str
     value: Word
+    around: tuple[str, ...] = ()
+    """Constructs of the shell around it."""
 
 
 class Program(Struct, frozen=True):
@@ -68,6 +70,8 @@ class Script(Struct, frozen=True):
     assignments: tuple[Assignment, ...] = ()
     """Those for the programs behind them."""
     statements: tuple[Statement, ...] = ()
+    functions: frozenset[str] = frozenset()
+    """Names of functions that it defines."""
     bash: tuple[tuple[str, Location], ...] = ()
     """Syntax that only bash knows, with its places."""
     readable: bool = True
@@ -148,9 +152,15 @@ def _parsed(text: str) -> Script:
         tuple(reader.programs),
         tuple(reader.assigned),
         tuple(reader.statements),
+        _functions(reader, top),
         tuple(_bash(reader, top)),
         reader.is_clear,
     )
+
+
+def _functions(reader: ScriptReader, top: Node) -> frozenset[str]:
+    named = (node.child_by_field_name("name") for node in top.children if node.type == "function_definition")
+    return frozenset(reader.text(name) for name in named if name is not None)
 
 
 def _bash(reader: ScriptReader, top: Node) -> Iterator[tuple[str, Location]]:
@@ -197,13 +207,15 @@ class _Reader(ScriptReader):
             self.is_clear = self.is_clear and not behind
             return
         before = [child for child in node.named_children if child.type == "variable_assignment"]
+        if before and before[-1].end_byte == words[0].start_byte:
+            return  # the grammar took the end of a value for a program
         own = tuple(self._assignment(one) for one in before)
         self.programs.append(Program(known, self._statement(node), around, own))
 
     def on_assignment(self, node: Node, around: tuple[str, ...]) -> None:
-        self.assigned.append(self._assignment(node))
+        self.assigned.append(self._assignment(node, around))
 
-    def _assignment(self, node: Node) -> Assignment:
+    def _assignment(self, node: Node, around: tuple[str, ...] = ()) -> Assignment:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         sign = next(child for child in node.children if child.type in ("=", "+="))
         read = self.expander.value(value, sign.end_byte) if sign.type == "=" else Unknown("", "")
@@ -212,7 +224,9 @@ class _Reader(ScriptReader):
         unknown = None if isinstance(read, str) else LATER
         if any(mark in text for mark in _LATER):
             text, unknown = "", LATER
-        return Assignment(self.text(name) if name is not None else "", Word(text, self.place(node), unknown, raw))
+        return Assignment(
+            self.text(name) if name is not None else "", Word(text, self.place(node), unknown, raw), around
+        )
 
     def _statement(self, node: Node) -> int:
         return max(bisect_right(self._starts, node.start_byte) - 1, 0)

@@ -254,8 +254,10 @@ _SPAWNS: Final = regex(
 def _check_single(command: Command, launched: tuple[Launch, ...], numbers: _Numbers) -> None:
     """One process of PyTorch on pods with several GPUs."""
     launch = launched[-1]
-    if len(launched) > 1 or launch.launcher.name != "python" or numbers.gpus < 2 or not launch.program:  # noqa: PLR2004
+    if numbers.gpus < 2 or not launch.program:  # noqa: PLR2004
         return
+    if any(one.launcher.name != "python" for _, launches in command.launched for one in launches):
+        return  # it starts before or after the training
     is_torch = "PET_NPROC_PER_NODE" in command.context.job.reserved or "torch" in command.pod.image
     script = launch.program[0]
     if not is_torch or not numbers.one_each or launch.is_module or not script.text.endswith(".py"):

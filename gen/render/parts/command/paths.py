@@ -22,7 +22,11 @@ def check_devices(command: Command) -> None:
     if not gpus or command.pod.effect.claims or (command.text and _MASK not in command.text):
         return
     own = [one for program in command.script.programs for one in program.assigned]
-    masks = [one for one in (*command.script.assignments, *own) if one.name == _MASK and one.value.unknown is None]
+    masks = [
+        one
+        for one in (*command.script.assignments, *own)
+        if one.name == _MASK and one.value.unknown is None and not one.around
+    ]
     for mask in masks:
         numbers = mask.value.text.split(",")
         if not all(number.isdecimal() for number in numbers):
@@ -165,7 +169,8 @@ def _leads_aside(command: Command, word: Word, path: str | None, repository: str
     mounted = any(_is_below(mount.path, f"{folder}/{used}") for mount in command.pod.mounts)
     if mounted or used in (name, ".git", ".worktrees"):
         return False
-    hint = f"write `{word.text.replace(used, name, 1)}`, or set `code.name`"
+    right = f"{name}/{used}" if "." in used else name
+    hint = f"write `{word.text.replace(used, right, 1)}`, or set `code.name`"
     message = f"the code is in `{repository}`, and its folder has no `{used}`"
     command.error(MISSING_PATH, word, message, hint)
     return True

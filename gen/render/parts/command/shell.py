@@ -76,7 +76,16 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "srun": "remove `srun`: every pod runs the command",
     "module": "remove it, and use an image with the software",
 }
-_HOOKS: Final = ("conda.sh", "shell.bash", "shell.posix", "bashrc", "conda init", "activate base", "micromamba shell")
+_HOOKS: Final = (
+    "conda.sh",
+    "shell.bash",
+    "shell.posix",
+    "bashrc",
+    "conda init",
+    "activate base",
+    "bin/activate",
+    "micromamba shell",
+)
 
 
 def _check_programs(command: Command) -> None:
@@ -126,7 +135,7 @@ def _check_statements(command: Command) -> None:
     script, programs = command.script, command.script.programs
     last = len(script.statements) - 1
     if script.statements[last].background and not any(one.name == "wait" for one in programs):
-        program = next(one for one in programs if one.statement == last)
+        program = [one for one in programs if one.statement == last][-1]
         word = next(iter(unwrapped(program.words)), program.words[0])
         message = f"{shown(word.text)} runs in the background, and the container ends at once"
         command.error(
@@ -145,6 +154,7 @@ def _check_statements(command: Command) -> None:
             not program.name
             or program.name in HARMLESS
             or program.name in _HOSTS_ONLY
+            or program.name in script.functions
             or all(one.around and "a pipe" in one.around for one in own)
         ):
             continue
@@ -179,6 +189,7 @@ def _check_bash(command: Command) -> None:
         return
 
 
+_COMMENT: Final = regex(r"(?:^|\s)#")
 _SLURM: Final = regex(r"\$(?:(SLURM_\w+)|\{(SLURM_\w+)\})")
 
 
@@ -186,7 +197,8 @@ def _check_slurm(command: Command) -> None:
     known = {one.name for one in command.script.assignments} | set(command.env)
     for match in _SLURM.finditer(command.text):
         name = match[1] or match[2]
-        if name not in known:
+        in_line = command.text[command.text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        if name not in known and not _COMMENT.search(in_line):
             line = command.text.count("\n", 0, match.start())
             column = match.start() - command.text.rfind("\n", 0, match.start())
             word = Word(match[0], Location("", line + 1, column))

@@ -57,6 +57,14 @@ def test_an_annotation_with_a_reason_silences_a_warning(tmp_path: Path) -> None:
         "accelerate launch --num_machines 2 --num_processes 8 train.py",
         "torchrun --nproc_per_node=gpu train.py",
         "torchrun --nnodes=1:4 train.py",
+        "torchrun train.py  # as with $SLURM_PROCID",
+        ". /opt/conda/bin/activate && conda activate a && torchrun train.py",
+        "if [ -e /a ]; then export CUDA_VISIBLE_DEVICES=0,1; fi; torchrun train.py",
+        "f() { date; }; f; torchrun train.py",
+        "set -e; python prepare.py; torchrun train.py",
+        "torchrun train.py --initializer_token=toy --placeholder_token='<cat-toy>'",
+        "torchrun train.py --secret HF_TOKEN=team_HF_TOKEN",
+        "export HF_TOKEN='<Your Token>'; torchrun train.py",
     ],
 )  # fmt: skip
 def test_a_command_that_may_be_right_has_no_finding(tmp_path: Path, command: str) -> None:
