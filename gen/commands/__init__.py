@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "init": "Create a repository with a first job, rendered, and CI.",
     "completion": "Print a script by which bash, zsh or fish completes gen.",
     "schema": "Print the JSON Schema that editors check files with.",
+    "lsp": "Start a language server, which editors use.",
 }
 """Summary by name. A name is that of the module, too."""
 

@@ -1,0 +1,41 @@
+"""`gen lsp`: a language server on standard input and output, which editors start."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from pathlib import Path
+
+from gen.base.findings import UsageError
+from gen.commands.common import Result
+from gen.commands.environment import documentation
+
+FORMATS = None
+"""The output is that of the protocol."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """`gen lsp` has no arguments: the editor names the files."""
+
+
+def run(_: Request) -> Result[str]:
+    """Serve until the editor ends the session. UsageError without the extra `editor`."""
+    try:
+        from gen.editor.server import make_server
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in {"pygls", "lsprotocol"}:
+            raise
+        raise UsageError("this command needs a language server library: `pip install 'gitops-gen[editor]'`") from None
+    gc.enable()  # a server runs for hours, unlike other commands
+    make_server(documentation(), _plan).start_io()
+    return Result(output="")
+
+
+def _plan(root: Path) -> str:
+    """The plan of the saved files against the base."""
+    from gen.commands.plan import Request as PlanRequest
+    from gen.commands.plan import review
+    from gen.report.plan.text import as_text
+
+    return as_text(review(PlanRequest(root=root)))

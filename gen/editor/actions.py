@@ -1,0 +1,137 @@
+"""Actions on a file: the certain fixes of its findings, states of its run, and silence for a finding with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+from lsprotocol.types import (
+    CodeAction,
+    CodeActionKind,
+    Position,
+    Range,
+    TextEdit,
+    WorkspaceEdit,
+)
+from lsprotocol.types import Diagnostic as Shown
+
+from gen.base.codes.commands import SILENCEABLE
+from gen.base.findings import Diagnostic, Findings, Put, Rename, Respell
+from gen.base.line_changes import changed_lines
+from gen.base.yaml.source import source_of
+from gen.edit.change import Change, EditError
+from gen.edit.checks import job_findings
+from gen.edit.fix import fixed_alone
+from gen.edit.splice import edited
+from gen.editor.view import JOB, View
+from gen.kubernetes.rules.rule import SILENCE
+
+_STATES: Final = {"active": "Run again", "suspended": "Suspend the run", "finished": "Set the job to finished"}
+"""Titles by the state that they set."""
+_DEFAULT: Final = "active"
+
+
+def actions(view: View, line: int, findings: Sequence[Diagnostic], shown: Sequence[Shown]) -> list[CodeAction]:
+    """The actions for a line. `shown` are the findings of the line as the client has them."""
+    items = [one for one in findings if one.place.file == view.path and one.place.line == line + 1]
+    by_key = {(one.code, one.range.start.line): one for one in shown}
+    found: list[CodeAction] = []
+    for item in items:
+        diagnostics = [one] if (one := by_key.get((item.code, line))) is not None else None
+        found += _fixes(view, item, diagnostics)
+        found += _silence(view, item, diagnostics)
+    if view.kind == JOB:
+        found += _states(view)
+        found += _next_attempt(view)
+    return found
+
+
+def _fixes(view: View, item: Diagnostic, shown: list[Shown] | None) -> Iterator[CodeAction]:
+    """The fix of a finding that `gen check --fix` would make."""
+    if not item.fixes:
+        return
+
+    def judge(text: str) -> list[Diagnostic]:
+        found = Findings()
+        source = source_of(text.encode("utf-8", "surrogateescape"), view.path, found)
+        if source is not None and view.kind == JOB:
+            found.extend(job_findings(source, view.job, view.checker.overlays).items)
+        return [one for one in found if one.place.file == view.path]
+
+    if view.kind == JOB:
+        after = fixed_alone(view.text, item, judge(view.text), judge)
+        if after is not None:
+            yield _action(view, _title(item), after, CodeActionKind.QuickFix, shown, preferred=True)
+
+
+def _title(item: Diagnostic) -> str:
+    match item.fixes[0]:
+        case Rename(name=name):
+            return f"Rename it to `{name}`"
+        case Put(new=new) | Respell(new=new):
+            return f"Change it to `{new}`"
+        case fix:
+            return f"Move it to `{'.'.join(map(str, fix.to))}`"
+
+
+def _silence(view: View, item: Diagnostic, shown: list[Shown] | None) -> Iterator[CodeAction]:
+    """Accept a warning that annotations can silence. The reason is for the author to write."""
+    if item.is_error or item.code not in SILENCEABLE or view.kind != JOB:
+        return
+    after = _changed(view, Change(("annotations", f"{SILENCE}{item.code}"), "<reason>"))
+    if after is not None:
+        yield _action(view, f"Accept `{item.code}` with a reason", after, CodeActionKind.QuickFix, shown)
+
+
+def _states(view: View) -> Iterator[CodeAction]:
+    state = view.document.value("state") or _DEFAULT
+    for other, title in _STATES.items():
+        if other != state and not (other == _DEFAULT and state == "finished"):
+            after = _changed(view, Change(("state",), other if other != _DEFAULT else None))
+            if after is not None:
+                yield _action(view, title, after, CodeActionKind.Refactor)
+
+
+def _next_attempt(view: View) -> Iterator[CodeAction]:
+    attempt = view.document.value("attempt") or "1"
+    if attempt.isdecimal():
+        after = _changed(view, Change(("attempt",), str(int(attempt) + 1)))
+        if after is not None:
+            yield _action(view, f"Start a new run (attempt {int(attempt) + 1})", after, CodeActionKind.Refactor)
+
+
+def _changed(view: View, change: Change) -> str | None:
+    """The text after a change; None if it is impossible, as in half-written files."""
+    with suppress(EditError, ValueError, TypeError, AttributeError):
+        return edited(view.text, change)
+    return None
+
+
+def _action(
+    view: View,
+    title: str,
+    after: str,
+    kind: CodeActionKind,
+    shown: list[Shown] | None = None,
+    *,
+    preferred: bool = False,
+) -> CodeAction:
+    edit = WorkspaceEdit(changes={(view.checker.root / view.path).as_uri(): edits(view, after)})
+    return CodeAction(title=title, kind=kind, edit=edit, diagnostics=shown, is_preferred=preferred or None)
+
+
+def edits(view: View, after: str) -> list[TextEdit]:
+    """The lines that differ from another text, as edits."""
+    old, new = view.text.split("\n"), after.split("\n")
+    found = []
+    for first, last, begin, stop in changed_lines(old, new):
+        text = "".join(f"{line}\n" for line in new[begin:stop])
+        start, end = Position(line=first, character=0), Position(line=last, character=0)
+        if last >= len(old):  # the last line has no end
+            end = view.position(len(old) - 1, len(old[-1]))
+            text = text.removesuffix("\n")
+            if first >= len(old):
+                start, text = end, f"\n{text}"
+        found.append(TextEdit(range=Range(start=start, end=end), new_text=text))
+    return found

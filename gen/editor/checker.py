@@ -1,0 +1,178 @@
+"""The findings about a repository as its editor has it, for one open file at once, and for all files soon after.
+
+The stages of a render run as they do for `gen check`. A result of a job is kept until its file, its lock, an overlay or
+the committed runs change, and a file that is half written keeps its last result in the checks across jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from gen.base.findings import Diagnostic, Findings, UsageError
+from gen.base.repository.git import check_index
+from gen.base.repository.job_files import all_jobs
+from gen.base.repository.layout import OVERLAYS, JobFile, source_job
+from gen.base.yaml.source import Source, read
+from gen.editor.workspace import Workspace
+from gen.overlay.overlay import Overlay
+from gen.overlay.read import OverlayReader
+from gen.overlay.select import selects
+from gen.render.check import with_valid_policies
+from gen.render.committed import CommittedRuns
+from gen.render.job_run import JobInput
+from gen.render.pipeline import render_files
+from gen.render.results import JobResult, RunResult
+from gen.render.run import combine
+from gen.render.stages import expand, model
+from gen.render.work import Inputs, LoadedFile, LoadedJob, ModelledJob
+from gen.render.write.compare import compare
+
+_AT_ONCE: Final = 8
+"""Jobs between two looks at whether the work is still wanted."""
+Stopped = Callable[[], bool]
+
+
+class Checker:
+    """Renders one repository. Its methods must not run at the same time."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.workspace = Workspace(root)
+        self.overlays: Sequence[Overlay] = ()
+        self.problem = ""
+        """Why the repository as a whole cannot be rendered; empty if it can."""
+        self.results: dict[JobFile, JobResult] = {}
+        self.run: RunResult | None = None
+        """The last complete run."""
+        self._last_readable: dict[JobFile, JobResult] = {}
+        self._of_overlays: tuple[Diagnostic, ...] = ()
+        self._across: tuple[Diagnostic, ...] = ()
+        """Findings of the last complete run that are not of one job."""
+        self._committed = CommittedRuns.of(root)
+        self._outdated = True
+
+    def close(self) -> None:
+        self.workspace.close()
+
+    def set_text(self, path: str, text: str | None) -> None:
+        """The text of a file in the editor; None after it is closed."""
+        if text is None:
+            self.workspace.texts.pop(path, None)
+        else:
+            self.workspace.texts[path] = text
+
+    def forget_committed(self) -> None:
+        """Read the committed runs again, as after a render or another commit."""
+        self.results.clear()
+
+    def update(self) -> None:
+        """Read what changed, and forget the results that it decides."""
+        changed = self.workspace.update()
+        if not self.results:
+            self._committed = CommittedRuns.of(self.root)
+        if self._outdated or any(path.startswith(f"{OVERLAYS}/") for path in changed):
+            self._read_overlays()
+        for path in changed:
+            if (job := source_job(path)) is not None or (job := source_job(path.removesuffix(".lock") + ".yaml")):
+                self.results.pop(job, None)
+
+    def _read_overlays(self) -> None:
+        found = Findings()
+        self.problem, self._outdated = "", False
+        self.results.clear()
+        try:
+            self.overlays = with_valid_policies(OverlayReader(self.workspace.copy, found).read(), found)
+        except UsageError as error:
+            self.overlays, self.problem = (), self._readable(str(error))
+        self._of_overlays = tuple(found.items)
+
+    def _readable(self, text: str) -> str:
+        return text.replace(str(self.workspace.copy), str(self.root))
+
+    def _inputs(self) -> Inputs:
+        return Inputs(root=self.workspace.copy, overlays=self.overlays, committed=self._committed)
+
+    def selecting(self, job: JobFile, data: object) -> list[Overlay]:
+        """The overlays that render a job with these fields."""
+        return [overlay for overlay in self.overlays if selects(overlay, job.key, data)]
+
+    def source(self, path: str) -> Source | None:
+        """A file of the editor; None if it cannot be parsed."""
+        with suppress(OSError):
+            return read(self.workspace.copy, path, Findings())
+        return None
+
+    def expanded(self, source: Source, job: JobFile, overlay: Overlay) -> JobInput | None:
+        """The first run of a job with its expressions replaced; None if the job cannot be read."""
+        file = LoadedFile(job=job, source=source, overlays=(overlay,))
+        for modelled in model(LoadedJob(file=file, source=source, overlay=overlay, committed=None)):
+            if isinstance(modelled, ModelledJob):
+                return next((run.run.given for run in expand(modelled)[0].runs if run.run is not None), None)
+        return None
+
+    def check_file(self, path: str) -> tuple[Diagnostic, ...] | None:
+        """The findings about an open job, or those of reading an open overlay; None for other files."""
+        job = source_job(path)
+        if self._outdated or (job is None and not path.startswith(f"{OVERLAYS}/")):
+            return None
+        self.workspace.write(path)
+        if job is None:
+            self._read_overlays()
+            return tuple(sorted({one for one in self._of_overlays if one.place.file == path}))
+        if not self.overlays:
+            return None
+        self._render([job])
+        across = (one for one in self._across if one.place.file == path)
+        own = (one for one in self.results[job].findings if one.place.file == path)
+        return tuple(sorted({*own, *(across if self.results[job].kind else ())}))
+
+    def _render(self, jobs: Sequence[JobFile]) -> None:
+        for result in render_files(self._inputs(), jobs):
+            self.results[result.job] = result
+            if result.kind:
+                self._last_readable[result.job] = result
+
+    def check_all(self, stopped: Stopped, first: Iterable[str] = ()) -> Mapping[str, tuple[Diagnostic, ...]] | None:
+        """The findings about all files, by path; None if it was stopped. Results of jobs remain. `first` are open."""
+        self.update()
+        found = Findings()
+        jobs = all_jobs(self.workspace.copy, found)
+        open_ = [job for job in map(source_job, first) if job is not None and job in jobs]
+        for job in [job for job in self.results if job not in set(jobs)]:
+            del self.results[job]
+        left = [job for job in dict.fromkeys((*open_, *jobs)) if job not in self.results] if self.overlays else []
+        for begin in range(0, len(left), _AT_ONCE):
+            if stopped():
+                return None
+            self._render(left[begin : begin + _AT_ONCE])
+        if stopped():
+            return None
+        return self._findings(jobs, found)
+
+    def _findings(self, jobs: Sequence[JobFile], found: Findings) -> Mapping[str, tuple[Diagnostic, ...]]:
+        found.extend(self._of_overlays)
+        own: set[Diagnostic] = set()
+        if self.overlays:
+            results = [self.results[job] for job in jobs]
+            own = {one for result in results for one in result.findings}
+            known = [result if result.kind else self._last_readable.get(result.job, result) for result in results]
+            complete, _ = combine(self.workspace.copy, self.overlays, known, found)
+            self.run = complete
+            found.extend(own)
+            if not self.workspace.texts:
+                self._compare(complete, found)
+        self._across = tuple(one for one in set(found.items) - own)
+        by_file: dict[str, list[Diagnostic]] = {}
+        for one in found:
+            by_file.setdefault(one.place.file, []).append(one)
+        return {path: tuple(items) for path, items in by_file.items()}
+
+    def _compare(self, complete: RunResult, found: Findings) -> None:
+        """Compare saved files with `rendered/`, as `gen check` does."""
+        with suppress(UsageError, OSError):
+            check_index(self.root, found)
+            if not found.failed():
+                compare(self.root, complete, found)

@@ -1,0 +1,411 @@
+"""The server: which request of an editor which feature answers, and when files are checked.
+
+A change of a job is checked at once, all files after a short pause. The checker runs in one thread at a time; what an
+editor asks for in between is answered from the last results.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from lsprotocol import types
+from pygls import uris
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+
+from gen import __version__
+from gen.base.findings import Diagnostic, Severity, UsageError
+from gen.base.repository.layout import find_root, is_input
+from gen.editor import actions, completion, effects, hover, references
+from gen.editor.checker import Checker
+from gen.editor.fields import Fields
+from gen.editor.view import View
+from gen.report.formats import Documentation
+from gen.report.schemas import SCHEMAS
+
+PAUSE_S: Final = 0.25
+"""Time without a change after which all files are checked."""
+_SEVERITIES: Final = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.NOTE: types.DiagnosticSeverity.Information,
+}
+_WATCHED: Final = ("**/jobs/**", "**/overlays/**", "**/rendered/**")
+"""Files whose changes on the disk the client reports."""
+_COMPLETION: Final = types.CompletionOptions(trigger_characters=[" ", ":", ".", "-", "[", "{"])
+_ACTIONS: Final = types.CodeActionOptions(
+    code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
+)
+PlanText = Callable[[Path], str]
+
+
+class Repository:
+    """A repository with open files."""
+
+    def __init__(self, root: Path, server: Server) -> None:
+        self.root, self.server = root, server
+        self.checker = Checker(root)
+        self.open: set[str] = set()
+        self.findings: Mapping[str, tuple[Diagnostic, ...]] = {}
+        self._texts: dict[str, str | None] = {}
+        """Texts that the checker does not have yet."""
+        self._shown: dict[str, list[types.Diagnostic]] = {}
+        self._lock = asyncio.Lock()
+        self._version = 0
+        self._said = ""
+        self._committed_changed = False
+
+    def path(self, uri: str) -> str:
+        """The path of a file, relative to the repository."""
+        return _resolved(uri).relative_to(self.root).as_posix()
+
+    def uri(self, path: str) -> str:
+        return (self.root / path).as_uri()
+
+    def set_text(self, path: str, text: str | None) -> None:
+        self._texts[path] = text
+        (self.open.discard if text is None else self.open.add)(path)
+
+    def _take_texts(self) -> None:
+        texts, self._texts = self._texts, {}
+        for path, text in texts.items():
+            self.checker.set_text(path, text)
+        if self._committed_changed:
+            self._committed_changed = False
+            self.checker.forget_committed()
+
+    async def changed(self, path: str | None = None) -> None:
+        """Check an open file at once, and all files after a pause without another change."""
+        self._version += 1
+        version = self._version
+        if path is not None:
+            async with self._lock:
+                if version != self._version:  # a later change checks the file again
+                    return
+                self._take_texts()
+                await self._guarded(self._check_file, path)
+        await asyncio.sleep(PAUSE_S)
+        async with self._lock:
+            if version != self._version:
+                return
+            self._take_texts()
+            await self._guarded(self._check_all, version)
+        await asyncio.to_thread(self.server.read_schemas)
+
+    async def committed_changed(self) -> None:
+        self._committed_changed = True
+        await self.changed()
+
+    async def _guarded(self, work: Callable[..., Mapping[str, list[types.Diagnostic]] | None], *arguments: Any) -> None:
+        """Run work in a thread, and show its findings. A bug of gen is said once, and ends nothing."""
+        try:
+            found = await asyncio.to_thread(work, *arguments)
+        except Exception:  # noqa: BLE001 - the server must go on
+            self.server.say(f"this is a bug of gen, not of your files:\n{traceback.format_exc()}", error=True)
+            return
+        if found is None:
+            return
+        for path, shown in found.items():
+            if self._shown.get(path, []) != shown:
+                self._shown[path] = shown
+                params = types.PublishDiagnosticsParams(uri=self.uri(path), diagnostics=shown)
+                self.server.text_document_publish_diagnostics(params)
+        if self.checker.problem != self._said:
+            self._said = self.checker.problem
+            if self._said:
+                self.server.say(self._said)
+        self.server.refresh_lenses()
+
+    def _check_file(self, path: str) -> Mapping[str, list[types.Diagnostic]] | None:
+        if not self.findings and not self.checker.overlays:
+            self.checker.update()
+        found = self.checker.check_file(path)
+        if found is None:
+            return None
+        self.findings = {**self.findings, path: found}
+        return {path: self._converted(path, found)}
+
+    def _check_all(self, version: int) -> Mapping[str, list[types.Diagnostic]] | None:
+        found = self.checker.check_all(lambda: self._version != version, sorted(self.open))
+        if found is None:
+            return None
+        self.findings = found
+        shown = {path: self._converted(path, items) for path, items in found.items()}
+        return {**{path: [] for path in self._shown if path not in found}, **shown}
+
+    def _converted(self, path: str, items: Iterable[Diagnostic]) -> list[types.Diagnostic]:
+        view = self.view(path)
+        return [self._diagnostic(view, item) for item in items]
+
+    def _diagnostic(self, view: View | None, item: Diagnostic) -> types.Diagnostic:
+        where = view.word_at(item.place) if view is not None else _line(item)
+        page = self.server.site.finding(item.code) if self.server.site.site else ""
+        related = []
+        for place, message in item.related:
+            other = self.view(place.file)
+            at = other.word_at(place) if other is not None else _line(item)
+            related.append(
+                types.DiagnosticRelatedInformation(
+                    location=types.Location(uri=self.uri(place.file), range=at), message=message
+                )
+            )
+        return types.Diagnostic(
+            range=where,
+            message=f"{item.message}\n{item.hint}" if item.hint else item.message,
+            severity=_SEVERITIES[item.severity],
+            code=item.code,
+            code_description=types.CodeDescription(href=page) if page else None,
+            source="gen",
+            related_information=related or None,
+        )
+
+    def view(self, path: str) -> View | None:
+        """A file as the checker has it; None if it cannot be read."""
+        codec, schemas = self.server.workspace.position_codec, self.server.schemas
+        text = self.checker.workspace.texts.get(path)
+        if text is None:
+            folder = self.checker.workspace.copy if is_input(path) else self.root
+            try:
+                text = (folder / path).read_text("utf-8", "replace")
+            except OSError:
+                return None
+        return View(path, text, self.checker, schemas, codec)
+
+
+def _line(item: Diagnostic) -> types.Range:
+    """The place of a finding in a file that cannot be read."""
+    position = types.Position(line=max(item.place.line - 1, 0), character=max(item.place.column - 1, 0))
+    return types.Range(start=position, end=position)
+
+
+def _resolved(uri: str) -> Path:
+    path = Path(uris.to_fs_path(uri) or "/")
+    return path.parent.resolve() / path.name
+
+
+class Server(LanguageServer):
+    """A language server for the repositories of the files that an editor opens."""
+
+    def __init__(self, site: Documentation, plan: PlanText) -> None:
+        super().__init__("gen", __version__, max_workers=2)
+        self.site, self.plan = site, plan
+        self.schemas: dict[str, Fields] = {}
+        self.repositories: dict[Path, Repository] = {}
+
+    def repository(self, uri: str) -> Repository | None:
+        """The repository of a file; None for files outside of one."""
+        if not uri.startswith("file:"):
+            return None
+        with suppress(UsageError, OSError, ValueError):
+            root = find_root(_resolved(uri).parent)
+            if root not in self.repositories:
+                self.repositories[root] = Repository(root, self)
+            return self.repositories[root]
+        return None
+
+    def view(self, uri: str) -> View | None:
+        """An open file with the text that the editor has now."""
+        repository = self.repository(uri)
+        if repository is None:
+            return None
+        self.read_schemas()
+        text = self.workspace.get_text_document(uri).source
+        codec = self.workspace.position_codec
+        return View(repository.path(uri), text, repository.checker, self.schemas, codec)
+
+    def read_schemas(self) -> None:
+        """Build the schemas, which takes as long as rendering hundreds of jobs; later calls do nothing."""
+        for name, schema in SCHEMAS.items():
+            if name not in self.schemas:
+                self.schemas[name] = Fields(schema())
+
+    def say(self, text: str, *, error: bool = False) -> None:
+        """A message in the editor."""
+        kind = types.MessageType.Error if error else types.MessageType.Warning
+        self.window_show_message(types.ShowMessageParams(type=kind, message=f"gen: {text}"))
+
+    def refresh_lenses(self) -> None:
+        capabilities = self.client_capabilities.workspace
+        if capabilities is not None and capabilities.code_lens is not None and capabilities.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)
+
+    @property
+    def has_snippets(self) -> bool:
+        try:
+            return bool(self.client_capabilities.text_document.completion.completion_item.snippet_support)  # type: ignore[union-attr] # any part can be missing
+        except AttributeError:
+            return False
+
+
+async def _initialized(ls: Server, _: types.InitializedParams) -> None:
+    capabilities = ls.client_capabilities.workspace
+    watched = capabilities.did_change_watched_files if capabilities is not None else None
+    if watched is not None and watched.dynamic_registration:
+        watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in _WATCHED]
+        options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)
+        method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        registration = types.Registration(id="files", method=method, register_options=options)
+        await ls.client_register_capability_async(types.RegistrationParams(registrations=[registration]))
+
+
+async def _changed(ls: Server, uri: str, text: str | None) -> None:
+    repository = ls.repository(uri)
+    if repository is None:
+        return
+    path = repository.path(uri)
+    if is_input(path):
+        repository.set_text(path, text)
+        await repository.changed(path if text is not None else None)
+
+
+async def _opened(ls: Server, params: types.DidOpenTextDocumentParams) -> None:
+    await _changed(ls, params.text_document.uri, params.text_document.text)
+
+
+async def _edited(ls: Server, params: types.DidChangeTextDocumentParams) -> None:
+    uri = params.text_document.uri
+    await _changed(ls, uri, ls.workspace.get_text_document(uri).source)
+
+
+async def _closed(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
+    await _changed(ls, params.text_document.uri, None)
+
+
+async def _saved(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
+    if (repository := ls.repository(params.text_document.uri)) is not None:
+        await repository.changed()
+
+
+async def _on_disk(ls: Server, params: types.DidChangeWatchedFilesParams) -> None:
+    for repository in {one for change in params.changes if (one := ls.repository(change.uri)) is not None}:
+        rendered = any(
+            ls.repository(one.uri) is repository and not is_input(repository.path(one.uri)) for one in params.changes
+        )
+        await (repository.committed_changed() if rendered else repository.changed())
+
+
+def _shutdown(ls: Server, _: None) -> None:
+    for repository in ls.repositories.values():
+        repository.checker.close()
+
+
+def _complete(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
+    view = ls.view(params.text_document.uri)
+    if view is None:
+        return []
+    return completion.completions(view, *view.from_client(params.position), snippets=ls.has_snippets)
+
+
+def _hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
+    view = ls.view(params.text_document.uri)
+    if view is None:
+        return None
+    return hover.hover(view, *view.from_client(params.position), datetime.now(UTC))
+
+
+def _define(ls: Server, params: types.DefinitionParams) -> list[types.Location]:
+    view = ls.view(params.text_document.uri)
+    if view is None:
+        return []
+    root = view.checker.root
+    if (source := effects.source_of_rendered(view)) is not None:
+        return [types.Location(uri=(root / source.file).as_uri(), range=view.range(0, 0, 0))]
+    line, column = view.from_client(params.position)
+    found = references.definitions(view, line, column)
+    if not found and view.document.value("kind") and line == 0:
+        top = view.range(0, 0, 0)
+        return [types.Location(uri=(root / path).as_uri(), range=top) for path in effects.rendered_files(view)]
+    return [references.target(root, one) for one in found]
+
+
+def _refer(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
+    view = ls.view(params.text_document.uri)
+    if view is None:
+        return []
+    declaration = params.context.include_declaration
+    found = references.references(view, *view.from_client(params.position), declaration=declaration)
+    return [references.target(view.checker.root, one) for one in found]
+
+
+def _rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    view = ls.view(params.text_document.uri)
+    if view is None:
+        return None
+    try:
+        return references.rename(view, *view.from_client(params.position), params.new_name)
+    except ValueError as error:
+        raise JsonRpcInvalidParams(str(error)) from None
+
+
+def _act(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
+    view = ls.view(params.text_document.uri)
+    repository = ls.repository(params.text_document.uri)
+    if view is None or repository is None:
+        return []
+    found = repository.findings.get(view.path, ())
+    return actions.actions(view, params.range.start.line, found, params.context.diagnostics)
+
+
+def _lens(ls: Server, params: types.CodeLensParams) -> list[types.CodeLens]:
+    view = ls.view(params.text_document.uri)
+    return effects.lenses(view) if view is not None else []
+
+
+def _rendered(ls: Server, uri: str) -> str:
+    view = ls.view(uri)
+    return effects.rendered_text(view) if view is not None else ""
+
+
+async def _plan(ls: Server, uri: str) -> str:
+    repository = ls.repository(uri)
+    if repository is None:
+        return ""
+    try:
+        return await asyncio.to_thread(ls.plan, repository.root)
+    except UsageError as error:
+        return f"{error}\n"
+
+
+FEATURES: Final[Mapping[str, tuple[Callable[..., Any], Any]]] = {
+    types.INITIALIZED: (_initialized, None),
+    types.TEXT_DOCUMENT_DID_OPEN: (_opened, None),
+    types.TEXT_DOCUMENT_DID_CHANGE: (_edited, None),
+    types.TEXT_DOCUMENT_DID_CLOSE: (_closed, None),
+    types.TEXT_DOCUMENT_DID_SAVE: (_saved, None),
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (_on_disk, None),
+    types.SHUTDOWN: (_shutdown, None),
+    types.TEXT_DOCUMENT_COMPLETION: (
+        _complete,
+        _COMPLETION,
+    ),
+    types.TEXT_DOCUMENT_HOVER: (_hover, None),
+    types.TEXT_DOCUMENT_DEFINITION: (_define, None),
+    types.TEXT_DOCUMENT_REFERENCES: (_refer, None),
+    types.TEXT_DOCUMENT_RENAME: (_rename, None),
+    types.TEXT_DOCUMENT_CODE_ACTION: (
+        _act,
+        _ACTIONS,
+    ),
+    types.TEXT_DOCUMENT_CODE_LENS: (_lens, None),
+}
+"""What answers a request or a notification, with its options."""
+COMMANDS: Final[Mapping[str, Callable[..., Any]]] = {
+    effects.SHOW_RENDERED: _rendered,
+    effects.SHOW_PLAN: _plan,
+}
+
+
+def make_server(site: Documentation, plan: PlanText) -> Server:
+    """The server with all its features. `plan` returns the text of the plan of a repository."""
+    server = Server(site, plan)
+    for method, (function, options) in FEATURES.items():
+        server.feature(method, options)(function)
+    for name, function in COMMANDS.items():
+        server.command(name)(function)
+    return server

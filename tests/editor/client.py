@@ -1,0 +1,144 @@
+"""A client of `gen lsp` in a process of its own, over standard input and output, for tests."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+LIMIT_S = 60.0
+"""Time in which a busy machine must answer."""
+
+
+class Editor(LanguageClient):
+    """An editor with one repository. Positions are those of the protocol, in UTF-16 unless it says otherwise."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__("test", "1")
+        self.root = root.resolve()
+        self.shown: dict[str, list[types.Diagnostic]] = {}
+        """The last diagnostics by path."""
+        self.published: dict[str, int] = defaultdict(int)
+        self.messages: list[str] = []
+        self.refreshed = 0
+        self._versions: dict[str, int] = defaultdict(int)
+        self._news = asyncio.Event()
+
+        def publish(params: types.PublishDiagnosticsParams) -> None:
+            path = self.path(params.uri)
+            self.shown[path] = list(params.diagnostics)
+            self.published[path] += 1
+            self._news.set()
+
+        def message(params: types.ShowMessageParams) -> None:
+            self.messages.append(params.message)
+            self._news.set()
+
+        def refresh(_: None) -> None:
+            self.refreshed += 1
+            self._news.set()
+
+        def register(_: types.RegistrationParams) -> None:
+            pass
+
+        self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(publish)
+        self.feature(types.WINDOW_SHOW_MESSAGE)(message)
+        self.feature(types.WORKSPACE_CODE_LENS_REFRESH)(refresh)
+        self.feature(types.CLIENT_REGISTER_CAPABILITY)(register)
+
+    def path(self, uri: str) -> str:
+        return Path(uri.removeprefix("file://")).relative_to(self.root).as_posix()
+
+    def uri(self, path: str) -> str:
+        return (self.root / path).as_uri()
+
+    def document(self, path: str) -> types.TextDocumentIdentifier:
+        return types.TextDocumentIdentifier(uri=self.uri(path))
+
+    async def start(self, encoding: str | None = None) -> None:
+        await self.start_io(sys.executable, "-m", "gen", "lsp")
+        general = (
+            types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(encoding)])
+            if encoding
+            else None
+        )
+        capabilities = types.ClientCapabilities(
+            general=general,
+            workspace=types.WorkspaceClientCapabilities(
+                code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True),
+                did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
+            ),
+            text_document=types.TextDocumentClientCapabilities(
+                completion=types.CompletionClientCapabilities(
+                    completion_item=types.ClientCompletionItemOptions(snippet_support=True)
+                )
+            ),
+        )
+        params = types.InitializeParams(capabilities=capabilities, root_uri=self.root.as_uri(), process_id=None)
+        await self.initialize_async(params)
+        self.initialized(types.InitializedParams())
+
+    async def end(self) -> None:
+        await self.shutdown_async(None)
+        self.exit(None)
+        await self.stop()  # type: ignore[no-untyped-call] # of pygls
+
+    def open(self, path: str, text: str | None = None) -> None:
+        text = (self.root / path).read_text("utf-8") if text is None else text
+        item = types.TextDocumentItem(uri=self.uri(path), language_id="yaml", version=0, text=text)
+        self.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
+
+    def change(self, path: str, text: str) -> None:
+        self._versions[path] += 1
+        document = types.VersionedTextDocumentIdentifier(uri=self.uri(path), version=self._versions[path])
+        whole = [types.TextDocumentContentChangeWholeDocument(text=text)]
+        self.text_document_did_change(types.DidChangeTextDocumentParams(text_document=document, content_changes=whole))
+
+    def close(self, path: str) -> None:
+        self.text_document_did_close(types.DidCloseTextDocumentParams(text_document=self.document(path)))
+
+    def saved(self, path: str) -> None:
+        self.text_document_did_save(types.DidSaveTextDocumentParams(text_document=self.document(path)))
+
+    async def until(self, condition: Callable[[], Any]) -> Any:
+        """Wait for news until a condition is true, and return its value."""
+        async with asyncio.timeout(LIMIT_S):
+            while not (value := condition()):
+                self._news.clear()
+                await self._news.wait()
+        return value
+
+    def codes(self, path: str) -> list[str]:
+        return [str(one.code) for one in self.shown.get(path, [])]
+
+    async def labels(self, path: str, line: int, character: int) -> list[str]:
+        """The labels of the completion items at a position."""
+        params = types.CompletionParams(text_document=self.document(path), position=types.Position(line, character))
+        found = await self.text_document_completion_async(params)
+        items = found.items if isinstance(found, types.CompletionList) else found or []
+        return [item.label for item in sorted(items, key=lambda item: item.sort_text or item.label)]
+
+    async def hover(self, path: str, line: int, character: int) -> str:
+        params = types.HoverParams(text_document=self.document(path), position=types.Position(line, character))
+        found = await self.text_document_hover_async(params)
+        return found.contents.value if found is not None and isinstance(found.contents, types.MarkupContent) else ""
+
+
+def in_editor(root: Path, use: Callable[[Editor], Awaitable[None]], encoding: str | None = None) -> None:
+    """Start a server, use it, and end it."""
+
+    async def session() -> None:
+        editor = Editor(root)
+        await editor.start(encoding)
+        try:
+            await use(editor)
+        finally:
+            await editor.end()
+
+    asyncio.run(session())
