@@ -21,7 +21,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         code = _run()
-        if sys.stdout is not None:  # as it is where it was closed before
+        if sys.stdout is not None and not sys.stdout.closed:  # as it was before, or by a language server
             sys.stdout.flush()
     except KeyboardInterrupt as interrupted:
         _say(str(interrupted) or "interrupted")

@@ -31,6 +31,7 @@ READERS = {
     "gen.commands.rendering": "finds the repository",
     "gen.commands.retire": "writes the message of a commit",
     "gen.commands.site": "writes pages",
+    "gen.editor": "reads the files of an open repository, and writes a copy of its inputs",
     "gen.kubernetes.check.files": "finds out whether files that arguments name exist",
     "gen.kubernetes.manifests.files": "reads the files that arguments name",
     "gen.kubernetes.policies.policy_set": "reads admission policies",

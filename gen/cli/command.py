@@ -137,7 +137,8 @@ def _plugin_formats(root: Path | None) -> Formats:
 
 
 def _print(text: str) -> None:
-    typer.echo(text, nl=False, color=True)  # formats for terminals have colors if the environment permits
+    if text:  # a language server has closed the stream
+        typer.echo(text, nl=False, color=True)  # formats for terminals have colors if the environment permits
 
 
 def _contained(output: Any, formats: Formats | None, chosen: str, site: Documentation) -> tuple[str, bool]:

@@ -19,7 +19,7 @@ class Request:
     """`gen lsp` has no arguments: the editor names the files."""
 
 
-def run(_: Request) -> Result[str]:
+def run(request: Request) -> Result[str]:  # noqa: ARG001 - all commands have the same form
     """Serve until the editor ends the session. UsageError without the extra `editor`."""
     try:
         from gen.editor.server import make_server
@@ -28,7 +28,11 @@ def run(_: Request) -> Result[str]:
             raise
         raise UsageError("this command needs a language server library: `pip install 'gitops-gen[editor]'`") from None
     gc.enable()  # a server runs for hours, unlike other commands
-    make_server(documentation(), _plan).start_io()
+    server = make_server(documentation(), _plan)
+    try:
+        server.start_io()
+    finally:
+        server.close()
     return Result(output="")
 
 
@@ -37,5 +41,6 @@ def _plan(root: Path) -> str:
     from gen.commands.plan import Request as PlanRequest
     from gen.commands.plan import review
     from gen.report.plan.text import as_text
+    from gen.report.terminal import View
 
-    return as_text(review(PlanRequest(root=root)))
+    return as_text(View(data=review(PlanRequest(root=root))))

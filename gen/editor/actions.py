@@ -22,7 +22,7 @@ from gen.base.line_changes import changed_lines
 from gen.base.yaml.source import source_of
 from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
-from gen.edit.fix import fixed_alone
+from gen.edit.fixes import fixed_alone
 from gen.edit.splice import edited
 from gen.editor.view import JOB, View
 from gen.kubernetes.rules.rule import SILENCE

@@ -17,9 +17,8 @@ from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAYS, JobFile, source_job
 from gen.base.yaml.source import Source, read
 from gen.editor.workspace import Workspace
-from gen.overlay.overlay import Overlay
+from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
-from gen.overlay.select import selects
 from gen.render.check import with_valid_policies
 from gen.render.committed import CommittedRuns
 from gen.render.job_run import JobInput

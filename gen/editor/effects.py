@@ -12,7 +12,7 @@ from gen.base.repository.layout import RenderedPath, is_job, rendered_path
 from gen.editor.view import JOB, View
 from gen.render.manifest import File
 from gen.report.plan.phrases import amounts
-from gen.review.job_requests import NumberReader
+from gen.review.job_list import NumberReader
 
 SHOW_RENDERED = "gen.showRendered"
 SHOW_PLAN = "gen.showPlan"

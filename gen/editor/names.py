@@ -14,8 +14,7 @@ from gen.base.findings import Route
 from gen.editor.document import Document, Entry
 from gen.job.fields import POD_NETWORK
 from gen.overlay.grant import Grant
-from gen.overlay.overlay import Overlay
-from gen.overlay.select import names_of
+from gen.overlay.overlay import Overlay, names_of
 
 _DEFAULTS: Final = "defaults"
 _HOLDERS: Final = frozenset({_DEFAULTS, "kinds", "roles", "steps"})

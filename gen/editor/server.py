@@ -230,6 +230,10 @@ class Server(LanguageServer):
         kind = types.MessageType.Error if error else types.MessageType.Warning
         self.window_show_message(types.ShowMessageParams(type=kind, message=f"gen: {text}"))
 
+    def close(self) -> None:
+        for repository in self.repositories.values():
+            repository.checker.close()
+
     def refresh_lenses(self) -> None:
         capabilities = self.client_capabilities.workspace
         if capabilities is not None and capabilities.code_lens is not None and capabilities.code_lens.refresh_support:
@@ -288,11 +292,6 @@ async def _on_disk(ls: Server, params: types.DidChangeWatchedFilesParams) -> Non
             ls.repository(one.uri) is repository and not is_input(repository.path(one.uri)) for one in params.changes
         )
         await (repository.committed_changed() if rendered else repository.changed())
-
-
-def _shutdown(ls: Server, _: None) -> None:
-    for repository in ls.repositories.values():
-        repository.checker.close()
 
 
 def _complete(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
@@ -379,7 +378,6 @@ FEATURES: Final[Mapping[str, tuple[Callable[..., Any], Any]]] = {
     types.TEXT_DOCUMENT_DID_CLOSE: (_closed, None),
     types.TEXT_DOCUMENT_DID_SAVE: (_saved, None),
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (_on_disk, None),
-    types.SHUTDOWN: (_shutdown, None),
     types.TEXT_DOCUMENT_COMPLETION: (
         _complete,
         _COMPLETION,

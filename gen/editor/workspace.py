@@ -27,7 +27,7 @@ class Workspace:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._folder = tempfile.TemporaryDirectory(prefix="gen-lsp-")
+        self._folder = tempfile.TemporaryDirectory(prefix="gen-lsp-", ignore_cleanup_errors=True)
         self.copy = Path(self._folder.name).resolve()
         """The folder with the copy, which only the user can read."""
         self.texts: dict[str, str] = {}
