@@ -184,7 +184,12 @@ def warn_unused_params(source: Source, data: dict[str, Data], found: Findings) -
 def used_params(data: Mapping[str, Data], params: Iterable[str]) -> set[str]:
     """Those of the parameters that an expression in a field of the job uses."""
     text = "\n".join(_expressions({name: value for name, value in data.items() if name != "params"}))
-    return {name for name in params if re.search(rf"\bparams\s*\.\s*{re.escape(name)}\b", text)}
+    words = {match[1] for match in _PARAM.finditer(text)}
+    return {name for name in params if name in words or (not name.isidentifier() and name in text)}
+
+
+_PARAM: Final = regex(r"\bparams\s*\.\s*(\w+)")
+"""A parameter in an expression. Other names than these are invalid, and reported as such."""
 
 
 def _expressions(data: Data) -> Iterator[str]:

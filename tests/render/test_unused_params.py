@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.support import OVERLAY, Repository
+from tests.work import is_linear, lines_run
 
-JOB = "kind: pytorch\nimage: registry.example.com/train:1\nparams: {lr: 1e-3}\n"
+HEAD = "kind: pytorch\nimage: registry.example.com/train:1\n"
+JOB = HEAD + "params: {lr: 1e-3}\n"
 
 
 def warnings(repo: Repository, job: str) -> list[str]:
@@ -34,3 +36,12 @@ def test_a_parameter_that_none_uses(repo: Repository, command: str) -> None:
 def test_a_parameter_that_a_default_of_the_overlay_uses(repo: Repository) -> None:
     repo.overlay(OVERLAY + "defaults: {env: {LR: '{{ params.lr }}'}}\nparams: {other: a}\n")
     assert warnings(repo, f"{JOB}command: train\n") == []
+
+
+def test_the_work_for_unused_parameters_is_linear(repo: Repository) -> None:
+    def work(size: int) -> int:
+        repo.job(f"{HEAD}params: {{{', '.join(f'p{number}: 1' for number in range(size))}}}\ncommand: x\n")
+        return lines_run(repo.render)
+
+    work(1)  # schemas are compiled once
+    assert is_linear(work, 200)

@@ -22,6 +22,9 @@ from gen.base.repository.files import MAX_BYTES, NotRegularError, TooLargeError,
 from gen.base.yaml.strict import Data, parse
 from gen.base.yaml.yaml_errors import slip_in
 
+_LARGE = 64
+"""Keys of a mapping from which on an index of them is faster than a search for each finding."""
+
 
 class Found(Struct, frozen=True):
     """The part of a route that exists in a file, and its place."""
@@ -88,6 +91,18 @@ class Source(Struct, frozen=True, dict=True):
             pass
         return Location(self.file, 1, 1) if event is None else self._at(event.start_mark)
 
+    def _pair(self, node: Any, name: str) -> tuple[Any, Any] | None:
+        """The nodes of a key and its value. A large mapping has an index: each of its fields may have a finding."""
+        if len(node.value) < _LARGE:
+            return next(((key, value) for key, value in node.value if key.value == name), None)
+        if node not in self._indices:
+            self._indices[node] = {key.value: (key, value) for key, value in reversed(node.value)}
+        return self._indices[node].get(name)
+
+    @cached_property
+    def _indices(self) -> dict[Any, dict[str, tuple[Any, Any]]]:
+        return {}
+
     def find(self, route: Route) -> Found:
         """Follow a route as far as it exists in this file."""
         if isinstance(self.data, dict) and (not route or route[0] not in self.data):
@@ -97,7 +112,7 @@ class Source(Struct, frozen=True, dict=True):
         steps = 0
         for step in route:
             if isinstance(node, MappingNode) and isinstance(step, str):
-                pair = next(((k, v) for k, v in node.value if k.value == step), None)
+                pair = self._pair(node, step)
                 if pair is None:
                     break
                 key_mark, node = pair[0].start_mark, pair[1]
