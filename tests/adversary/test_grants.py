@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
 from tests.adversary.bare import HEAD, OVERLAY, codes, granted
 from tests.cases import for_each
 from tests.support import Repository, set_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @for_each("namespace", ["kube-system", "kube-public", "flux-system", "argocd", "cd"])
@@ -138,3 +143,23 @@ def test_no_pod_joins_a_service_of_its_namespace(bare: Repository) -> None:
     bare.overlay(OVERLAY + "defaults: {podLabels: {app: b}}\n")
     bare.job(HEAD)
     assert bare.codes() == []
+
+
+def test_registries_are_for_the_images_of_jobs(bare: Repository) -> None:
+    """Those that gen and the overlay choose need no grant, as the reference of the overlay says."""
+    volumes = "volumes: {data: {claim: data}}\n"
+    code = f"code: {{git: 'https://example.com/a.git', ref: {'c' * 40}}}\n"
+    text = HEAD.replace("train.py", "code/a/train.py") + code + "data: {data: /data}\ntensorboard: true\n"
+    bare.overlay(OVERLAY.replace("{}", "{registries: [registry.example.com]}") + volumes)
+    bare.job(text)
+    images = {one["image"].partition("/")[0] for body in bare.objects() for one in _containers(body)}
+    assert images == {"registry.example.com", "registry.k8s.io", "tensorflow"}
+    bare.job(text.replace("tensorboard: true", "tensorboard: {image: evil/tensorboard:1}"))
+    assert bare.codes() == ["not-granted"], "one that the job chooses"
+
+
+def _containers(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield from (*value.get("containers", ()), *value.get("initContainers", ()))
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _containers(one)

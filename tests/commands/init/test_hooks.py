@@ -112,6 +112,21 @@ def test_hooks_ignore_drafts_that_were_not_added(hooked: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@ALL_HOOKS
+def test_hooks_import_no_gen_of_the_work_tree(hooked: Path) -> None:
+    mark = hooked.parent / "imported"
+    (hooked / "gen").mkdir()
+    for name in ("__init__", "__main__"):
+        (hooked / f"gen/{name}.py").write_text(f"open({str(mark)!r}, 'w')\n", "utf-8")
+    run(sys.executable, "-m", "gen", cwd=hooked)
+    assert mark.exists(), "the attack works where Python imports from the folder"
+    mark.unlink()
+    git("add", "gen", cwd=hooked)
+    done = commit(hooked)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not mark.exists()
+
+
 def test_hooks_ignore_ignore_files(hooked: Path) -> None:
     (hooked / ".git/info/exclude").write_text("second*\n", "utf-8")
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")

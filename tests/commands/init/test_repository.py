@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import pytest
@@ -198,6 +199,35 @@ def test_owners_own_all_but_jobs(tmp_path: Path) -> None:
     any_level = [line for line in lines if line[0][0] == "."]
     assert {line[0] for line in any_level} == {".gitattributes", ".gitmodules", ".venv/"}
     assert {len(line) for line in any_level} == {2}
+
+
+def test_all_that_init_writes_but_jobs_has_an_owner(tmp_path: Path) -> None:
+    """Also the files that it writes only if it is asked to, such as `renovate.json`."""
+    root = tmp_path / "new"
+    assert initialised(root, pins=True, retire=True, renovate=True)[1] == 0
+    lines = [
+        line.split() for line in (root / "CODEOWNERS").read_text("utf-8").splitlines() if line[:1] not in ("#", "")
+    ]
+
+    def owners(path: str) -> list[str]:
+        """Those of the last line that matches, as in GitHub's documentation of CODEOWNERS."""
+        matching = (names for pattern, *names in lines if _matches(pattern, path))
+        return list(matching)[-1]
+
+    files = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    assert {"renovate.json", ".pre-commit-config.yaml", "ci/check.sh", "requirements.txt"} <= files
+    free = {path for path in files if not owners(path)}
+    assert {path.rpartition("/")[0] for path in free} == {
+        "jobs/team-a",
+        "rendered/production/jobs/team-a/hello",
+    }
+    assert owners("jobs/team-a/.gitattributes")
+
+
+def _matches(pattern: str, path: str) -> bool:
+    if pattern.startswith("/"):
+        return fnmatchcase(path, f"{pattern[1:]}*")
+    return pattern == "*" or pattern.rstrip("/") in path.split("/")
 
 
 def test_files_that_the_readme_names_are_there(tmp_path: Path) -> None:
