@@ -12,13 +12,16 @@ from msgspec.structs import replace as replaced
 from gen.base.codes.overlays import NOTHING_MATCHES
 from gen.base.findings import Findings, Severity, UsageError
 from gen.base.repository.git import (
+    changed_files,
     check_index,
     executable_bits_count,
+    in_git,
     report_empty_folder,
     report_executable,
     report_temporary_files,
     staged_tree,
 )
+from gen.base.repository.layout import JOBS, is_job
 from gen.base.repository.merges import check_merged
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, repository
 from gen.commands.rendering import RenderRequest, refused, render_and_compare, summary
@@ -37,7 +40,10 @@ class Request(RenderRequest):
     fix: Annotated[
         bool, typer.Option("--fix", help="Edit job files and overlays where a finding has a certain fix, then check.")
     ] = False
-    diff: Annotated[bool, typer.Option("--diff", help="Show these edits, and change no file.")] = False
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show the lines that differ; with --fix its edits, which change no file.")
+    ] = False
+    all: Annotated[bool, typer.Option("--all", help="Show the warnings about jobs that did not change, too.")] = False
     merged: Annotated[
         str | None,
         typer.Option("--merged", metavar="TREE", help="List files that differ from the tree that a plan approved."),
@@ -54,7 +60,7 @@ def run(request: Request) -> Result[Report]:
         from gen.base.repository.git import find_base
 
         find_base(repository(request.root), request.base)
-    if request.fix or request.diff:
+    if request.fix:
         return _fix(request)
     return _check_staged(request) if request.staged else check(request, request.cache)
 
@@ -62,7 +68,7 @@ def run(request: Request) -> Result[Report]:
 def _fix(request: Request) -> Result[Report]:
     """The edits, and the result of a check after them unless they are only shown."""
     if request.staged:
-        raise UsageError("`--fix` and `--diff` look at the work tree, and cannot be combined with `--staged`")
+        raise UsageError("`--fix` looks at the work tree, and cannot be combined with `--staged`")
     from gen.edit.fixes import find_fixes, write_fixes
     from gen.overlay.extensions import load_extensions
 
@@ -110,8 +116,23 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
             "`git add jobs overlays rendered`" if request.staged else "commit the result"
         )
     failed = rendering.findings.failed() or bool(comparison.changes)
-    report = Report(tuple(rendering.findings), comparison.changes, text, done=False, root=read_from)
+    report = Report(
+        *(tuple(rendering.findings), comparison.changes, text),
+        done=False,
+        diff=request.diff,
+        unchanged=_unchanged(request, git or compared.root, rendering.findings),
+        root=read_from,
+    )
     return Result(output=report, exit_code=VIOLATIONS if failed else CLEAN)
+
+
+def _unchanged(request: Request, root: Path, found: Findings) -> frozenset[str]:
+    """Job files with warnings that are those of the base or the last commit, if the job files are not chosen."""
+    files = {one.place.file for one in found if not one.is_error and is_job(one.place.file)}
+    if request.all or request.jobs or not files or not in_git(root):
+        return frozenset()
+    changed = changed_files(root, request.base, JOBS)
+    return frozenset(files - changed) if changed is not None else frozenset()
 
 
 def _raise_unmatched(found: Findings) -> None:

@@ -9,11 +9,12 @@ from typing import Annotated, Final
 
 import typer
 
-from gen.base.findings import Findings, UsageError, near
+from gen.base.findings import Findings, UsageError, near, only_near
 from gen.base.repository.layout import find_root
 from gen.commands.common import Result, completions
 from gen.commands.environment import documentation, terminal
 from gen.job.kinds import ALL_KINDS
+from gen.job.synonyms import JOB, PLACEMENT, normal
 from gen.kubernetes.facts.created_pods import created_pods
 from gen.overlay.extensions import load_extensions
 from gen.overlay.read import OverlayReader
@@ -75,6 +76,8 @@ def run(request: Request) -> Result[str]:
     finding = explain(request.name, site, width) if request.name in finding_names() else ""
     fields = "" if finding and "-" in request.name else _field(request.name, site, width)  # names of fields have no `-`
     kind = "" if "-" in request.name else explain_kind(request.name, _JOB, SCHEMAS[_JOB](), width)
+    if not finding and not fields and not kind and (meant := _of_other_tools(request.name, site, width)):
+        return Result(output=meant)
     if not finding and not fields and not kind:
         word = request.name.rsplit(".", 1)[-1]
         guess = near(word, {*ALL_KINDS, *(field.path[-1] for field in _fields())}) or near(
@@ -83,6 +86,18 @@ def run(request: Request) -> Result[str]:
         hint = f"did you mean `{guess}`?" if guess else "`gen explain` lists findings, `gen explain job` lists fields"
         raise UsageError(f"unknown finding, field or kind `{request.name}`: {hint}")
     return Result(output="\n".join(text for text in (finding, kind, fields) if text))
+
+
+def _of_other_tools(name: str, site: Documentation, width: int) -> str:
+    """The field of gen for a word of Kubernetes, Arena or Slurm; empty for an unknown word."""
+    word = name.rsplit(".", 1)[-1]
+    known = {**PLACEMENT, **JOB}
+    meant = known.get(normal(word)) or only_near(word, {field.path[-1] for field in _fields()})
+    if not meant:
+        return ""
+    if " " in meant:
+        return f"`{word}` is not a field of gen: {meant}\n"
+    return f"`{word}` is `{meant}` in a job file:\n\n{_field(meant, site, width)}"
 
 
 def _pods(job: str | None) -> str:

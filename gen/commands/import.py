@@ -39,11 +39,17 @@ MAX_FILES = 1000
 """Maximum number of files of one import; they are in memory together."""
 
 
+def _tools(incomplete: str) -> list[str]:
+    return [name for name in IMPORTERS if name.startswith(incomplete)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Arguments of `gen import`."""
 
-    importer: Annotated[str, typer.Argument(help=f"Other tool: {', '.join(IMPORTERS)}.", metavar="TOOL")]
+    importer: Annotated[
+        str, typer.Argument(help=f"Other tool: {', '.join(IMPORTERS)}.", metavar="TOOL", autocompletion=_tools)
+    ]
     source: Annotated[
         tuple[str, ...],
         typer.Argument(

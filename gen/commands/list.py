@@ -10,13 +10,23 @@ import typer
 from msgspec.structs import replace
 
 from gen.base.findings import UsageError, did_you_mean
-from gen.commands.common import CLEAN, VIOLATIONS, Jobs, Overlays, Result, Root, repository
+from gen.commands.common import CLEAN, VIOLATIONS, Jobs, Overlays, Result, Root, completions, repository
+from gen.commands.environment import terminal
 from gen.job.kinds import ALL_KINDS
 from gen.overlay.extensions import load_extensions
 from gen.report.formats import LIST_REPORTERS
+from gen.report.terminal import View
 from gen.review.job_list import STATES, Filters, Listing, list_jobs
 
 FORMATS = LIST_REPORTERS
+
+
+def _states(incomplete: str) -> list[str]:
+    return completions(incomplete, STATES)
+
+
+def _kinds(incomplete: str) -> list[str]:
+    return completions(incomplete, ALL_KINDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +39,20 @@ class Request:
     ] = ()
     overlay: Overlays = ()
     kind: Annotated[
-        tuple[str, ...], typer.Option("--kind", metavar="KIND", help="Only this kind of jobs; may be repeated.")
+        tuple[str, ...],
+        typer.Option("--kind", metavar="KIND", help="Only this kind of jobs; may be repeated.", autocompletion=_kinds),
     ] = ()
     state: Annotated[
-        tuple[str, ...], typer.Option("--state", metavar="STATE", help="Only jobs in this state; may be repeated.")
+        tuple[str, ...],
+        typer.Option(
+            "--state", metavar="STATE", help="Only jobs in this state; may be repeated.", autocompletion=_states
+        ),
     ] = ()
     metrics: Annotated[bool, typer.Option("--metrics", help="Show the metrics of the jobs.")] = False
     root: Root = None
 
 
-def run(request: Request) -> Result[Listing]:
+def run(request: Request) -> Result[View[Listing]]:
     """Exit code 1 if a listed job has an error."""
     root = repository(request.root)
     load_extensions(root)
@@ -48,7 +62,7 @@ def run(request: Request) -> Result[Listing]:
     listing = list_jobs(root, request.jobs, request.overlay, filters)
     listing = replace(listing, with_metrics=request.metrics)
     failed = any(finding.is_error for finding in listing.findings)
-    return Result(output=listing, exit_code=VIOLATIONS if failed else CLEAN)
+    return Result(output=View(data=listing, terminal=terminal()), exit_code=VIOLATIONS if failed else CLEAN)
 
 
 def _check(field: str, given: Collection[str], known: Collection[str]) -> None:

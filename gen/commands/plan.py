@@ -9,10 +9,10 @@ compared with its result, and kept runs with those at the base. `gen check` comp
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,14 +22,15 @@ from gen.base.findings import Diagnostic, Findings, Location, UsageError
 from gen.base.repository.git import check_index, find_base, head_commit
 from gen.base.repository.layout import overlays_path
 from gen.base.repository.merges import judged_tree, other_changes
-from gen.commands.common import CLEAN, VIOLATIONS, Base, Overlays, Result, Root, repository
+from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, cluster_targets, repository
 from gen.commands.environment import documentation, progress_bar, terminal
 from gen.commands.rendering import Compared, RenderRequest, render_and_compare
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
+from gen.render.rendered_object import RenderedObject
 from gen.render.results import RenderedJob, RunResult
 from gen.report.formats import PLAN_REPORTERS
-from gen.report.terminal import View
+from gen.report.plan.view import Planned
 from gen.review.changes import job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
 from gen.review.kept_runs import behind_runs, compare_kept_runs
@@ -39,16 +40,21 @@ from gen.review.sources import base_sources, links_to, page_sources
 from gen.review.unrendered import Expected, unrendered_objects
 from gen.review.usage import read_overlays
 
+if TYPE_CHECKING:
+    from gen.live.merge import LiveFacts
+
 FORMATS = PLAN_REPORTERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(LiveRequest):
     """Arguments of `gen plan`."""
 
     base: Base = None
-    overlay: Overlays = ()
-    root: Root = None
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Ask the clusters, too: training that stops, free devices, queues, claims."),
+    ] = False
     max_removed: Annotated[
         str | None,
         typer.Option("--max-removed", metavar="N|P%", help="Fail if more than N objects (or P%) would be removed."),
@@ -73,10 +79,29 @@ class Request:
     ] = None
 
 
-def run(request: Request) -> Result[View[Review]]:
+def run(request: Request) -> Result[Planned]:
     """Violations when the change must not be merged. UsageError when there is nothing to compare with."""
     result = review(request)
-    return Result(output=View(data=result, terminal=terminal()), exit_code=VIOLATIONS if result.refused else CLEAN)
+    live = _live_facts(request, result) if request.live else None
+    return Result(
+        output=Planned(data=result, live=live, terminal=terminal()), exit_code=VIOLATIONS if result.refused else CLEAN
+    )
+
+
+def _live_facts(request: Request, result: Review) -> LiveFacts:
+    """The answers of the clusters. They change no verdict. UsageError without the client of Kubernetes."""
+    from gen.live.desired import DesiredRun, desired_run
+    from gen.live.merge import read_facts
+
+    found = Findings()
+    targets = cluster_targets(replace(request, overlay=()), found)
+
+    def runs(objects: Iterable[RenderedObject | None]) -> list[DesiredRun]:
+        desired = (desired_run(one, one.key.scope, None) for one in objects if one is not None)
+        return [one for one in desired if one is not None]
+
+    stopping = runs(run.pair.before for run in result.stopping)
+    return read_facts(targets, found, stopping, runs(run.pair.after for run in result.starting))
 
 
 def review(request: Request) -> Review:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -24,6 +25,8 @@ from gen.edit.splice import scalar
 from gen.job.annotations import Form, accepts, fields_at, form_at, models_at
 from gen.job.scalars import clipped
 from gen.job.suggest import suggest
+from gen.overlay.overlay import Overlay
+from gen.overlay.read import OverlayReader
 from gen.report.formats import Report
 
 
@@ -38,9 +41,31 @@ def complete_fields(incomplete: str) -> list[str]:
         _, path = field.name.split(".", 1)
         found.setdefault(path, []).extend(map(str, field.schema.get("enum", ())))
     if given:
-        return [f"{name}={value}" for value in dict.fromkeys(found.get(name, ()))]
+        values = (*found.get(name, ()), *_offered(name))
+        return [f"{name}={value}" for value in dict.fromkeys(values) if f"{name}={value}".startswith(incomplete)]
+    if name.startswith("data."):
+        return [f"{field}=" for field in completions(name, (f"data.{volume}" for volume in _offered("data")))]
     deeper = name.count(".")
     return [f"{field}=" for field in completions(name, (one for one in found if one.count(".") == deeper))]
+
+
+def _offered(field: str) -> list[str]:
+    """Names that the overlays offer for a field."""
+    with suppress(UsageError):
+        overlays = OverlayReader(repository(None), Findings()).read()
+        return sorted({name for overlay in overlays for name in _names(field, overlay)})
+    return []
+
+
+def _names(field: str, overlay: Overlay) -> Iterable[str]:
+    offers: dict[str, Iterable[str]] = {
+        "clusters": [overlay.name],
+        "network": overlay.fields.networks,
+        "data": overlay.fields.volumes,
+        "accelerator": overlay.fields.accelerators,
+        "queue": [str(queue) for grant in overlay.fields.namespaces.values() for queue in grant.queues],
+    }
+    return offers.get(field, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,13 +30,20 @@ WAITS = {
 """By the value of `--wait`: the phases that all runs must reach."""
 
 
+def _phases(incomplete: str) -> list[str]:
+    return [phase.value for phase in Phase if phase.value.startswith(incomplete)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(LiveRequest):
     """Arguments of `gen status`."""
 
     jobs: Jobs = ()
     phase: Annotated[
-        tuple[str, ...], typer.Option("--phase", metavar="PHASE", help="Only runs in this phase; may be repeated.")
+        tuple[str, ...],
+        typer.Option(
+            "--phase", metavar="PHASE", help="Only runs in this phase; may be repeated.", autocompletion=_phases
+        ),
     ] = ()
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on, and show each run that changes.")] = False
     wait: Annotated[
@@ -62,8 +69,12 @@ def run(request: Request) -> Result[View[ClusterStatus]] | Stream[View[ClusterSt
     if request.watch or request.wait:
         follower = _Follower(questions, request, found, deadline)
         return Stream(pieces=follower.pieces(), code=lambda: follower.exit_code)
+    from msgspec.structs import replace
+
     from gen.live.clusters import read_status
 
+    if request.jobs and len({(run.namespace, run.job) for one in questions for run in one.desired}) == 1:
+        questions = [replace(one, diagnose=True) for one in questions]
     status = _filtered(read_status(questions, found), request)
     return Result(output=View(data=status, terminal=terminal()), exit_code=exit_code(status))
 

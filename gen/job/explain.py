@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base.codes import Code
 from gen.base.codes.files import TOO_MANY
@@ -237,9 +238,16 @@ def explain(
     misnamed = {(*route[:-1], intended_field(model, route)) for route in _unknown(details)}
     details = [detail for detail in details if detail["type"] != "missing" or _route(detail) not in misnamed]
     routes = [_route(detail) for detail in details]
+    empties = [
+        route
+        for detail, route in zip(details[:_MAX_REPORTED], routes, strict=False)
+        if route and empty(detail["input"]) and form_at(model, route) is Form.KEYS
+    ]
     for detail, route in zip(details[:_MAX_REPORTED], routes, strict=False):
         explanation = _explanation(detail, route, model, elsewhere)
         on_key = detail["type"] in ("extra_forbidden", "missing") or _about_key(detail)
+        if (above := _not_indented(detail, route, empties)) is not None and "did you mean" not in explanation.hint:
+            explanation = replace(explanation, hint=f"indent it, so that it is an entry of `{above}`")
         fixes = certain_fixes(detail, route, model, layers)
         place = layers.place(route, key=on_key)
         found.error(explanation.code, place, explanation.message, explanation.hint, fixes=fixes)
@@ -247,6 +255,12 @@ def explain(
         more = f"{len(details) - _MAX_REPORTED} more errors in this file"
         found.error(TOO_MANY, layers.place(()), more, "fix the reported errors first; the next run shows the rest")
     return routes
+
+
+def _not_indented(detail: ErrorDetails, route: Route, empties: Sequence[Route]) -> str | None:
+    """The only mapping without entries beside an unknown field, which may be one of them."""
+    beside = [one for one in empties if one[:-1] == route[:-1]] if detail["type"] == "extra_forbidden" else []
+    return dotted(beside[0], clipped) if len(beside) == 1 else None
 
 
 def _unknown(details: list[ErrorDetails]) -> list[Route]:

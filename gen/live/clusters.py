@@ -46,6 +46,8 @@ class Question(Struct, frozen=True, kw_only=True):
     scope: Scope
     namespaces: frozenset[str]
     """Namespaces of the repository."""
+    diagnose: bool = False
+    """Whether it is about one job, whose pods are listed."""
 
 
 def questions(root: Path, targets: Sequence[Target], jobs: Sequence[JobFile] | None) -> list[Question]:
@@ -80,7 +82,13 @@ def cluster_status(
     own = Findings(list(found.items))
     for question, (snapshot, waiting) in zip(asked, answers, strict=True):
         target = question.target
-        answer = Answers(target=target, snapshot=snapshot, waiting=waiting, namespaces=question.namespaces)
+        answer = Answers(
+            target=target,
+            snapshot=snapshot,
+            waiting=waiting,
+            namespaces=question.namespaces,
+            diagnose=question.diagnose,
+        )
         runs += statuses(answer, question.desired)
         for problem in snapshot.problems:
             report(target, problem, own)

@@ -82,8 +82,13 @@ def _read(root: Path, overlay: str, path: str, jobs: Collection[JobFile] | None)
     if jobs is not None and source not in jobs:
         return None
     one = generated_object(raw, path) or parse_object(raw, path, Findings())
-    resource = workload(one) if one is not None else None
-    if one is None or resource is None or not starter_of_object(resource).runs_in_git or not _is_plain(one):
+    return desired_run(one, overlay, source) if one is not None else None
+
+
+def desired_run(one: RenderedObject, overlay: str, source: JobFile | None) -> DesiredRun | None:
+    """The run or schedule in a file; None for another object."""
+    resource = workload(one)
+    if resource is None or not starter_of_object(resource).runs_in_git or not _is_plain(one):
         return None
     return DesiredRun(
         overlay=overlay,
@@ -92,7 +97,7 @@ def _read(root: Path, overlay: str, path: str, jobs: Collection[JobFile] | None)
         name=name_in_cluster(one.metadata),
         run=one.run,
         values=one.values,
-        path=path,
+        path=one.path,
         source=source,
         resource=resource,
         body=one.body,

@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from gen.base.findings import Diagnostic
+from gen.live.diagnosis import Diagnosis
 
 
 class Phase(StrEnum):
@@ -93,6 +94,8 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     """Its step, in a pipeline."""
     progress: Progress | None = None
     """Ended steps of a pipeline, or trials of a search."""
+    diagnosis: Diagnosis | None = None
+    """For the runs of one job that was asked for."""
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:

@@ -63,6 +63,12 @@ class Pod(Struct, frozen=True, kw_only=True):
     containers: tuple[Container, ...]
     """Those that have started."""
     deleted: bool
+    created: str = ""
+    scheduled: str = ""
+    started: str = ""
+    """When its first container started."""
+    ended: str = ""
+    """When its last container ended; empty while one has not."""
 
     @property
     def title(self) -> str:
@@ -96,7 +102,24 @@ def pod_of(body: Body) -> Pod:
         blocked=blocked,
         containers=tuple(_started(_list(status.get("containerStatuses")))),
         deleted="deletionTimestamp" in metadata,
+        created=str(metadata.get("creationTimestamp") or ""),
+        scheduled=_scheduled(body),
+        started=min(_times(states, "startedAt"), default=""),
+        ended=max(_times(states, "finishedAt"), default="") if status.get("phase") in (SUCCEEDED, FAILED) else "",
     )
+
+
+def _scheduled(body: Body) -> str:
+    known = (one for one in conditions(body) if one.get("type") == "PodScheduled" and one.get("status") == "True")
+    return next((str(one.get("lastTransitionTime") or "") for one in known), "")
+
+
+def _times(states: list[Body], field: str) -> Iterator[str]:
+    """Times of the containers now, and before their last restart."""
+    for one in states:
+        for state in (at(one, "state", "running"), at(one, "state", "terminated"), at(one, "lastState", "terminated")):
+            if time := at(state, field):
+                yield str(time)
 
 
 def _started(states: list[Body]) -> Iterator[Container]:

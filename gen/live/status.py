@@ -26,6 +26,7 @@ from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import State, changed_by_autoscalers, changed_by_kueue, reason_of, state_of
 from gen.kubernetes.objects import MANAGED_BY, QUEUE_LABEL, Body
 from gen.live.desired import DesiredRun
+from gen.live.diagnosis import diagnose
 from gen.live.family import Family, step_of
 from gen.live.model import Phase, Progress, RunStatus
 from gen.live.pods import FAILED, RUNNING, SUCCEEDED, Pod
@@ -128,6 +129,8 @@ class Answers(Struct, frozen=True, kw_only=True):
     waiting: Mapping[str, Waiting]
     namespaces: Collection[str]
     """Namespaces of the repository: runs in others are not its own."""
+    diagnose: bool = False
+    """Whether to read the logs of pods in trouble, and to list the pods."""
 
 
 def statuses(answers: Answers, desired: Sequence[DesiredRun]) -> Iterator[RunStatus]:
@@ -219,6 +222,7 @@ class _Join:
         known = ("", "Pod", str(live["metadata"].get("namespace") or "")) not in self.snapshot.silent
         waiting = self.answers.waiting.get(_uid(live), Waiting())
         phase, reason, message = assess(resource, live, pods, waiting)
+        asked = self.answers.diagnose and not starter_of_object(resource).repeats
         return replace(
             self._identity(live, resource, overlay, one),
             phase=phase,
@@ -230,6 +234,7 @@ class _Join:
             created=str(at(live, "metadata", "creationTimestamp") or ""),
             position=waiting.position,
             drift=differing,
+            diagnosis=diagnose(self.target.api, pods, reason, message) if asked else None,
         )
 
     def _identity(self, body: Body, resource: Resource, overlay: Overlay | None, one: DesiredRun | None) -> RunStatus:

@@ -59,7 +59,11 @@ class Report(Struct, frozen=True):
     changes: tuple[Change, ...]
     summary: str
     done: bool = True
-    """Whether the changes were written. Otherwise formats include their diffs."""
+    """Whether the changes were written."""
+    diff: bool = False
+    """Whether formats for people include the texts that differ."""
+    unchanged: frozenset[str] = frozenset()
+    """Job files that are those of the last commit: formats for people only count their warnings."""
     root: Path | None = None
     """Folder that the places are relative to; None if its files may have changed since."""
     edits: tuple[Edit, ...] = ()
@@ -81,6 +85,13 @@ def _data_report(entry: str, view: View[object]) -> str:
     return _report(entry, view.data)
 
 
+def _plan_report(entry: str, view: View[object]) -> str:
+    """For formats of plans that are the same in every terminal."""
+    module, _, function = entry.partition(":")
+    text: str = getattr(import_module(f"gen.report.{module}"), function)(view.data, getattr(view, "live", None))
+    return text
+
+
 REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
     "text": partial(_report, "findings.text:text"),
     "full": partial(_report, "findings.full:full"),
@@ -97,9 +108,9 @@ WITH_FIXES: Final = frozenset({"sarif"})
 
 PLAN_REPORTERS: Final[dict[str, Callable[[View[Review]], str]]] = {
     "text": partial(_report, "plan.text:as_text"),
-    "markdown": partial(_data_report, "plan.markdown:as_markdown"),
-    "json": partial(_data_report, "plan.json:as_json"),
-    "html": partial(_data_report, "plan.html:as_html"),
+    "markdown": partial(_plan_report, "plan.markdown:as_markdown"),
+    "json": partial(_plan_report, "plan.json:as_json"),
+    "html": partial(_plan_report, "plan.html:as_html"),
 }
 """Formats of `gen plan`. Each command has its own registry, with the formats that can show its result."""
 
@@ -110,11 +121,11 @@ DIFF_REPORTERS: Final[dict[str, Callable[[View[RenderedDiff]], str]]] = {
 }
 """Formats of `gen diff`."""
 
-LIST_REPORTERS: Final[dict[str, Callable[[Listing], str]]] = {
+LIST_REPORTERS: Final[dict[str, Callable[[View[Listing]], str]]] = {
     "text": partial(_report, "listing:as_text"),
-    "json": partial(_report, "listing:as_json"),
-    "csv": partial(_report, "listing:as_csv"),
-    "markdown": partial(_report, "listing:as_markdown"),
+    "json": partial(_data_report, "listing:as_json"),
+    "csv": partial(_data_report, "listing:as_csv"),
+    "markdown": partial(_data_report, "listing:as_markdown"),
 }
 """Formats of `gen list`."""
 

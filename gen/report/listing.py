@@ -20,6 +20,7 @@ from gen.report.escaping import code_span, json_document, sanitize, table_cell
 from gen.report.findings.json import cost_data, finding_data, plain_money
 from gen.report.findings.text import finding_lines
 from gen.report.plan.phrases import ASSUMPTIONS, accelerators
+from gen.report.terminal import Column, Terminal, View, table, wrap_line
 from gen.review.job_list import JobRow, Listing
 
 UNKNOWN: Final = "?"
@@ -49,6 +50,11 @@ def _metrics(row: JobRow) -> str:
     return _optional(row, ", ".join(names) if row.metrics is not None else None)
 
 
+def _runs(row: JobRow) -> str:
+    """Of a sweep: `6 runs, 3 active`."""
+    return "" if row.runs is None else f"{counted(row.runs, 'run')}, {row.active_runs} active"
+
+
 def _cost(row: JobRow) -> str:
     """`12.50 EUR`, or `12.50 EUR + unbounded` if a run has no time limit."""
     if not row.costs:
@@ -73,6 +79,7 @@ COLUMNS: Final[Mapping[str, Callable[[JobRow], str]]] = {
     "job": lambda row: row.job,
     "kind": lambda row: _known(row.kind),
     "state": lambda row: _known(row.state),
+    "runs": _runs,
     "attempt": lambda row: _known(row.attempt),
     "workers": lambda row: _known(row.workers),
     "GPUs": lambda row: accelerators(row.gpus, row.accelerators),
@@ -164,6 +171,8 @@ def _row(row: JobRow) -> dict[str, object]:
         "file": row.file,
         "kind": row.kind,
         "state": row.state,
+        "runs": row.runs,
+        "activeRuns": row.active_runs,
         "attempt": row.attempt,
         "workers": row.workers,
         "gpus": row.gpus,
@@ -205,15 +214,33 @@ def as_markdown(listing: Listing) -> str:
     return "\n".join([*lines, ""]).lstrip("\n")
 
 
-def as_text(listing: Listing) -> str:
-    return "".join(f"{line}\n" for line in _lines(listing))
+_RANKS: Final = {name: rank for rank, name in enumerate(("job", "errors", "state", "GPUs", "namespace", "overlay"))}
+"""In a narrow terminal, columns that are not named here are left out first."""
+_COLORS: Final = {"active": "green", "suspended": "yellow", UNKNOWN: "red"}
 
 
-def _lines(listing: Listing) -> Iterator[str]:
-    columns = [(name.upper(), *map(sanitize, texts)) for name, *texts in used_columns(listing)]
-    widths = [max(map(len, column)) for column in columns]
-    for row in zip(*columns, strict=True):
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()
+def as_text(view: View[Listing]) -> str:
+    return "".join(f"{line}\n" for line in _lines(view.data, view.terminal))
+
+
+def _lines(listing: Listing, terminal: Terminal) -> Iterator[str]:
+    columns = [
+        Column(
+            name=name.upper(),
+            texts=tuple(map(sanitize, texts)),
+            rank=_RANKS.get(name, len(_RANKS) + index),
+            cut=name in ("job", "errors", "owner", METRICS),
+        )
+        for index, (name, *texts) in enumerate(used_columns(listing))
+    ]
+    if columns:
+        states = [_COLORS.get(str(row.state or UNKNOWN).partition(" ")[0], "") for row in listing.rows]
+        shown = table(columns, terminal, {"STATE": states})
+        yield from shown.lines
+        if shown.left_out:
+            yield terminal.fit(f"(no room for {', '.join(shown.left_out)})")
     for finding in listing.findings:
-        yield from finding_lines(finding)
-    yield from map(sanitize, totals(listing))
+        for line in finding_lines(finding):
+            yield from wrap_line(line, terminal)
+    for line in totals(listing):
+        yield from wrap_line(line, terminal)

@@ -1,7 +1,7 @@
-"""What a merge changes, by job: the fields that its file changes, and the effect on its runs in all overlays.
+"""Changes of a merge by job: the fields that its file changes, and the effect on its runs in all overlays.
 
 Jobs with equal changes are one entry, so that a new image of 1,000 jobs is one. The entry with the largest effect is
-the first: what stops, then the cost, then what starts.
+the first: runs that stop, then the cost, then runs that start.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def job_changes(
         changed = [run for run in several if run.action is not RunAction.KEPT]
         if changed:
             one = _job_change(job, several, changed, overlays, before, after)
-            groups.setdefault(_alike(one), []).append(one)
+            groups.setdefault(_likeness(one), []).append(one)
     return tuple(sorted(_folded(map(_merged, groups.values())), key=consequence))
 
 
@@ -98,7 +98,7 @@ def _folded(changes: Iterable[JobChange]) -> Iterator[JobChange]:
     of_fields: dict[tuple[tuple[FieldEdit, ...], object], list[JobChange]] = {}
     for one in changes:
         paths = tuple(FieldEdit(path=edit.path, before=None, after=None) for edit in one.edits)
-        of_fields.setdefault((paths, _alike(replace(one, edits=()))), []).append(one)
+        of_fields.setdefault((paths, _likeness(replace(one, edits=()))), []).append(one)
     for (paths, _), several in of_fields.items():
         if len(several) < _MANY:
             yield from several
@@ -157,7 +157,7 @@ def _only(paths: set[str]) -> str:
     return min(paths) if paths else ""
 
 
-def _alike(one: JobChange) -> tuple[object, ...]:
+def _likeness(one: JobChange) -> tuple[object, ...]:
     """Equal for jobs whose changes are one entry."""
     actions = tuple(sorted(Counter((run.action, run.starts, run.stops) for run in one.runs).items()))
     return one.overlays, one.everywhere, one.added, one.removed, one.edits, one.stopped, actions

@@ -72,6 +72,9 @@ class Numbers(Struct, frozen=True, kw_only=True):
     """Values of a job. A value that an error hides is None."""
 
     state: str | None = None
+    runs: int | None = None
+    """Runs of a sweep; None for other jobs."""
+    active_runs: int | None = None
     attempt: int | None = None
     workers: int | None = None
     """Training pods; the largest number, if an autoscaler changes it."""
@@ -193,7 +196,8 @@ def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
     every = [run_request(written, job) for job in runs] * times
     shown = [one for one, own in zip(every, states, strict=True) if own == state]
     active = [one for one, own in zip(every, states, strict=True) if one.counts(own)]
-    return _with_sums(fields, shown, active), errors
+    counts = replace(fields, runs=len(every), active_runs=sum(own == "active" for own in states))
+    return _with_sums(counts, shown, active), errors
 
 
 def _without_hidden(source: Source) -> Source:

@@ -100,7 +100,7 @@ class Review:
     sources: Mapping[str, str] = field(default_factory=dict)
     """Texts of job files and overlays that the page shows, by path."""
     changes: tuple[JobChange, ...] = ()
-    """What changes, by job, the largest effect first."""
+    """Changes by job, the largest effect first."""
     pins: tuple[MovedPin, ...] = ()
     """Images and code with other content under the same tag or ref."""
 

@@ -132,7 +132,7 @@ def test_the_command_fixes_and_checks(repo: Repository) -> None:
     path = repo.job(JOB.replace("gpus: 8", "gpu: 8").replace("12h", "12 hours"))
     refused = gen("check", cwd=repo.root)
     assert refused.stdout.splitlines()[-1] == "2 errors; nothing was written; `gen check --fix` corrects 2 of them"
-    shown = gen("check", "--diff", cwd=repo.root)
+    shown = gen("check", "--fix", "--diff", cwd=repo.root)
     assert (shown.returncode, path.read_text("utf-8") == JOB) == (1, False)
     assert "-gpu: 8\n+gpus: 8\n" in shown.stdout
     assert shown.stdout.splitlines()[-1] == "would fix 2 findings in 1 file; `gen check --fix` does it"
@@ -142,18 +142,17 @@ def test_the_command_fixes_and_checks(repo: Repository) -> None:
     assert gen("render", cwd=repo.root).returncode == 0
     again = gen("check", "--fix", cwd=repo.root)
     assert (again.returncode, again.stdout.splitlines()[-2]) == (0, "no finding has a certain fix")
-    assert gen("check", "--diff", cwd=repo.root).returncode == 0
+    assert gen("check", "--fix", "--diff", cwd=repo.root).returncode == 0
 
 
 def test_staged_files_are_not_fixed(repo: Repository) -> None:
     repo.job(JOB)
-    for option in ("--fix", "--diff"):
-        assert gen("check", "--staged", option, cwd=repo.root).returncode == 2
+    assert gen("check", "--staged", "--fix", cwd=repo.root).returncode == 2
 
 
 def test_a_diff_shows_no_secret_that_is_near(repo: Repository) -> None:
     repo.job(JOB.replace("gpus: 8", "gpu: 8").replace("workers: 2", "args: [--password, hunter2]\nworkers: 2"))
-    shown = gen("check", "--diff", cwd=repo.root).stdout
+    shown = gen("check", "--fix", "--diff", cwd=repo.root).stdout
     assert "+gpus: 8" in shown
     assert "hunter2" not in shown
 

@@ -12,6 +12,7 @@ from gen.base.findings import Diagnostic, Location
 from gen.base.repository.git import Change
 from gen.report.formats import LIST_REPORTERS
 from gen.report.listing import COLUMNS
+from gen.report.terminal import View
 from gen.review.job_list import JobRow, Listing
 from tests.cases import for_each
 
@@ -41,7 +42,7 @@ LISTING = Listing(rows=ROWS, findings=(FINDING,))
 @for_each("name", LIST_REPORTERS)
 @for_each("listing", [LISTING, Listing(rows=(), findings=())])
 def test_a_format_has_every_row_and_no_control_character(name: str, listing: Listing) -> None:
-    text = LIST_REPORTERS[name](listing)
+    text = LIST_REPORTERS[name](View(data=listing))
     assert text.endswith("\n")
     assert "\x1b" not in text
     assert ("research" in text) == bool(listing.rows)
@@ -60,11 +61,11 @@ jobs/team/b.yaml:1:1: error: unknown kind [unknown-kind]
 def test_text_is_a_table_without_empty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("attempt", "workers", "queue", "changed"):
         monkeypatch.delitem(COLUMNS, name)
-    assert LIST_REPORTERS["text"](LISTING) == TABLE
+    assert LIST_REPORTERS["text"](View(data=LISTING)) == TABLE
 
 
 def test_csv_has_all_columns_and_no_formulas() -> None:
-    heading, first, second = csv.reader(io.StringIO(LIST_REPORTERS["csv"](LISTING)))
+    heading, first, second = csv.reader(io.StringIO(LIST_REPORTERS["csv"](View(data=LISTING))))
     assert heading == list(COLUMNS)
     assert dict(zip(heading, first, strict=True))["owner"] == "@org/team"
     assert dict(zip(heading, second, strict=True))["job"].startswith("'=cmd()")
@@ -75,7 +76,7 @@ def test_csv_has_all_columns_and_no_formulas() -> None:
 )
 def test_no_form_of_a_formula_gets_into_csv(text: str) -> None:
     row = JobRow(namespace="team", job=text, file="jobs/team/a.yaml", overlay=None)
-    _, (_, _, cell, *_) = csv.reader(io.StringIO(LIST_REPORTERS["csv"](Listing(rows=(row,), findings=()))))
+    _, (_, _, cell, *_) = csv.reader(io.StringIO(LIST_REPORTERS["csv"](View(data=Listing(rows=(row,), findings=())))))
     assert cell.startswith("'")
     assert ";" not in cell
 
@@ -83,12 +84,12 @@ def test_no_form_of_a_formula_gets_into_csv(text: str) -> None:
 @pytest.mark.parametrize("owners", [("@org/team", "@a-b"), ("a@example.com",), ("@@maintainer", "a.b@example.com")])
 def test_owners_stay_as_they_are_in_csv(owners: tuple[str, ...]) -> None:
     row = JobRow(namespace="team", job="a", file="jobs/team/a.yaml", overlay=None, owners=owners)
-    _, cells = csv.reader(io.StringIO(LIST_REPORTERS["csv"](Listing(rows=(row,), findings=()))))
+    _, cells = csv.reader(io.StringIO(LIST_REPORTERS["csv"](View(data=Listing(rows=(row,), findings=())))))
     assert " ".join(owners) in cells
 
 
 def test_json_has_numbers_and_nulls() -> None:
-    document = json.loads(LIST_REPORTERS["json"](LISTING))
+    document = json.loads(LIST_REPORTERS["json"](View(data=LISTING)))
     first, second = document["jobs"]
     assert (first["gpus"], first["accelerators"], first["timeoutSeconds"]) == (24, {"h100": 16}, 129600)
     assert first["changed"]["date"] == "2026-01-02T03:04:05+00:00"
@@ -97,5 +98,5 @@ def test_json_has_numbers_and_nulls() -> None:
 
 
 def test_cells_of_markdown_are_code() -> None:
-    row = LIST_REPORTERS["markdown"](LISTING).splitlines()[3]
+    row = LIST_REPORTERS["markdown"](View(data=LISTING)).splitlines()[3]
     assert "| `` =cmd()\N{REPLACEMENT CHARACTER}[31m\\|`x` `` |" in row

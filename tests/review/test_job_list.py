@@ -17,6 +17,7 @@ from gen.render.pipeline import render_files
 from gen.render.work import Inputs
 from gen.report.formats import LIST_REPORTERS
 from gen.report.listing import used_columns
+from gen.report.terminal import View
 from gen.review import job_list as numbers
 from tests.cases import for_each
 from tests.history import History
@@ -33,7 +34,7 @@ JOB = "kind: pytorch\nimage: a:1\ncommand: train\n"
 
 def listed(root: Path, *jobs: str, **options: Any) -> tuple[Listing, int]:
     result = run(Request(root=root, jobs=jobs, **options))
-    return result.output, result.exit_code
+    return result.output.data, result.exit_code
 
 
 def only(repo: Repository, **options: Any) -> JobRow:
@@ -212,7 +213,7 @@ def test_metrics_of_a_pipeline_are_those_of_the_annotation(repo: Repository) -> 
     listing, code = listed(repo.root, metrics=True)
     assert code == 0
     assert ("metrics", "time, second: loss, second: acc (percentage)") in used_columns(listing)
-    (job,) = json.loads(LIST_REPORTERS["json"](listing))["jobs"]
+    (job,) = json.loads(LIST_REPORTERS["json"](View(data=listing)))["jobs"]
     assert job["metrics"] == json.loads(repo.one("Workflow")["metadata"]["annotations"]["gen/metrics"])
     assert [one.get("step") for one in job["metrics"]] == [None, "second", "second"]
 

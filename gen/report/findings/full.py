@@ -11,7 +11,7 @@ from gen.base.codes.imports import NEEDS_SECRET
 from gen.base.codes.jobs import SECRET_VALUE
 from gen.report.escaping import sanitize
 from gen.report.excerpt import excerpt
-from gen.report.findings.text import change_lines
+from gen.report.findings.text import change_lines, folded, folded_phrase, hidden_lines, shown_findings
 from gen.report.terminal import DEFAULT_WIDTH, MIN_WIDTH, Terminal
 
 if TYPE_CHECKING:
@@ -40,9 +40,11 @@ def full(report: Report, terminal: Terminal | None = None, lines: Lines = no_lin
 
 
 def _findings(report: Report, terminal: Terminal, lines: Lines) -> Iterator[str]:
-    for finding in report.findings:
+    for finding, more in folded(shown_findings(report)):
         url = report.documentation.finding(finding.code) if terminal.links else ""
         yield from _finding(finding, terminal, lines, url)
+        if more:
+            yield from _wrapped(f"  {folded_phrase(finding, more)}", terminal, "  ")
         yield ""
     yield from _explained(report, terminal)
 
@@ -107,6 +109,7 @@ def _summary(report: Report, terminal: Terminal) -> Iterator[str]:
         yield from textwrap.wrap(
             f"Findings: {by_code}", _width(terminal), subsequent_indent="  ", break_on_hyphens=False
         )
+    yield from hidden_lines(report)
     for line in report.summary.split("\n"):
         lines = [sanitize(line)] if line.startswith(" ") else _wrapped(line, terminal, "  ")  # not those of YAML
         yield from (terminal.styled(part, "bold") for part in lines)
@@ -114,7 +117,7 @@ def _summary(report: Report, terminal: Terminal) -> Iterator[str]:
 
 def _explained(report: Report, terminal: Terminal) -> Iterator[str]:
     """The command that explains the findings, unless their codes are links."""
-    codes = {finding.code: None for finding in report.findings}
+    codes = {finding.code: None for finding in shown_findings(report)}
     if not codes or (terminal.links and report.documentation.site):
         return
     command = f"`gen explain {next(iter(codes))}`"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gen.base.findings import counted
 from gen.base.line_changes import unified
 from gen.report.escaping import sanitize
 
@@ -14,12 +15,48 @@ if TYPE_CHECKING:
     from gen.render.write.compare import Change
     from gen.report.formats import Report
 
+_MANY = 4
+"""Equal findings, from which on they are one."""
+_FEW = 3
+"""Places that one finding for several lists."""
 _MAX_PATHS = 40
 """Paths that are printed when changes are listed without a diff."""
 
 
 def text(report: Report) -> str:
     return "".join(f"{line}\n" for line in _lines(report))
+
+
+def shown_findings(report: Report) -> list[Diagnostic]:
+    """All findings but the warnings about job files that did not change."""
+    return [one for one in report.findings if one.is_error or one.place.file not in report.unchanged]
+
+
+def hidden_lines(report: Report) -> Iterator[str]:
+    if hidden := len(report.findings) - len(shown_findings(report)):
+        yield f"{counted(hidden, 'warning')} about jobs that did not change; `gen check --all` shows them"
+
+
+def folded(findings: Sequence[Diagnostic]) -> list[tuple[Diagnostic, tuple[Diagnostic, ...]]]:
+    """Findings, each with those that say the same at other places, or almost the same at its place."""
+    groups: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for one in findings:
+        groups.setdefault((one.severity, one.code, one.message, one.hint), []).append(one)
+    single = [one for group in groups.values() if len(group) == 1 for one in group]
+    at_place: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for one in single:
+        at_place.setdefault((one.severity, one.code, one.place), []).append(one)
+    first = {id(group[0]): tuple(group[1:]) for group in (*groups.values(), *at_place.values()) if len(group) >= _MANY}
+    hidden = {id(one) for more in first.values() for one in more}
+    return [(one, first.get(id(one), ())) for one in findings if id(one) not in hidden]
+
+
+def folded_phrase(finding: Diagnostic, more: Sequence[Diagnostic]) -> str:
+    """`and 23 more like it, at a.yaml:1:1, b.yaml:1:1, …`."""
+    if all(one.place == finding.place for one in more):
+        return f"and {len(more)} more like it at this place"
+    places = ", ".join(str(one.place) for one in more[:_FEW])
+    return f"and {len(more)} more like it, at {places}{', …' if len(more) > _FEW else ''}"
 
 
 def concise(report: Report) -> str:
@@ -29,24 +66,29 @@ def concise(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    for finding in report.findings:
+    for finding, more in folded(shown_findings(report)):
         yield from finding_lines(finding)
+        if more:
+            yield sanitize(f"    {folded_phrase(finding, more)}")
     yield from change_lines(report)
+    yield from hidden_lines(report)
     yield from map(sanitize, report.summary.split("\n"))
 
 
 def change_lines(report: Report) -> Iterator[str]:
-    """Changed files, with their diffs if nothing was written, after the diffs of fixes."""
+    """Changed files, with their diffs if they are asked for, after the diffs of fixes."""
     for edit in report.edits:
         yield from map(_without_secret, _diff(edit))
-    listed = report.changes[:_MAX_PATHS] if report.done else report.changes
+    listed = report.changes if report.diff else report.changes[:_MAX_PATHS]
     for change in listed:
         yield sanitize(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
     if len(listed) < len(report.changes):
         yield f"… and {len(report.changes) - len(listed)} more"
-    if not report.done:
+    if report.diff:
         for change in report.changes:
             yield from _diff(change)
+    elif report.changes and not report.done:
+        yield "`gen check --diff` shows the lines that differ"
 
 
 def _done(change: Change) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec import to_builtins
+from msgspec.structs import replace
+
 from gen.base.findings import counted
 from gen.kubernetes import quantity
+from gen.live.diagnosis import Diagnosis, PodTimeline
 from gen.live.model import ClusterStatus, Phase, Progress, RunStatus
 from gen.report.escaping import json_document, sanitize
 from gen.report.findings.json import finding_data
@@ -26,7 +30,10 @@ _COLORS: Final = {
     Phase.QUEUED: "yellow",
     Phase.UNKNOWN: "magenta",
 }
+_URGENT: Final = (Phase.FAILED, Phase.MISSING, Phase.UNKNOWN, Phase.PENDING, Phase.QUEUED)
+"""Phases that need attention, the worst first; then runs with trouble, and all others."""
 _MOST_MESSAGES: Final = 20
+_MOST_DIAGNOSES: Final = 5
 NOT_IN_GIT: Final = "not in Git"
 
 
@@ -35,18 +42,82 @@ def as_text(view: View[ClusterStatus]) -> str:
 
 
 def _lines(status: ClusterStatus, terminal: Terminal) -> Iterator[str]:
+    status = replace(status, runs=_urgent_first(status.runs))
     if status.runs:
         made = table(_columns(status), terminal, {"PHASE": [_COLORS.get(run.phase, "") for run in status.runs]})
         yield from made.lines
         if made.left_out and not status.changed:
             yield terminal.fit(f"(no room for {', '.join(made.left_out)})")
-    for run in [run for run in status.runs if run.message][:_MOST_MESSAGES]:
+    diagnosed = [(run, run.diagnosis) for run in status.runs if run.diagnosis is not None]
+    for run, diagnosis in diagnosed[:_MOST_DIAGNOSES]:
+        yield from _diagnosis(run, diagnosis, terminal)
+    for run in [run for run in status.runs if run.message and not run.diagnosis][:_MOST_MESSAGES]:
         yield from wrap_line(f"{run.namespace}/{run.name}: {run.message}", terminal)
     for finding in status.findings:
         for line in finding_lines(finding):
             yield from wrap_line(line, terminal)
     if not status.changed and (status.runs or not status.findings):
         yield from wrap_line(_summary(status), terminal)
+
+
+def _urgent_first(runs: Sequence[RunStatus]) -> tuple[RunStatus, ...]:
+    """Runs that need attention first, each followed by those that it started."""
+    groups: list[list[RunStatus]] = []
+    for run in runs:
+        if run.parent and groups:
+            groups[-1].append(run)
+        else:
+            groups.append([run])
+    return tuple(run for group in sorted(groups, key=lambda group: _urgency(group[0])) for run in group)
+
+
+def _urgency(run: RunStatus) -> int:
+    if run.phase in _URGENT:
+        return _URGENT.index(run.phase)
+    return len(_URGENT) + (not run.reason) + run.in_order
+
+
+def _diagnosis(run: RunStatus, diagnosis: Diagnosis, terminal: Terminal) -> Iterator[str]:
+    """The present blocker with its remedy and the end of its log, and a timeline for each pod."""
+    blocker = next((pod for pod in diagnosis.pods if pod.name == diagnosis.blocker), None)
+    yield ""
+    if blocker is not None:
+        word = "blocked by" if blocker.blocked else "last failure:"
+        cause = f"{blocker.reason}: {blocker.message}" if blocker.message else blocker.reason
+        yield from wrap_line(f"{run.name} {word} {blocker.name}: {cause}", terminal)
+    elif run.phase.ended or run.phase is Phase.RUNNING:
+        yield terminal.fit(f"{run.name}: no pod is in trouble")
+    else:
+        yield terminal.fit(f"{run.name}: {run.phase}{f', {run.reason}' if run.reason else ''}, and no pod says why")
+    if diagnosis.remedy:
+        yield from wrap_line(f"    {diagnosis.remedy}", terminal)
+    if diagnosis.log:
+        yield terminal.fit(f"last lines of {diagnosis.blocker}:")
+        yield from (terminal.fit(f"    {sanitize(line)}") for line in diagnosis.log)
+    if diagnosis.pods:
+        yield from table(_pod_columns(diagnosis.pods, run.created), terminal, {}).lines
+
+
+def _pod_columns(pods: Sequence[PodTimeline], start: str) -> list[Column]:
+    """Times are since the creation of the run; those of events that have not come are empty."""
+
+    def since(time: str) -> str:
+        return f"+{age(start, time) or '0s'}" if time else ""
+
+    def column(name: str, texts: Iterable[str], rank: int, *, cut: bool = False, right: bool = False) -> Column:
+        return Column(name=name, texts=tuple(map(sanitize, texts)), rank=rank, cut=cut, right=right)
+
+    return [
+        column("POD", (pod.title for pod in pods), 0, cut=True),
+        column("PHASE", (pod.phase for pod in pods), 1),
+        column("CREATED", (since(pod.created) for pod in pods), 6, right=True),
+        column("SCHEDULED", (since(pod.scheduled) for pod in pods), 5, right=True),
+        column("STARTED", (since(pod.started) for pod in pods), 3, right=True),
+        column("ENDED", (since(pod.ended) for pod in pods), 4, right=True),
+        column("RESTARTS", (str(pod.restarts or "") for pod in pods), 7, right=True),
+        column("NODE", (pod.node for pod in pods), 8, cut=True),
+        column("REASON", (pod.reason for pod in pods), 2, cut=True),
+    ]
 
 
 def _columns(status: ClusterStatus) -> list[Column]:
@@ -157,6 +228,7 @@ def _row(run: RunStatus) -> dict[str, object]:
         "parent": run.parent or None,
         "step": run.step or None,
         "progress": _progress(run.progress),
+        "diagnosis": None if run.diagnosis is None else to_builtins(run.diagnosis),
     }
 
 

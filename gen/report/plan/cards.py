@@ -72,7 +72,7 @@ class Card:
     namespace: str
     job: str
     sentence: tuple[Said, ...]
-    """What changes, in the words of the job file; empty if nothing is known."""
+    """The change, in the words of the job file; empty if nothing is known."""
     run: str
     """Name of the object, or empty for several."""
     runs: Phrase

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
@@ -21,6 +21,9 @@ from gen.report.plan.sentences import LOST
 from gen.report.plan.view import plan_view
 from gen.report.templates import Phrase, page
 from gen.review.result import Review
+
+if TYPE_CHECKING:
+    from gen.live.merge import LiveFacts
 
 _STYLES: Final = ("page/base.css", "plan/page.css")
 _SCRIPTS: Final = ("page/base.js", "plan/page.js")
@@ -39,9 +42,9 @@ _FAR: Final = 3
 _ALL_QUEUES: Final = "all queues"
 
 
-def as_html(review: Review) -> str:
+def as_html(review: Review, live: LiveFacts | None = None) -> str:
     details = Details(review)
-    plan = plan_view(review)
+    plan = plan_view(review, live)
     sections = tuple(card_sections(review, details.numbers, plan.sentences))
     links = review.links
     values = {

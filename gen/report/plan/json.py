@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gen.kubernetes.facts.cost import Bill
 from gen.kubernetes.facts.demand import StepDemand
@@ -20,12 +21,16 @@ from gen.review.result import ObjectAction, ObjectChange, Review
 from gen.review.runs import RunAction, RunChange, RunVersion
 from gen.review.usage import Load, Usage
 
+if TYPE_CHECKING:
+    from gen.live.merge import LiveFacts
 
-def as_json(review: Review) -> str:
+
+def as_json(review: Review, live: LiveFacts | None = None) -> str:
     document = {
         "version": 1,
-        "headline": f"{verdict(review)}{headline(review)}",
-        "changes": list(_changes(review)),
+        "headline": f"{verdict(review)}{headline(review, live)}",
+        "changes": list(_changes(review, live)),
+        "live": None if live is None else _live(live),
         "base": {"ref": review.base.ref, "commit": review.base.commit},
         "refused": review.refused,
         "tree": review.tree or None,
@@ -58,10 +63,10 @@ def as_json(review: Review) -> str:
     return json_document(document)
 
 
-def _changes(review: Review) -> Iterator[dict[str, object]]:
-    """What changes, in sentences, the most important one first."""
+def _changes(review: Review, live: LiveFacts | None) -> Iterator[dict[str, object]]:
+    """Changes in sentences, the most important one first."""
     of_jobs = iter(review.changes)
-    for one in sentences(review):
+    for one in sentences(review, live):
         said = {"sentence": one.text(lambda value: f"`{value}`")}
         yield {**said, **_job_change(next(of_jobs))} if one.jobs else dict[str, object](said)
 
@@ -75,6 +80,43 @@ def _job_change(change: JobChange) -> dict[str, object]:
         "stops": len(change.stopping),
         "gpus": change.gpus,
         "monthCost": {currency: signed_plain_money(amount) for currency, amount in sorted(change.months.items())},
+    }
+
+
+def _live(live: LiveFacts) -> dict[str, object]:
+    return {
+        "time": live.time,
+        "runs": [
+            {
+                "overlay": one.overlay,
+                "namespace": one.namespace,
+                "name": one.name,
+                "phase": one.phase,
+                "seconds": one.seconds,
+                "metrics": dict(one.metrics),
+                "checkpoint": one.checkpoint or None,
+            }
+            for one in live.runs
+        ],
+        "devices": [
+            {
+                "overlay": one.overlay,
+                "accelerator": one.accelerator or None,
+                "free": one.free,
+                "freed": one.freed,
+                "asked": one.asked,
+            }
+            for one in live.rooms
+        ],
+        "queues": [
+            {"overlay": one.overlay, "namespace": one.namespace, "queue": one.queue, "waiting": one.waiting}
+            for one in live.lines
+        ],
+        "claims": [
+            {"overlay": one.overlay, "namespace": one.namespace, "name": one.name, "state": one.state}
+            for one in live.claims
+        ],
+        "missing": list(live.missing),
     }
 
 

@@ -19,6 +19,8 @@ from gen.review.result import Review
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from gen.live.merge import LiveFacts
+
 MAX_LENGTH = 65_000
 """Characters; GitHub allows 65,536 in a comment, and CI may add a line of its own."""
 _RESERVED = 1500
@@ -30,8 +32,8 @@ _FOOT: Final = "\x1f"
 """Start of an entry, and end of the last one. `sanitize` removes control characters, so no value contains them."""
 
 
-def as_markdown(review: Review) -> str:
-    return comment(plan_view(review), pages=review.explanations)
+def as_markdown(review: Review, live: LiveFacts | None = None) -> str:
+    return comment(plan_view(review, live), pages=review.explanations)
 
 
 def comment(plan: PlanView, limit: int = MAX_LENGTH, pages: Mapping[str, str] | None = None) -> str:

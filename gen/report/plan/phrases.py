@@ -7,19 +7,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
 from gen.base.findings import counted
 from gen.kubernetes.facts.cost import MONTH_HOURS, Bill, RunCost
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.quantity import money
-from gen.report.plan.sentences import signed_money
+from gen.report.plan.sentences import longest, signed_money
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.result import ObjectAction, Review
 from gen.review.runs import RunAction, RunChange, RunState, RunVersion
 from gen.review.usage import Load
+
+if TYPE_CHECKING:
+    from gen.live.merge import LiveFacts
 
 ASSUMPTIONS: Final = (
     Phrase("a run costs the price of its devices until its time limit; most runs end earlier and cost less"),
@@ -134,12 +137,12 @@ def verdict(review: Review) -> str:
     return f"refused: {', '.join(codes)}; " if codes else "no errors: "
 
 
-def headline(review: Review) -> Phrase:
-    """The first line: what gen did not render, the runs that start and stop, the costs, and the safety of data."""
+def headline(review: Review, live: LiveFacts | None = None) -> Phrase:
+    """The first line: objects that gen did not render, runs that start and stop, the costs, the safety of data."""
     parts = ["incomplete plan, because jobs with errors are not rendered"] if review.incomplete else []
     parts += [_unrendered(review)] if review.unrendered else []
     if review.starting or review.stopping:
-        parts += [_starting(review), _stopping(review)]
+        parts += [_starting(review), _stopping(review, live)]
     else:
         parts.append("no run starts or stops")
     if review.costs:
@@ -164,9 +167,13 @@ def _starting(review: Review) -> str:
     return f"{_runs(review.starting, 'start')} ({counted(pods, 'pod')}, {counted(gpus, 'GPU')})"
 
 
-def _stopping(review: Review) -> str:
+def _stopping(review: Review, live: LiveFacts | None) -> str:
     stopping = review.stopping
-    return f"{_runs(stopping, 'stop')} ({_reasons(stopping, _STOPS)})" if stopping else "no run stops"
+    if not stopping:
+        return "no run stops"
+    trained = longest(stopping, live)
+    after = "" if live is None else f" after up to {trained}" if trained else ", and no training is known"
+    return f"{_runs(stopping, 'stop')}{after} ({_reasons(stopping, _STOPS)})"
 
 
 def _reasons(runs: Iterable[RunChange], words: Mapping[RunAction, str]) -> str:
@@ -229,7 +236,7 @@ def _cost(review: Review) -> tuple[str, str]:
 
 
 def cost_difference(review: Review) -> str:
-    """`+8,553.60 EUR`: what active runs can cost more in a month."""
+    """`+8,553.60 EUR`: the increase of the highest cost of active runs in a month."""
     changes = Counter[str]()
     for row in review.costs:
         changes[row.currency] += row.after.month - row.before.month

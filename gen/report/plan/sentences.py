@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gen.base.codes.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
 from gen.base.findings import counted
@@ -14,6 +14,9 @@ from gen.review.changes import FieldEdit, JobChange
 from gen.review.data import DataAction, DataObject
 from gen.review.result import Review
 from gen.review.runs import RunAction, RunChange
+
+if TYPE_CHECKING:
+    from gen.live.merge import LiveFacts
 
 LOST: Final = {code.name for code in (DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE)}
 """Findings about data that a merge puts at risk."""
@@ -39,7 +42,7 @@ class Sentence:
 
     parts: tuple[Said, ...]
     own: tuple[Said, ...] = ()
-    """What changes in each of its jobs, without their names."""
+    """The change of each of its jobs, without their names."""
     jobs: tuple[str, ...] = ()
     """`namespace/name` of the jobs that it is about."""
 
@@ -51,7 +54,7 @@ class Sentence:
 Parts = Iterator[Said]
 
 
-def sentences(review: Review) -> tuple[Sentence, ...]:
+def sentences(review: Review, live: LiveFacts | None = None) -> tuple[Sentence, ...]:
     """Objects that gen did not render, data at risk, jobs, and data that is safe."""
     risky = {finding.place.file for finding in review.findings if finding.code in LOST}
     data = [one for one in review.data if one.action is not DataAction.KEPT]
@@ -61,7 +64,7 @@ def sentences(review: Review) -> tuple[Sentence, ...]:
     return (
         *_sentences_of_unrendered(review),
         *_sentences_of_data(lost, at_risk=True),
-        *(_sentence_of_jobs(change, with_namespace=several) for change in review.changes),
+        *(_sentence_of_jobs(change, live, with_namespace=several) for change in review.changes),
         *_sentences_of_data(safe, at_risk=False),
     )
 
@@ -94,9 +97,9 @@ def _listed(values: Sequence[str], noun: str, before: str = "") -> Parts:
         yield _said(f" and {more} more {noun}")
 
 
-def _sentence_of_jobs(change: JobChange, *, with_namespace: bool) -> Sentence:
+def _sentence_of_jobs(change: JobChange, live: LiveFacts | None, *, with_namespace: bool) -> Sentence:
     names = [f"{namespace}/{name}" if with_namespace else name for namespace, name in change.jobs]
-    alone, effects = len(change.jobs) == 1, list(_effects(change))
+    alone, effects = len(change.jobs) == 1, list(_effects(change, live))
     parts = (*_listed(names, "jobs"), *_predicate(change, alone=alone), *effects)
     first, *rest = _predicate(change, alone=True)
     own = (_said(first.phrase.lstrip(), first.value), *rest, *(effects if alone else ()))
@@ -183,24 +186,42 @@ def _overlays(change: JobChange) -> Parts:
         yield from _listed(change.overlays, "overlays", " in ")
 
 
-def _effects(change: JobChange) -> Parts:
+def _effects(change: JobChange, live: LiveFacts | None) -> Parts:
     """The difference in GPUs, runs and costs."""
     parts = [f"{signed(change.gpus)} GPU{'' if abs(change.gpus) == 1 else 's'}"] if change.gpus else []
-    parts += run_effects(change)
+    parts += run_effects(change, longest(change.stopping, live))
     if cost := signed_money(change.months):
         parts.append(f"at most {cost} a month")
     if parts:
         yield _said(f": {', '.join(parts)}")
 
 
-def run_effects(change: JobChange) -> Iterator[str]:
-    """`its run is stopped`, `a new one starts`."""
+def longest(runs: Iterable[RunChange], live: LiveFacts | None) -> str:
+    """`31 hours`: the longest training of runs that stop; empty if nothing is known."""
+    befores = [run.pair.before.key for run in runs if run.pair.before is not None] if live is not None else []
+    lives = [live.life(key.scope, key.namespace, key.name) for key in befores] if live is not None else []
+    seconds = [one.seconds for one in lives if one is not None and one.seconds is not None]
+    return span(max(seconds)) if seconds else ""
+
+
+def span(seconds: int) -> str:
+    """`12 minutes`, `31 hours`, `5 days`."""
+    for unit, size, least in (("day", 86400, 2 * 86400), ("hour", 3600, 2 * 3600), ("minute", 60, 60)):
+        if seconds >= least:
+            return counted(seconds // size, unit)
+    return counted(seconds, "second")
+
+
+def run_effects(change: JobChange, trained: str) -> Iterator[str]:
+    """`its run is stopped`, `a new one starts`. `trained` is the longest training that ends."""
     stopping, starting, actions = change.stopping, change.starting, change.actions
     alone = len(change.jobs) == 1
     if stopping:
         one = len(stopping) == 1 and alone
-        whose = "the runs of its schedule are" if one and actions[RunAction.UNSCHEDULED] else "its run is"
-        yield f"{whose} stopped" if one else f"{_be(stopping)} stopped"
+        scheduled = one and actions[RunAction.UNSCHEDULED]
+        whose = "the runs of its schedule" if scheduled else "its run" if one else counted(len(stopping), "run")
+        time = "" if not trained else f" of {trained}" if one else f" of up to {trained}"
+        yield f"{whose}{time} {'is' if len(stopping) == 1 and not scheduled else 'are'} stopped"
     if starting:
         again = all(run.action is RunAction.REOPENED for run in starting)
         what = "a new one starts" if len(starting) == 1 else f"{len(starting)} new ones start"
@@ -215,10 +236,6 @@ def run_effects(change: JobChange) -> Iterator[str]:
             yield words
 
 
-def _be(runs: Sequence[RunChange]) -> str:
-    return f"{counted(len(runs), 'run')} {'is' if len(runs) == 1 else 'are'}"
-
-
 _NOTES: Final = {
     RunAction.RETIRED: "its record stays in Git and nothing is stopped",
     RunAction.SCHEDULED: "runs start at the times of its schedule",
@@ -229,7 +246,7 @@ _NOTES: Final = {
     RunAction.ADDED: "nothing starts",
     RunAction.REMOVED: "nothing is stopped",
 }
-"""Effects that the numbers of runs do not tell."""
+"""Effects besides the numbers of runs."""
 
 
 def _sentences_of_unrendered(review: Review) -> Iterator[Sentence]:
@@ -240,7 +257,7 @@ def _sentences_of_unrendered(review: Review) -> Iterator[Sentence]:
         sum(values) for values in zip(*((o.demand.pods, o.demand.gpus) for o in review.unrendered), strict=True)
     )
     be = "is" if len(paths) == 1 else "are"
-    effect = f" {be} not what gen renders: {counted(pods, 'pod')} and {counted(gpus, 'GPU')}"
+    effect = f" {be} not rendered by gen: {counted(pods, 'pod')} and {counted(gpus, 'GPU')}"
     yield Sentence(parts=(*_listed(paths, "files"), _said(effect)))
 
 
@@ -256,3 +273,40 @@ def _sentences_of_data(objects: Iterable[DataObject], *, at_risk: bool) -> Itera
         risk = ": data is at risk" if at_risk else ": no data is lost"
         parts = [*_listed(names, "volumes and claims"), _said(f" {be} {action.value}{risk}")]
         yield Sentence(parts=tuple(parts))
+
+
+def live_sentences(live: LiveFacts) -> tuple[Sentence, ...]:
+    """Facts from the clusters: training that ends, free devices, queues and claims."""
+    parts = [*_trainings(live), *_rooms(live), *_queues(live)]
+    parts += [
+        [_said("claim ", f"{one.namespace}/{one.name}"), _said(" in ", one.overlay), _said(" ", one.state)]
+        for one in live.claims
+    ]
+    return tuple(Sentence(parts=tuple(one)) for one in parts)
+
+
+def _trainings(live: LiveFacts) -> Iterator[list[Said]]:
+    for one in sorted(live.runs, key=lambda one: -(one.seconds or 0)):
+        time = f" has trained for {span(one.seconds)}" if one.seconds is not None else " has not started"
+        said = [_said("", f"{one.namespace}/{one.name}"), _said(" in ", one.overlay), _said(time)]
+        for name, value in one.metrics.items():
+            said.append(_said(", ", f"{name}={value}"))
+        if one.checkpoint:
+            said.append(_said(", last line about a checkpoint: ", one.checkpoint))
+        yield said
+
+
+def _rooms(live: LiveFacts) -> Iterator[list[Said]]:
+    for one in live.rooms:
+        free = "an unknown number is" if one.free is None else f"{one.free} {'is' if one.free == 1 else 'are'}"
+        freed = f" and {one.freed} of runs that stop" if one.freed else ""
+        waits = "" if one.fits or one.free is None else ": runs will wait"
+        said = [_said("", one.accelerator or "GPUs"), _said(" in ", one.overlay)]
+        yield [*said, _said(f": {counted(one.asked, 'device')} start, {free} free{freed}{waits}")]
+
+
+def _queues(live: LiveFacts) -> Iterator[list[Said]]:
+    for one in live.lines:
+        waiting = f"{counted(one.waiting, 'run')} already wait{'s' if one.waiting == 1 else ''}"
+        text = f": {waiting if one.waiting else 'no run waits'}"
+        yield [_said("queue ", one.queue), _said(" of ", one.namespace), _said(" in ", one.overlay), _said(text)]

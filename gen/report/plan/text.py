@@ -9,7 +9,7 @@ from gen.report.escaping import sanitize
 from gen.report.findings.text import finding_lines
 from gen.report.plan.phrases import Row
 from gen.report.plan.sentences import Sentence
-from gen.report.plan.view import CostView, PlanView, RunView, UsageView, plan_view
+from gen.report.plan.view import CostView, Planned, PlanView, RunView, UsageView, plan_view
 from gen.report.templates import as_markup, environment
 from gen.report.terminal import Column, Terminal, View, table, wrap_line
 from gen.review.result import Review
@@ -28,7 +28,8 @@ _RANKS = {name: rank for rank, name in enumerate(("run", "overlays", "overlay", 
 
 
 def as_text(view: View[Review]) -> str:
-    return text(plan_view(view.data), view.terminal)
+    live = view.live if isinstance(view, Planned) else None
+    return text(plan_view(view.data, live), view.terminal)
 
 
 def text(plan: PlanView, terminal: Terminal | None = None) -> str:
@@ -46,8 +47,9 @@ def _template(terminal: Terminal) -> Template:
         line = wrapped(f"{word}:{codes} {plan.headline}", "    ")
         return terminal.styled(word, style) + line.removeprefix(word)
 
-    def spoken(one: Sentence, number: int) -> str:
-        return wrapped(f"{number}. {one.text(lambda value: f'`{value}`')}", "   ")
+    def spoken(one: Sentence, number: int | str) -> str:
+        mark = f"{number}. " if number else "  "
+        return wrapped(f"{mark}{one.text(lambda value: f'`{value}`')}", "   ")
 
     def summary_row(row: Row) -> str:
         note = f" ({row.note})" if row.note else ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gen.base.findings import Diagnostic, counted
 from gen.kubernetes.facts.demand import StepDemand
@@ -16,14 +17,18 @@ from gen.pins.lock import short_pin
 from gen.report.plan import phrases
 from gen.report.plan.differences import GroupView, behind_groups, difference_groups
 from gen.report.plan.phrases import Row
-from gen.report.plan.sentences import Said, Sentence, sentences
+from gen.report.plan.sentences import Said, Sentence, live_sentences, sentences
 from gen.report.templates import Phrase
+from gen.report.terminal import View
 from gen.review.costs import NamespaceCost
 from gen.review.data import DataAction
 from gen.review.pins import MovedPin
 from gen.review.result import Review
 from gen.review.runs import RunAction, RunChange
 from gen.review.usage import DeviceUsage, Usage
+
+if TYPE_CHECKING:
+    from gen.live.merge import LiveFacts
 
 _DEEPEST = 16
 """Maximum depth of the indentation of steps."""
@@ -125,6 +130,10 @@ class PlanView:
     headline: Phrase
     sentences: tuple[Sentence, ...]
     """The changes, the most important one first."""
+    live: tuple[Sentence, ...]
+    """Facts from the clusters, if they are asked."""
+    missing: tuple[str, ...]
+    """Questions that they did not answer."""
     base_ref: str
     base_commit: str
     others: tuple[str, ...]
@@ -169,11 +178,19 @@ class PlanView:
         return tuple(finding for finding in self.findings if finding.severity.value != "error")
 
 
-def plan_view(review: Review) -> PlanView:
+class Planned(View[Review], frozen=True, kw_only=True):
+    """A plan for a terminal, with facts from the clusters."""
+
+    live: LiveFacts | None = None
+
+
+def plan_view(review: Review, live: LiveFacts | None = None) -> PlanView:
     return PlanView(
         refused=review.refused,
-        headline=phrases.headline(review),
-        sentences=sentences(review),
+        headline=phrases.headline(review, live),
+        sentences=sentences(review, live),
+        live=live_sentences(live) if live is not None else (),
+        missing=live.missing if live is not None else (),
         base_ref=review.base.ref,
         base_commit=review.base.commit[:10],
         others=review.others,
@@ -294,7 +311,7 @@ def _notes(runs: Sequence[RunChange]) -> Iterator[Said]:
 
 
 def branch_names(runs: Sequence[RunChange]) -> tuple[str, ...]:
-    """What tells the runs of a row apart: their values, or the overlay and the name of each."""
+    """A name for each run of a row: its values, or the overlay and the name of each."""
     several = len({run.key.scope for run in runs}) > 1
     return tuple(f"{run.key.scope} {_branch_name(run)}" if several else _branch_name(run) for run in runs)
 

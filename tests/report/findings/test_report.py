@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree as ET
 
+from msgspec.structs import replace
+
 from gen.base.findings import Diagnostic, Location, Severity
 from gen.render.write.compare import Change, Status
 from gen.report.formats import REPORTERS, Report
@@ -69,7 +71,7 @@ def test_file_names_have_no_effect_in_a_terminal_or_log(name: str) -> None:
     """`--output github` wrote the escapes of file names as they are."""
     finding = Diagnostic(Location(HOSTILE_PATH, 1, 1), "odd", HOSTILE_PATH, HOSTILE_PATH)
     change = Change(HOSTILE_PATH, Status.EDITED, HOSTILE_PATH, "b")
-    said = REPORTERS[name](Report((finding,), (change,), f"1 error: {HOSTILE_PATH}", done=False))
+    said = REPORTERS[name](Report((finding,), (change,), f"1 error: {HOSTILE_PATH}", done=False, diff=True))
     assert [char for char in ("\x1b", "\x07", "\x9b", "\u202e", "\udcff") if char in said] == []
     said.encode()
     if name in ("text", "github", "markdown"):
@@ -88,7 +90,29 @@ def test_markdown_has_the_reasons_in_its_first_line() -> None:
     assert "… and" in many.splitlines()[-2]
 
 
-def test_text_contains_the_diff_of_unwritten_changes() -> None:
-    said = REPORTERS["text"](REPORT)
+def test_equal_findings_are_one_with_their_number() -> None:
+    here = [Diagnostic(Location(f"jobs/team/{number}.yaml"), "a", "the same", "do it") for number in range(500)]
+    there = [Diagnostic(Location("jobs/team/sweep.yaml", 3), "b", f"run {number}", "do it") for number in range(24)]
+    report = Report((*here, *there), (), "524 errors")
+    for name in ("text", "full"):
+        said = REPORTERS[name](report)
+        assert "and 499 more like it, at jobs/team/1.yaml:1:1, " in said
+        assert "and 23 more like it at this place" in said
+        assert said.count("\n") < 20
+    assert REPORTERS["concise"](report).count("\n") == 525, "one line for each"
+
+
+def test_warnings_about_jobs_that_did_not_change_are_counted() -> None:
+    warning = Diagnostic(Location("jobs/team/a.yaml"), "a", "careful", severity=Severity.WARNING)
+    report = Report((warning,), (), "done", unchanged=frozenset({"jobs/team/a.yaml"}))
+    for name in ("text", "full"):
+        assert "1 warning about jobs that did not change; `gen check --all` shows them\n" in REPORTERS[name](report)
+        assert "careful" not in REPORTERS[name](report)
+    assert "careful" in REPORTERS["json"](report)
+
+
+def test_text_contains_the_diff_of_unwritten_changes_if_it_is_asked_for() -> None:
+    assert "--- a/" not in REPORTERS["text"](REPORT)
+    said = REPORTERS["text"](replace(REPORT, diff=True))
     assert "hand-edited  rendered/dev/a.yaml\n--- a/rendered/dev/a.yaml" in said
     assert "-a: b\n+a: c\n" in said
