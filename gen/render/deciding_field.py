@@ -11,7 +11,13 @@ from gen.job.kinds.role import Role
 from gen.kubernetes.rules.rule import Problem
 from gen.render.job_run import JobInput
 
-_FIELDS: Final = {"no-deadline": "timeout", "keeps-pods": "cleanup", "no-limits": "memory", "mutable-image": "image"}
+_FIELDS: Final = {
+    "no-deadline": "timeout",
+    "keeps-pods": "cleanup",
+    "no-limits": "memory",
+    "mutable-image": "image",
+    "folder-of-root": "workingDir",
+}
 """By rule."""
 
 

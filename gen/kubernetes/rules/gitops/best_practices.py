@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gen.base.findings import Severity
-from gen.base.routes import at
+from gen.base.routes import at, follow
 from gen.kubernetes.facts import RUNS, Having
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.gitops.runs import having, route_of
@@ -98,5 +98,27 @@ def mutable_image(view: ObjectView) -> Faults:
             yield Fault((*route, "image"), f"the image {tagged}")
 
 
-BEST_PRACTICES: Final[tuple[Rule, ...]] = (no_deadline, keeps_pods, no_limits, mutable_image)
+@_advice(
+    "folder-of-root",
+    RUNS,
+    reason="Images give `/root` the mode 700, so a container of another user does not start, or does not find its "
+    "code. A runtime makes a folder that an image does not have, and every user can enter it.",
+    remedy="Set `workingDir` to a folder that every user can enter, such as `/workspace`.",
+)
+def folder_of_root(view: ObjectView) -> Faults:
+    """A container whose user is not root works in `/root`. Init containers are ignored."""
+    for route, container in view.containers:
+        folder = container.get("workingDir")
+        if "initContainers" in route or not isinstance(folder, str) or not f"{folder}/".startswith(_OF_ROOT):
+            continue
+        contexts = (container.get("securityContext"), at(follow(view.body, route[:-2]), "securityContext"))
+        user = next((one for one in (at(context, "runAsUser") for context in contexts) if one is not None), None)
+        named = next((one for one in (at(context, "runAsNonRoot") for context in contexts) if one is not None), False)
+        if user if user is not None else named:
+            who = f"the user {user}" if user is not None else "a user that is not root"
+            yield Fault((*route, "workingDir"), f"{who} cannot enter `{folder}`")
+
+
+_OF_ROOT: Final = "/root/"
+BEST_PRACTICES: Final[tuple[Rule, ...]] = (no_deadline, keeps_pods, no_limits, mutable_image, folder_of_root)
 """Rules that every rendered run is checked against, because they depend on optional fields of a job."""

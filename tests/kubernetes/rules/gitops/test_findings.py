@@ -139,6 +139,7 @@ def test_gitops_rules_that_are_only_warnings() -> None:
         "keeps-pods",
         "no-limits",
         "mutable-image",
+        "folder-of-root",
         "shared-sub-path",
         "claim-across-nodes",
     }
