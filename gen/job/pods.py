@@ -106,7 +106,7 @@ class PodFields(Model):
     """Arguments for a `command` list, or for the entrypoint of the image. Without `command`, an empty list runs the
     entrypoint of the image as it is."""
     working_dir: names.MountPath | None = None
-    """Working directory of the command. Defaults to `/root` if `code` is set; a user that is not root cannot enter it."""
+    """Working directory of the command. Defaults to `/root` if `code` is set, which only the user `root` can enter."""
     env: dict[names.EnvName, OrMapping[Text, EnvSource]] = Field(default_factory=dict)
     """Environment variables. Scalars are passed exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
     Settings of git-sync are fields of `code`."""
