@@ -11,22 +11,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from gen.base.findings import Diagnostic, Findings, UsageError
+from gen.base.findings import Diagnostic, Findings, Location, Route, UsageError
 from gen.base.repository.git import check_index
 from gen.base.repository.job_files import all_jobs
-from gen.base.repository.layout import OVERLAYS, JobFile, source_job
+from gen.base.repository.layout import OVERLAYS, JobFile, RenderedPath, object_file, source_job
 from gen.base.yaml.source import Source, read
 from gen.editor.workspace import Workspace
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
 from gen.render.check import with_valid_policies
 from gen.render.committed import CommittedRuns
+from gen.render.deciding_field import field_of_route
 from gen.render.job_run import JobInput
-from gen.render.pipeline import render_files
+from gen.render.pipeline import STAGES, render_files
 from gen.render.results import JobResult, RunResult
 from gen.render.run import combine
-from gen.render.stages import expand, model
-from gen.render.work import Inputs, LoadedFile, LoadedJob, ModelledJob
+from gen.render.stages import expand, model, patch
+from gen.render.work import EndedRun, Inputs, LoadedFile, LoadedJob, ModelledJob, PatchedRun, Work
 from gen.render.write.compare import compare
 
 _AT_ONCE: Final = 8
@@ -110,6 +111,26 @@ class Checker:
         for modelled in model(LoadedJob(file=file, source=source, overlay=overlay, committed=None)):
             if isinstance(modelled, ModelledJob):
                 return next((run.run.given for run in expand(modelled)[0].runs if run.run is not None), None)
+        return None
+
+    def decided(self, rendered: RenderedPath, route: Route) -> Location | None:
+        """The line of a job, or of a patch, that decides a value of a rendered file; None if nothing is known of it."""
+        job = JobFile(rendered.namespace, rendered.job)
+        source = self.source(job.file)
+        overlay = next((one for one in self.overlays if one.name == rendered.overlay), None)
+        if source is None or overlay is None:
+            return None
+        file = LoadedFile(job=job, source=source, overlays=(overlay,))
+        batch: list[Work] = [LoadedJob(file=file, source=source, overlay=overlay, committed=None)]
+        for stage in STAGES[1 : 1 + STAGES.index(patch)]:
+            batch = [result for item in batch if not isinstance(item, EndedRun) for result in stage(item)]
+        for run in batch:
+            if isinstance(run, PatchedRun) and run.patched[0] is not None:
+                for manifest, provenance in zip(run.patched[0].manifests, run.patched[0].provenance, strict=True):
+                    name = manifest.file or object_file(manifest.body["kind"], manifest.name)
+                    if name == rendered.file:
+                        given = run.planned.parts[0].run.given
+                        return provenance.setting(manifest.body, route) or field_of_route(given, route)
         return None
 
     def check_file(self, path: str) -> tuple[Diagnostic, ...] | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from lsprotocol.types import CodeLens, Command
 
 from gen.base.findings import Location, counted
-from gen.base.repository.layout import RenderedPath, is_job, rendered_path
+from gen.base.repository.layout import RenderedPath, rendered_path
 from gen.editor.view import JOB, View
 from gen.render.manifest import File
 from gen.report.plan.phrases import amounts
@@ -79,9 +79,10 @@ def rendered_files(view: View) -> list[str]:
     return [path for path in paths if (view.checker.root / path).is_file()]
 
 
-def source_of_rendered(view: View) -> Location | None:
-    """The job of a rendered file, which its first line names; None for other files."""
-    if not view.path.startswith(f"{rendered_path()}") or not RenderedPath.parse(view.path).job:
+def source_of_rendered(view: View, line: int) -> Location | None:
+    """The line of a job or of a patch that decides about a line of a rendered file; None in other files."""
+    if not view.path.startswith(rendered_path("")):
         return None
-    words = (word.strip("`,;.:") for word in view.text.partition("\n")[0].split())
-    return next((Location(word) for word in words if is_job(word)), None)
+    path = RenderedPath.parse(view.path)
+    entries = [one for one in view.document.entries if one.line <= line]
+    return view.checker.decided(path, entries[-1].route if entries else ()) if path.job else None

@@ -313,9 +313,11 @@ def _define(ls: Server, params: types.DefinitionParams) -> list[types.Location]:
     if view is None:
         return []
     root = view.checker.root
-    if (source := effects.source_of_rendered(view)) is not None:
-        return [types.Location(uri=(root / source.file).as_uri(), range=view.range(0, 0, 0))]
     line, column = view.from_client(params.position)
+    if (source := effects.source_of_rendered(view, line)) is not None:
+        other = view.other(source.file)
+        where = other.word_at(source) if other is not None else view.range(0, 0, 0)
+        return [types.Location(uri=(root / source.file).as_uri(), range=where)]
     found = references.definitions(view, line, column)
     if not found and view.document.value("kind") and line == 0:
         top = view.range(0, 0, 0)

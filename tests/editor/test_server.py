@@ -253,6 +253,33 @@ def test_definition_references_and_rename(repository: Repository) -> None:
     assert repository.render()[1] == 0
 
 
+@pytest.mark.slow
+def test_the_definition_of_a_rendered_line_is_the_line_that_decides_it(repository: Repository) -> None:
+    assert repository.render()[1] == 0
+    (path,) = [one for one in repository.rendered() if one.endswith("pytorchjob-demo.yaml")]
+    path = f"rendered/{path.removeprefix('rendered/')}"
+    lines = (repository.root / path).read_text("utf-8").split("\n")
+
+    async def use(editor: Editor) -> None:
+        editor.open(FILE)
+        await editor.until(lambda: editor.refreshed > 1)
+        editor.open(path)
+
+        async def decided(text: str) -> int:
+            line = next(number for number, one in enumerate(lines) if text in one)
+            params = types.DefinitionParams(editor.document(path), types.Position(line, len(lines[line])))
+            found: Any = await editor.text_document_definition_async(params)
+            assert editor.path(found[0].uri) == FILE
+            return int(found[0].range.start.line)
+
+        rows = JOB.split("\n")
+        assert rows[await decided("image: ")].startswith("image")
+        assert rows[await decided("claimName: ")].startswith(("data", "  datasets"))
+        assert rows[await decided("nvidia.com/gpu: ")].startswith("gpus")
+
+    in_editor(repository.root, use)
+
+
 def applied(text: str, edits: Iterable[types.TextEdit]) -> str:
     """A text with edits of whole lines."""
     lines = text.split("\n")

@@ -1,0 +1,63 @@
+"""Neovim and Emacs with the settings of `docs/editors.md`. Debian has them as `neovim` and `emacs-nox` with `elpa-eglot`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.editor.test_server import FILE, JOB, OVERLAY, OVERLAY_FILE
+from tests.support import PROJECT, Repository
+
+NVIM, EMACS = shutil.which("nvim"), shutil.which("emacs")
+
+
+def session(tmp_path: Path, *command: str) -> tuple[Any, Repository, int]:
+    """What a script of an editor prints about a job with a misspelled field, and the line of this field."""
+    repository = Repository.at(tmp_path / "repository")
+    repository.write(OVERLAY_FILE, OVERLAY)
+    without_data, _, _ = JOB.partition("data:")
+    text = without_data.replace("workers: 2\n", "") + "worker: 2\n"
+    repository.write(FILE, text)
+    environment = {
+        **os.environ,
+        "GEN": str(Path(sys.executable).with_name("gen")),
+        "GEN_FILE": FILE,
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path),
+    }
+    done = subprocess.run(
+        command, cwd=repository.root, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout[done.stdout.index("{") :]), repository, text.count("\n") - 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NVIM is None, reason="nvim is not installed")
+def test_neovim_shows_findings_completes_fixes_and_goes_to_a_definition(tmp_path: Path) -> None:
+    script = str(PROJECT / "tests/editor/neovim.lua")
+    out, repository, line = session(tmp_path, str(NVIM), "--headless", "--clean", "-c", f"luafile {script}")
+    assert f"unknown-field:{line}" in out["diagnostics"]
+    assert "datasets" in out["completion"]
+    assert out["fix"] == "Rename it to `workers`"
+    assert out["after"] == []
+    assert "workers: 2" in out["text"]
+    assert "data: {datasets: /data}" in out["text"]
+    assert out["definition"] == [str(repository.root / OVERLAY_FILE), 4]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(EMACS is None, reason="emacs is not installed")
+def test_eglot_shows_findings_completes_and_goes_to_a_definition(tmp_path: Path) -> None:
+    out, repository, _ = session(tmp_path, str(EMACS), "--batch", "--load", str(PROJECT / "tests/editor/eglot.el"))
+    assert any("unknown field `worker`" in one for one in out["diagnostics"])
+    assert "datasets" in out["completion"]
+    assert out["definition"] == (repository.root / OVERLAY_FILE).as_uri()
