@@ -31,6 +31,9 @@ docs-site *args:
 # write what the commands of tutorials, how-tos and live commands show into their pages
 screens:
     UPDATE_SCREENS=1 .venv/bin/pytest tests/test_walks.py tests/live/test_docs.py
+# draw the picture of the page about editors; needs Neovim and tmux
+picture-of-editor:
+    .venv/bin/python -m scripts.picture_of_editor
 # whether rendered bytes, exit codes and findings are those of another revision
 compare revision *cases:
     .venv/bin/python -m scripts.compare {{ revision }} {{ cases }}

@@ -1,4 +1,4 @@
-"""Neovim and Emacs with the settings of `docs/editors.md`. Debian has them as `neovim` and `emacs-nox` with `elpa-eglot`."""
+"""Neovim and Emacs with the settings of `docs/editors.md`: Debian's `neovim`, and `emacs-nox` with `elpa-eglot`."""
 
 from __future__ import annotations
 
