@@ -45,6 +45,9 @@ bench-real *folders:
 # compare with a real API server on the manifests in any folders; see scripts/agreement.py
 agreement *args:
     .venv/bin/python -m scripts.agreement {{ args }}
+# compare the verdicts of admission policies in any folders with a real API server; see scripts/policy_agreement.py
+policy-agreement *args:
+    .venv/bin/python -m scripts.policy_agreement {{ args }}
 # test against a real API server; build one with `scripts/apiserver.sh DIR`, then set KUBEBUILDER_ASSETS=DIR
 e2e *args:
     .venv/bin/pytest tests/e2e {{ args }}

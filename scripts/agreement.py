@@ -213,7 +213,7 @@ def problems_of(document: Document, kinds: Kinds) -> tuple[tuple[str, ...], tupl
     found = Findings()
     manifests = read_manifests(document.text.encode(), document.file, found)
     ours = [f"{one.code}: {one.message}" for one in found.items if one.severity is Severity.ERROR]
-    others = []
+    others: list[str] = []
     for body in manifests.documents if manifests is not None else ():
         for problem in check(body, kinds).problems:
             rule = RULES[problem.rule]
@@ -261,10 +261,10 @@ def collect_definitions(folders: Iterable[str], target: Path) -> None:
     for file in named_files(folders):
         text = Path(file).read_text("utf-8", "replace")
         for part in _SEPARATOR.split(text) if "CustomResourceDefinition" in text else ():
-            name = _NAME_OF_DEFINITION.search(part)
-            if name and _kind(part) == "CustomResourceDefinition" and not _TEMPLATE.search(part.split("schema:")[0]):
+            found = _NAME_OF_DEFINITION.search(part)
+            if found and _kind(part) == "CustomResourceDefinition" and not _TEMPLATE.search(part.split("schema:")[0]):
                 one = _OF_TESTS.search(file) is None, len(part), part
-                chosen[name[1]] = max(one, chosen.get(name[1], one))
+                chosen[found[1]] = max(one, chosen.get(found[1], one))
     target.mkdir(parents=True, exist_ok=True)
     for name, (_, _, text) in sorted(chosen.items()):
         (target / f"{name}.yaml").write_text(text, "utf-8")

@@ -104,12 +104,10 @@ def policy_findings(
 ) -> Iterator[Diagnostic]:
     """The findings of all policies about an object, each at the `place` of the part that decided."""
     try:
-        request = request_for(body, old, namespaced=namespaced)
+        for verdict in verdicts(policies, request_for(body, old, namespaced=namespaced)):
+            yield _finding(verdict, body, place)
     except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
         yield internal_error(error, place(()), f"apply policies to {identity_of(body)}")
-        return
-    for verdict in verdicts(policies, request):
-        yield _finding(verdict, body, place)
 
 
 def _finding(verdict: Verdict, body: object, place: Callable[[Route], Location]) -> Diagnostic:

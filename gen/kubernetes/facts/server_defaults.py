@@ -43,14 +43,11 @@ def each_of(holder: Body, field: str, each: Callable[[Body], Body]) -> Body:
 
 
 def pod_spec(spec: object, restart: str = "Always") -> Body:
-    """The spec of a pod with its defaults."""
+    """The spec of a pod or of a template with the defaults that both get."""
     found = over(spec, {**POD_DEFAULTS, "restartPolicy": restart})
     for field in ("initContainers", "containers", "ephemeralContainers"):
         found |= each_of(found, field, _container)
     found |= each_of(found, "volumes", _volume)
-    if found.get("hostNetwork") is True:
-        for field in ("initContainers", "containers"):
-            found |= each_of(found, field, _with_host_ports)
     if found.get("serviceAccountName"):
         found.setdefault("serviceAccount", found["serviceAccountName"])
     return found
@@ -65,9 +62,7 @@ def _container(container: Body) -> Body:
     for field in ("livenessProbe", "readinessProbe", "startupProbe"):
         if isinstance(found.get(field), dict):
             found[field] = _probe(found[field])
-    found |= each_of(found, "ports", lambda port: over(port, {"protocol": "TCP"}))
-    found["resources"] = _resources(found["resources"])
-    return found
+    return found | each_of(found, "ports", lambda port: over(port, {"protocol": "TCP"}))
 
 
 def _with_host_ports(container: Body) -> Body:
@@ -210,7 +205,12 @@ def _with_spec(body: Body, spec: Body, status: Body | None = None) -> Body:
 
 
 def _of_pod(body: Body) -> Body:
+    """Pods get requests and host ports that templates do not get (`SetDefaults_Pod`)."""
     spec = {"enableServiceLinks": True, **pod_spec(body.get("spec"))}
+    for field in ("initContainers", "containers"):
+        spec |= each_of(spec, field, lambda one: {**one, "resources": _resources(one.get("resources"))})
+        if spec.get("hostNetwork") is True:
+            spec |= each_of(spec, field, _with_host_ports)
     status = {"phase": "Pending", "qosClass": quality(spec)}
     return _with_spec(body, spec, status)
 

@@ -56,7 +56,7 @@ def matches(matched: Body | None, request: Request, namespaces: Mapping[str, Bod
 
 
 def _bodies(request: Request) -> Iterable[Body]:
-    return [body for body in (request.body, request.old) if body is not None]
+    return [body for body in (request.written, request.written_old) if body is not None]
 
 
 def _labels(body: Body) -> Mapping[str, Any]:
@@ -67,7 +67,7 @@ def _selects_namespace(selector: Body | None, request: Request, namespaces: Mapp
     if not selector:
         return True
     if request.kind == "Namespace" and not request.group:
-        return selects(selector, {**_labels(request.body), NAME_LABEL: request.name})
+        return selects(selector, {**_labels(request.written), NAME_LABEL: request.name})
     if not request.namespace:
         return True
     known = namespaces.get(request.namespace)
@@ -137,11 +137,26 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def verdicts(policies: PolicySet, request: Request) -> Iterator[Verdict]:
-    """The verdicts of all bound policies that do not accept a request."""
+    """The verdicts of all bound policies that do not accept a request. Few match most objects, and only for those the
+    request has its defaults.
+    """
     if is_exempt(request):
         return
-    for policy, binding in policies.bound:
+    chosen = [one for one in policies.bound if _may_match(one, request, policies.namespaces)]
+    if chosen:
+        _ = request.body, request.old  # a bug here is one of the request, not of a policy
+    for policy, binding in chosen:
         yield from _of_binding(policies, policy, binding, request)
+
+
+def _may_match(bound: tuple[Stored, Stored], request: Request, namespaces: Mapping[str, Body]) -> bool:
+    """Whether a binding of a policy matches a request, as far as it can be read."""
+    policy, binding = ((one.body.get("spec") or {}) for one in bound)
+    try:
+        constraints = policy.get("matchConstraints"), binding.get("matchResources")
+        return all(matches(one, request, namespaces) for one in constraints)
+    except (NotEvaluatedError, *_DAMAGED):  # reported by the evaluation
+        return True
 
 
 def _of_binding(policies: PolicySet, policy: Stored, binding: Stored, request: Request) -> Iterator[Verdict]:

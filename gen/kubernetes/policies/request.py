@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NoReturn
 
 from msgspec import Struct
@@ -12,10 +13,15 @@ from gen.kubernetes.facts.api_versions import is_cluster_scoped
 from gen.kubernetes.facts.server_defaults import as_stored
 from gen.kubernetes.objects import Body
 
+GENERATED = "xxxxx"
+"""Stands for the five random characters of a generated name, which a server appends before it asks policies
+(`apiserver/pkg/storage/names/generate.go`).
+"""
+_LONGEST_BASE = 58
 _ES = ("s", "x", "z", "ch", "sh")
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class Request(Struct, frozen=True, kw_only=True, dict=True):
     """The creation of an object, or its update if it has an old object."""
 
     group: str
@@ -25,13 +31,21 @@ class Request(Struct, frozen=True, kw_only=True):
     namespace: str
     """Empty for objects that are in none."""
     name: str
-    body: Body
-    """As policies see it: with the defaults of the server."""
-    old: Body | None = None
+    written: Body
+    written_old: Body | None = None
+
+    @cached_property
+    def body(self) -> Body:
+        """As policies see it: with the defaults of the server."""
+        return _seen(self.written, self.namespace)
+
+    @cached_property
+    def old(self) -> Body | None:
+        return _seen(self.written_old, self.namespace) if self.written_old is not None else None
 
     @property
     def operation(self) -> str:
-        return "CREATE" if self.old is None else "UPDATE"
+        return "CREATE" if self.written_old is None else "UPDATE"
 
 
 def request_for(body: Body, old: Body | None = None, *, namespaced: bool | None = None) -> Request:
@@ -47,8 +61,8 @@ def request_for(body: Body, old: Body | None = None, *, namespaced: bool | None 
         resource=plural(str(body["kind"])),
         namespace=namespace,
         name=str(metadata.get("name") or ""),
-        body=_seen(body, namespace),
-        old=_seen(old, namespace) if old is not None else None,
+        written=body,
+        written_old=old,
     )
 
 
@@ -77,6 +91,8 @@ def _seen(body: Body, namespace: str) -> Body:
     metadata = dict(stored.get("metadata") or {})
     if namespace:
         metadata["namespace"] = namespace
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = f"{metadata['generateName'][:_LONGEST_BASE]}{GENERATED}"
     for field in ("uid", "creationTimestamp", "managedFields"):
         metadata.setdefault(field, unknown(f"`metadata.{field}` is set by the server"))
     return {**stored, "metadata": metadata}

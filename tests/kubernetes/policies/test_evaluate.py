@@ -289,3 +289,10 @@ def test_the_resource_of_a_kind(kind: str, resource: str) -> None:
 def test_variables_that_read_each_other_twice_are_followed_once() -> None:
     texts = {f"v{number}": f"variables.v{number - 1} + variables.v{number - 1}" for number in range(1, 40)}
     assert cause("variables.v39 == 1", {"v0": "1", **texts}, POD, lambda _: True) == ()
+
+
+@for_each(("resource", "asked"), [("services", False), ("pods", True)])
+def test_an_object_gets_its_defaults_only_for_a_policy_that_matches(tmp_path: Path, resource: str, asked: bool) -> None:
+    request = request_for(POD)
+    list(verdicts(policy_set(tmp_path, policy(matchConstraints=rule(resources=[resource])), binding()), request))
+    assert ("body" in vars(request)) is asked

@@ -30,6 +30,7 @@ _REQUEST = FieldChecks(
         "deviceClassName": checks.both(checks.not_empty, checks.dns_name),
         "allocationMode": checks.if_set(checks.one_of("ExactCount", "All")),
         "count": checks.at_least(0),
+        "capacity.requests.*": checks.quantity,
         "tolerations.*.key": checks.if_set(checks.qualified_name),
         "tolerations.*.operator": checks.if_set(checks.one_of("Equal", "Exists")),
         "tolerations.*.value": checks.label_value,
