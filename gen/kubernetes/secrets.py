@@ -306,7 +306,7 @@ def _texts(data: object, route: Route) -> Iterator[tuple[Route, str, bool]]:
 
 
 def _named(data: Data, route: Route) -> Iterator[tuple[Route, str, str]]:
-    """Every text with a name: in `env` and `params`, and in entries with `name` and `value`."""
+    """Every text with a name: in `env`, `params` and the values of a sweep, and in entries with `name` and `value`."""
     if isinstance(data, list):
         for index, entry in enumerate(data):
             yield from _named(entry, (*route, index))
@@ -314,8 +314,12 @@ def _named(data: Data, route: Route) -> Iterator[tuple[Route, str, str]]:
         name, value = data.get("name"), data.get("value")
         if isinstance(name, str) and isinstance(value, str):
             yield (*route, "value"), name, value
-        named = bool(route) and route[-1] in _NAMED
+        named = bool(route) and (route[-1] in _NAMED or route[0] == "sweep")
         for key, inner in data.items():
+            if named and isinstance(inner, list):
+                yield from (
+                    ((*route, key, number), key, one) for number, one in enumerate(inner) if isinstance(one, str)
+                )
             if not isinstance(inner, str):
                 yield from _named(inner, (*route, key))
             elif named:

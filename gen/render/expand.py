@@ -11,6 +11,7 @@ from gen.base.codes.files import TOO_LARGE
 from gen.base.findings import Diagnostic, Findings, counted
 from gen.base.yaml.strict import Data
 from gen.job.annotations import fields_at
+from gen.kubernetes.secrets import report_secrets
 from gen.overlay.overlay import Overlay
 from gen.render.job_run import ExpandedRun, JobInput, JobRun, RunValues, WrittenJob
 from gen.render.model import parse_run
@@ -71,7 +72,9 @@ def run_values(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[
         # a sweep together with values that the starter chooses is reported later
         return (None,)
     known = run_combinations(written, overlay, found)
-    if not known:
+    # the findings of a run name its values
+    hidden = report_secrets({SWEEP: written.data[SWEEP]}, written.layers, found) if known else ()
+    if not known or hidden:
         return (without_values(written),)
     roles = {*fields_at(written.model, ("roles",)), *_keys(written.data.get("roles"))}
     hashed = overlay.fields.runs.naming != "stable" or bool(written.model.own_fields)

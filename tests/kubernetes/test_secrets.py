@@ -86,6 +86,14 @@ def test_no_other_finding_shows_a_secret(repo: Repository) -> None:
     assert token not in text(report)
 
 
+def test_a_secret_in_a_sweep_is_not_shown_as_the_value_of_a_run(repo: Repository) -> None:
+    token = "ghp_" + "a" * 36
+    repo.job(JOB.format(command="x --as {{ params.user }}") + f"sweep: {{matrix: {{user: [{token}, b]}}}}\n")
+    report, _ = repo.render()
+    assert [finding.code for finding in report.findings] == ["secret-value"]
+    assert token not in text(report)
+
+
 SECRET = [
     "TOKEN",
     "HF_TOKEN",

@@ -19,7 +19,7 @@ NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2"}
 """Programs, and the packages of Debian that have them."""
 _START = """
 read -r _
-hostname "$1" && mount -t tmpfs shm /dev/shm || exit
+hostname "$1" && mount -t tmpfs shm /dev/shm && mount -t tmpfs run /run && mkdir /run/sshd || exit
 for folder in etc root; do
   options=lowerdir=/$folder,upperdir=$2/upper/$folder,workdir=$2/work/$folder
   mount -t overlay "$folder" -o "$options" "/$folder" || exit

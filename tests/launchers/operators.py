@@ -7,7 +7,11 @@ compared with those of the real operators.
 from __future__ import annotations
 
 import re
+import subprocess
+import tempfile
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gen.base.routes import at
@@ -216,12 +220,60 @@ def train(body: Body) -> Iterator[Made]:
         yield replace(pod, env={**pod.env, **env})
 
 
+_WAIT = 'for host in $WORKERS; do until (: </dev/tcp/$host/22) 2>/dev/null; do sleep 0.2; done; done; exec "$@"'
+"""What `WaitForWorkersReady` does."""
+
+
+def mpi(body: Body) -> Iterator[Made]:
+    """An MPIJob of the MPI operator, for Open MPI."""
+    name, spec = body["metadata"]["name"], body["spec"]
+    specs, slots = spec["mpiReplicaSpecs"], spec["slotsPerWorker"]
+    workers = [f"{name}-worker-{number}" for number in range(specs["Worker"]["replicas"])]
+    hosts = [f"{worker}.{name}.{NAMESPACE}.svc" for worker in workers]
+    files = _ssh()
+    for worker in workers:
+        env = {"K_MPI_JOB_ROLE": "worker"}
+        template = specs["Worker"]["template"]
+        yield Made(name=worker, subdomain=name, template=template, env=env, files=files, serves=True)
+    hostfile = "".join(f"{host} slots={slots}\n" for host in hosts)
+    template = specs["Launcher"]["template"]
+    container = template["spec"]["containers"][0]
+    words = [*container.get("command", []), *container.get("args", [])]
+    container = {**container, "command": ["bash", "-c", _WAIT, "wait"], "args": words}
+    env = {
+        "K_MPI_JOB_ROLE": "launcher",
+        "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+        "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
+        "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10",
+        "OMPI_MCA_orte_set_default_slots": str(slots),
+        "WORKERS": " ".join(hosts),
+    }
+    template = {**template, "spec": {**template["spec"], "containers": [container]}}
+    yield Made(name=f"{name}-launcher", template=template, env=env, files={**files, "etc/mpi/hostfile": hostfile})
+
+
+@cache
+def _ssh() -> dict[str, str]:
+    """Keys of the operator, and the configuration of ssh that it asks of images."""
+    files = {
+        "etc/ssh/ssh_config": "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n",
+        "etc/ssh/sshd_config": "PermitRootLogin prohibit-password\nUsePAM yes\nHostKey /root/.ssh/host\n",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("id_rsa", "host"):
+            subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", f"{folder}/{name}"], check=True)
+        read = {path.name: path.read_text() for path in Path(folder).iterdir()}
+    keys = {**read, "authorized_keys": read["id_rsa.pub"]}
+    return files | {f"root/.ssh/{name}": text for name, text in keys.items()}
+
+
 OPERATORS: dict[str, Callable[[Body], Iterator[Made]]] = {
     "Job batch/v1": job,
     "Job batch.volcano.sh/v1alpha1": volcano,
     "JobSet jobset.x-k8s.io/v1alpha2": jobset,
     "PyTorchJob kubeflow.org/v1": pytorch,
     "JAXJob kubeflow.org/v1": jax,
+    "MPIJob kubeflow.org/v2beta1": mpi,
     "TrainJob trainer.kubeflow.org/v1alpha1": train,
 }
 

@@ -1,14 +1,17 @@
 """Each launcher starts a process on every GPU of all pods of every kind, and they find each other.
 
 The pods are those that the operator of a kind makes, as processes in networks of their own. Frameworks are those of the
-Python in `FRAMEWORKS`, such as a virtual environment with torch, accelerate and jax.
+Python in `FRAMEWORKS`, such as a virtual environment with torch, accelerate, deepspeed, jax and mpi4py. Jobs of MPI
+need Open MPI, sshd and pdsh of Debian.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +21,24 @@ import pytest
 from gen.base.routes import at
 from tests.launchers import cluster
 from tests.launchers.operators import OPERATORS, pods_of
+from tests.support import PROJECT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.support import Repository
 
 IMAGE = Path(__file__).parent / "image"
 """Programs of Python in pods, for which no checker has the frameworks."""
 PYTHON = os.environ.get("FRAMEWORKS", "/usr/bin/python3")
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder of the disk, because pods have a `/dev/shm` of their own."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
 
 
 def need(*modules: str) -> None:
@@ -38,7 +51,7 @@ def need(*modules: str) -> None:
 @cache
 def found_modules() -> set[str]:
     find = "import importlib.util, sys; print(*filter(importlib.util.find_spec, sys.argv[1:]))"
-    words = [PYTHON, "-c", find, "torch", "accelerate", "jax"]
+    words = [PYTHON, "-c", find, "torch", "accelerate", "deepspeed", "jax", "mpi4py"]
     return set(subprocess.run(words, capture_output=True, text=True, check=False).stdout.split())
 
 
@@ -56,6 +69,9 @@ def image(folder: Path, framework: str) -> dict[str, str]:
         "PYTHONPATH": str(folder),
         "FRAMEWORK": framework,
         "OMP_NUM_THREADS": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "DS_ACCELERATOR": "cpu",
     }
 
 
@@ -69,7 +85,7 @@ def results(repo: Repository, job: str, framework: str, folder: Path) -> dict[st
     for number, made in enumerate(pods_of(run)):
         gpus = str(at(made.container, "resources", "limits", "nvidia.com/gpu") or 0)
         pods.append(made.pod(number, {**env, "PRETENDED_GPUS": gpus}, str(folder)))
-    ended = cluster.run(pods, 240)
+    ended = cluster.run(pods, 600)
     found = {}
     for pod in pods:
         code, output = ended[pod.name]
@@ -142,3 +158,54 @@ def test_jax(repo: Repository, tmp_path: Path, kind: str) -> None:
     need("jax")
     found = results(repo, f"{kind}image: a:1\ncommand: python train.py\nworkers: 2\ngpus: 2\n", "jax", tmp_path)
     assert list(found.values()) == expected(2, 1)
+
+
+PROGRAMS = {
+    "torchrun train.py": "torch",
+    "torchrun train.py --deepspeed": "deepspeed",
+    "accelerate launch train.py": "accelerate",
+    "deepspeed --hostfile": "deepspeed",
+    "mpirun python": "mpi4py",
+}
+"""Frameworks of the program, by the start of its command."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_deepspeed_by_torchrun(repo: Repository, tmp_path: Path, kind: str) -> None:
+    check(repo, tmp_path, KINDS[kind], 1, "torchrun train.py --deepspeed", "deepspeed")
+
+
+def of_page() -> list[str]:
+    """The jobs of docs/frameworks.md whose frameworks this test can start."""
+    jobs = re.findall(r"(?sm)^```yaml\n(.*?)^```$", (PROJECT / "docs/frameworks.md").read_text("utf-8"))
+    return [job for job in jobs if framework(job)]
+
+
+def framework(job: str) -> str:
+    command = re.search(r"(?m)^command: (.*)", job)
+    assert command is not None
+    if job.startswith("kind: jax"):
+        return "jax"
+    found = [name for start, name in PROGRAMS.items() if command[1].startswith(start)]
+    return found[-1] if found and "kind: tensorflow" not in job else ""
+
+
+@pytest.mark.parametrize("job", of_page(), ids=lambda job: "-".join(job.split()[1::4][:2]))
+def test_commands_of_the_page(repo: Repository, tmp_path: Path, job: str) -> None:
+    """As they are there, on two pods with two GPUs each."""
+    name = framework(job)
+    need(name)
+    if "kind: mpi" in job:
+        need_programs("mpirun", "sshd", "ssh-keygen", *(["pdsh"] if name == "deepspeed" else []))
+    smaller = re.sub(r"(?m)^(workers|gpus): .*", r"\1: 2", job)
+    found = results(repo, smaller, name, tmp_path)
+    processes = 1 if name == "jax" else 2
+    assert sorted(one for pod in found.values() for one in pod) == sorted(
+        one for pod in expected(2, processes) for one in pod
+    )
+
+
+def need_programs(*programs: str) -> None:
+    for program in programs:
+        if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
+            pytest.skip(f"{program} is missing; on Debian, install openmpi-bin, openssh-server and pdsh")

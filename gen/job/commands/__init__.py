@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
+from gen.base.findings import Location
 from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.job.commands import accelerate, colossalai, deepspeed, horovodrun, mpirun, python, ray, torchrun
 from gen.job.commands.base import Launch, Launcher
+from gen.job.commands.script import SHELLS, Program, Script, read_script
 
 LAUNCHERS: Final[tuple[Launcher, ...]] = (
     torchrun.LAUNCHER,
@@ -72,3 +76,54 @@ def launches(words: Sequence[Word]) -> tuple[Launch, ...]:
         starts_program = launch.launcher.starts_programs or "no_python" in launch.options
         words = unwrapped(launch.program) if starts_program else ()
     return tuple(found)
+
+
+INNER: Final = "a shell"
+"""What is around the programs of an inner script."""
+
+
+def with_inner(script: Script, *, listed: bool = False) -> Script:
+    """A script with the programs that its shells start, such as `bash -lc "…"`, instead of the shells.
+
+    In a list, they are at the place of the entry.
+    """
+    if all(SHELLS.isdisjoint(word.text.rpartition("/")[2] for word in one.words) for one in script.programs):
+        return script
+    programs: list[Program] = []
+    assigned = list(script.assignments)
+    for program in script.programs:
+        word = _inner(unwrapped(program.words))
+        inner = with_inner(read_script(word.text)) if word is not None else None
+        if word is None or inner is None or not inner.readable or not inner.programs:
+            programs.append(program)
+            continue
+        around = (*program.around, INNER)
+
+        def moved(one: Word, outer: Word = word) -> Word:
+            return replace(one, place=outer.place if listed else _behind_quote(one.place, outer.place))
+
+        for one in inner.programs:
+            words = tuple(moved(each) for each in one.words)
+            own = (replace(each, value=moved(each.value)) for each in one.assigned)
+            within = (*around, *one.around)
+            programs.append(Program(words, program.statement, within, (*program.assigned, *own)))
+        assigned += (replace(one, value=moved(one.value)) for one in inner.assignments)
+    return replace(script, programs=tuple(programs), assignments=tuple(assigned))
+
+
+def _inner(words: Sequence[Word]) -> Word | None:
+    """The script that a shell gets as an argument."""
+    if not words or program_of(words[0]) not in SHELLS:
+        return None
+    at = 1
+    while at < len(words) and words[at].text.startswith("-"):
+        if words[at].text.endswith("c") and not words[at].text.startswith("--"):
+            return words[at + 1] if at + 1 < len(words) and words[at + 1].unknown is None else None
+        at += 1
+    return None
+
+
+def _behind_quote(inner: Location, start: Location) -> Location:
+    """A place in a script, which begins behind a quote, in the script around it."""
+    column = start.column + inner.column if inner.line == 1 else inner.column
+    return Location("", start.line + inner.line - 1, column)

@@ -11,11 +11,12 @@ LAUNCHER: Final = Launcher(
     programs=names("horovodrun"),
     values=names(
         "num_proc min_num_proc max_num_proc slots_per_host hosts hostfile host_discovery_script ssh_port "
-        "ssh_identity_file start_timeout elastic_timeout reset_limit cooldown_range blacklist_cooldown_range "
+        "ssh_identity_file start_timeout elastic_timeout reset_limit "
         "network_interfaces output_filename config_file fusion_threshold_mb cycle_time_ms cache_capacity "
         "timeline_filename autotune_log_file mpi_args log_level nics gloo_timeout_seconds thread_affinity "
         "stall_check_warning_time_seconds stall_check_shutdown_time_seconds num_nccl_streams"
     ),
+    pairs=names("cooldown_range blacklist_cooldown_range"),
     flags=names(
         "verbose gloo mpi jsrun disable_cache check_build autotune no_autotune hierarchical_allreduce "
         "no_hierarchical_allreduce hierarchical_allgather no_hierarchical_allgather timeline_mark_cycles "

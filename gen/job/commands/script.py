@@ -19,6 +19,7 @@ from gen.base.shell_words import Unknown, Word
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 LATER: Final = Unknown("its value is known when the run starts", "write the value itself")
 _LATER: Final = (PARAMETER, RESULT, TRIAL)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gen.job.commands import INNER
 from gen.job.plan import PodPlan
 from gen.render.parts.command.command import Command, read_command
 from gen.render.parts.command.launch import check_launches
@@ -27,7 +28,7 @@ def _check_command(command: Command) -> None:
     script = command.script
     if not script.readable or not script.programs:
         return
-    if command.text and any(is_cut(command, program) for program in script.programs):
+    if command.text and any(is_cut(command, program) for program in script.programs if INNER not in program.around):
         return  # the rest has another meaning than intended
     check_launches(command)
     check_shell(command)

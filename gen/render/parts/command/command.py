@@ -11,14 +11,13 @@ from msgspec import Struct
 from gen.base.codes import Code
 from gen.base.findings import Location
 from gen.base.shell_words import Word
-from gen.job.commands import launches
+from gen.job.commands import launches, with_inner
 from gen.job.commands.base import Launch
-from gen.job.commands.script import Program, Script, read_list, read_script
+from gen.job.commands.script import SHELLS, Program, Script, read_list, read_script
 from gen.job.plan import PodPlan
 from gen.kubernetes.check.silence import warn
 from gen.render.parts.context import Context
 
-SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 HARMLESS: Final = frozenset(
     {
         "echo",
@@ -114,11 +113,11 @@ def read_command(context: Context, pods: Sequence[PodPlan], pod: PodPlan) -> Com
     if not written:
         return None
     if isinstance(written, str):
-        return Command(context, pod, pods, route, args, 0, written, read_script(written), "sh")
+        return Command(context, pod, pods, route, args, 0, written, with_inner(read_script(written)), "sh")
     words = (*written, *pod.args)
     shell = words[0].rpartition("/")[2]
-    script = next((at + 1 for at, word in enumerate(words) if word.startswith("-") and word.endswith("c")), 0)
-    if shell in SHELLS and 0 < script < len(written):
-        entry: tuple[str | int, ...] = (*route, script)
-        return Command(context, pod, pods, entry, args, len(written), words[script], read_script(words[script]), shell)
-    return Command(context, pod, pods, route, args, len(written), "", read_list(words), "")
+    at = next((at + 1 for at, word in enumerate(words) if word.startswith("-") and word.endswith("c")), 0)
+    if shell in SHELLS and 0 < at < len(written):
+        script = with_inner(read_script(words[at]))
+        return Command(context, pod, pods, (*route, at), args, len(written), words[at], script, shell)
+    return Command(context, pod, pods, route, args, len(written), "", with_inner(read_list(words), listed=True), "")

@@ -21,7 +21,8 @@ from gen.job.commands.base import (
     Launch,
     Setting,
 )
-from gen.render.parts.command.command import SHELLS, Command
+from gen.job.commands.script import SHELLS
+from gen.render.parts.command.command import Command
 
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0"})  # noqa: S104 - nothing listens here
 _OWN_NAME: Final = regex(

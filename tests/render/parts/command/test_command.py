@@ -57,6 +57,8 @@ def test_an_annotation_with_a_reason_silences_a_warning(tmp_path: Path) -> None:
         "accelerate launch --num_machines 2 --num_processes 8 train.py",
         "torchrun --nproc_per_node=gpu train.py",
         "torchrun --nnodes=1:4 train.py",
+        "bash -c 'torchrun --nproc_per_node=$N train.py'",
+        'bash -lc "torchrun --nproc_per_node=4 train.py"',
         "torchrun train.py  # as with $SLURM_PROCID",
         ". /opt/conda/bin/activate && conda activate a && torchrun train.py",
         "if [ -e /a ]; then export CUDA_VISIBLE_DEVICES=0,1; fi; torchrun train.py",
