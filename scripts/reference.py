@@ -100,7 +100,7 @@ def job_reference() -> str:
         versions = " or ".join(f"`{version}`" for version in model.facts.versions)
         about = f"{definition['description']} Rendered as {model.facts.kind} of {versions}."
         parts += [f"## `kind: {name}`\n", f"{about}\n", _table(definition, own)]
-    return "\n".join([*parts, *_sections(definitions)])
+    return "\n".join([*parts, support(), *_sections(definitions)])
 
 
 def overlay_reference() -> str:
@@ -203,7 +203,6 @@ def main() -> None:
     (DOCS / "findings.md").write_text(findings(), "utf-8")
     (DOCS / "reference-job.md").write_text(job_reference(), "utf-8")
     (DOCS / "reference-overlay.md").write_text(overlay_reference(), "utf-8")
-    (DOCS / "support.md").write_text(support(), "utf-8")
 
 
 if __name__ == "__main__":

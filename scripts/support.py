@@ -1,4 +1,4 @@
-"""Which combinations gen supports, and why it rejects the others: `docs/support.md`, from the registries.
+"""Which combinations gen supports, and why it rejects the others: a part of `docs/reference-job.md`.
 
 A column is a function of a kind and an API version. Add one to `SECTIONS`.
 """
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     """The cell for a kind in an API version, and its note; the note is empty for a plain cell."""
 
 _TEXT: Final = """\
-# Supported combinations
-
-<!-- Generated from the registries by `just docs`; edit the facts of kinds and the profiles. -->
+## Supported combinations
 
 Each row is a kind of job in an API version. A number refers to the notes below its table: a setting that the
 cluster needs, or the reason why gen rejects the combination.
 """
 _QUEUES: Final = """\
-## Queues
+### Queues
 
 The schedulers of `queues` in an overlay. Schedulers other than Kueue start all pods of a run together, or none.
 [Queues and gangs](queues.md) describes them.
@@ -52,7 +50,7 @@ def _needed(needed: str, api_version: str) -> str:
 
 
 _NETWORKS: Final = """\
-## Networks
+### Networks
 
 What kinds of `networks` a job can use: further interfaces and devices of its pods, the network of the nodes
 (`hostNetwork`), and profiles that add a container to the pods, such as `gkeTcpxo`.
@@ -73,7 +71,7 @@ def _sidecars(kind: type[Job], api_version: str) -> tuple[str, str]:  # noqa: AR
 
 
 _LIFECYCLE: Final = """\
-## Life of a run
+### Life of a run
 
 Fields of a job that control its run.
 """

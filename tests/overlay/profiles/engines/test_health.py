@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -12,13 +12,16 @@ from gen.job.kinds import KINDS
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.program import compile_expression
 from gen.kubernetes.cel.values import DYN, CelError
-from gen.kubernetes.facts.base import Conditions, Resource
+from gen.kubernetes.facts.base import Conditions, Phases, Resource
 from gen.kubernetes.facts.builtin import CRONJOB
 from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.overlay.profiles.engines.base import Workload
 from gen.overlay.profiles.engines.flux import health_check
 from tests.cases import for_each
 from tests.support import OVERLAY, Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RUNS = {**{str(kind.facts): kind.facts for kind in KINDS.values()}, str(EXPERIMENT): EXPERIMENT}
 RESOURCES = {name: facts for name, facts in RUNS.items() if not facts.known_to_engines}
@@ -273,11 +276,24 @@ def flux_check(facts: Resource) -> dict[str, str]:
     return health_check(Workload(api_version=facts.api_version(facts.served[0]), resource=facts))
 
 
-@for_each(
-    ("resource", "about", "status", "health"),
-    [(resource, *one) for resource, statuses in OTHERS.items() for one in statuses],
-    ids=[f"{resource}-{one[0]}" for resource, statuses in OTHERS.items() for one in statuses],
-)
+def of_phases() -> Iterator[tuple[str, str, dict[str, Any], str]]:
+    """A status for each word of a kind with phases."""
+    for name, known in ((name, facts.status) for name, facts in RESOURCES.items()):
+        if isinstance(known, Phases):
+            states = {"Healthy": known.succeeded, "Degraded": known.failed, "Suspended": known.suspended}
+            for health, field, word in (
+                (health, one.field, word) for health, phases in states.items() for one in phases for word in one.values
+            ):
+                status: Any = word
+                for step in reversed(field[1:]):
+                    status = {step: status}
+                yield name, word, status, health
+
+
+WRITTEN = [*((resource, *one) for resource, statuses in OTHERS.items() for one in statuses), *of_phases()]
+
+
+@for_each(("resource", "about", "status", "health"), WRITTEN, ids=[f"{one[0]}-{one[1]}" for one in WRITTEN])
 def test_both_engines_know_what_other_operators_write(
     rendered: dict[str, dict[str, Any]], resource: str, about: str, status: dict[str, Any], health: str
 ) -> None:
@@ -287,9 +303,8 @@ def test_both_engines_know_what_other_operators_write(
     assert cel_health(flux_check(facts), status) == expected, about
 
 
-def test_the_statuses_of_every_other_operator_are_here() -> None:
-    others = {name for name, facts in RESOURCES.items() if facts.group != "kubeflow.org"}
-    assert set(OTHERS) == {*others, str(EXPERIMENT)}
+def test_every_kind_has_statuses() -> None:
+    assert set(RESOURCES) - {resource for resource, *_ in WRITTEN} <= set(SHARING)
 
 
 def test_flux_has_a_check_for_the_version_that_the_cluster_serves(repo: Repository) -> None:
