@@ -83,7 +83,7 @@ def _with_host(source: str) -> str:
 
 FIRST_JOB = "hello"
 TEMPLATES = "templates/init"
-OPTIONAL = ("retire", "pins", "renovate")
+OPTIONAL = ("retire", "live", "pins", "renovate")
 """Parts that a flag of the same name adds, from a folder of templates of the same name."""
 _NAME = regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _OWNER = regex(r"[-A-Za-z0-9_./@+]{2,200}")
@@ -118,6 +118,13 @@ class Request:
         bool,
         typer.Option(
             "--retire", help="Add a nightly CI job for `gen retire`, which needs credentials of the clusters."
+        ),
+    ] = False
+
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live", help="Add a CI job for `gen plan --live`, which needs read-only credentials of the clusters."
         ),
     ] = False
 

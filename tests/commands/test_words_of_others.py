@@ -38,5 +38,5 @@ def test_values_are_completed(repo: Repository, monkeypatch: pytest.MonkeyPatch)
     assert complete_fields("data.") == ["data.data=", "data.nas=", "data.scratch="]
     assert complete_fields("clusters=") == ["clusters=dev"]
     assert complete_fields("queue=") == ["queue=research"]
-    assert _states("s") == ["suspended"]
+    assert _states("su") == ["suspended"]
     assert _phases("su") == ["suspended", "succeeded"]
