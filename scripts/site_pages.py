@@ -1,6 +1,7 @@
 """MkDocs hook: files at the top of the repository are pages of the site, too, and links lead to the page of a file.
 
 Pages link to files as they are in the repository, so that the same link works on a Git server and in the site.
+`on_post_page` corrects pages of the theme where they fail the rules of axe, the checker of accessibility.
 """
 
 from __future__ import annotations
@@ -47,3 +48,31 @@ def linked(markdown: str, page: str) -> str:
         return f"]({posixpath.relpath(there, posixpath.dirname(page) or '.')}{link[2]})"
 
     return _LINK.sub(moved, markdown)
+
+
+_STYLE: Final = """\
+.md-typeset a:not(.headerlink, .md-button) { text-decoration: underline; text-underline-offset: 2px; }
+.md-tabs__link { opacity: 1; }
+[data-md-color-scheme="default"] { --md-default-fg-color--light: hsla(0, 0%, 0%, 0.66); }
+"""
+"""Links in text differ not by their color alone, and texts have enough contrast."""
+_SCRIPT: Final = """\
+const mend = () => {
+  for (const node of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset pre > code")) node.tabIndex = 0;
+  document.querySelectorAll(".md-code__nav").forEach((node, index) => node.setAttribute("aria-label", `Code ${index}`));
+};
+addEventListener("load", () => {
+  mend();
+  new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+});
+"""
+"""Tables and texts that scroll can be reached with the keyboard, and buttons of code have names."""
+_SECTION = re.compile(r'aria-labelledby="__nav_([0-9_]+)_label"')
+"""The label is empty where a page is the title of its section."""
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa: ARG001
+    named = _SECTION.sub(lambda found: f'aria-label="Section {found[1].replace("_", ".")}"', output)
+    cells = named.replace("<th></th>", "<td></td>")
+    styled = cells.replace("</head>", f"<style>{_STYLE}</style></head>", 1)
+    return styled.replace("</body>", f"<script>{_SCRIPT}</script></body>", 1)
