@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Final
 
 from lsprotocol.types import (
     CodeAction,
@@ -24,12 +23,9 @@ from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
 from gen.edit.fixes import fixed_alone
 from gen.edit.splice import edited
+from gen.edit.verbs import VERBS, runs_change
 from gen.editor.view import JOB, View
 from gen.kubernetes.rules.rule import SILENCE
-
-_STATES: Final = {"active": "Run again", "suspended": "Suspend the run", "finished": "Set the job to finished"}
-"""Titles by the state that they set."""
-_DEFAULT: Final = "active"
 
 
 def actions(view: View, line: int, findings: Sequence[Diagnostic], shown: Sequence[Shown]) -> list[CodeAction]:
@@ -42,8 +38,7 @@ def actions(view: View, line: int, findings: Sequence[Diagnostic], shown: Sequen
         found += _fixes(view, item, diagnostics)
         found += _silence(view, item, diagnostics)
     if view.kind == JOB:
-        found += _states(view)
-        found += _next_attempt(view)
+        found += _verbs(view)
     return found
 
 
@@ -79,32 +74,28 @@ def _silence(view: View, item: Diagnostic, shown: list[Shown] | None) -> Iterato
     """Accept a warning that annotations can silence. The reason is for the author to write."""
     if item.is_error or item.code not in SILENCEABLE or view.kind != JOB:
         return
-    after = _changed(view, Change(("annotations", f"{SILENCE}{item.code}"), "<reason>"))
+    after = _changed(view.text, Change(("annotations", f"{SILENCE}{item.code}"), "<reason>"))
     if after is not None:
         yield _action(view, f"Accept `{item.code}` with a reason", after, CodeActionKind.QuickFix, shown)
 
 
-def _states(view: View) -> Iterator[CodeAction]:
-    state = view.document.value("state") or _DEFAULT
-    for other, title in _STATES.items():
-        if other != state and not (other == _DEFAULT and state == "finished"):
-            after = _changed(view, Change(("state",), other if other != _DEFAULT else None))
-            if after is not None:
-                yield _action(view, title, after, CodeActionKind.Refactor)
+def _verbs(view: View) -> Iterator[CodeAction]:
+    """The edits of `gen stop`, `gen rerun` and the like, for all runs of the job."""
+    data = view.source.data if view.source is not None and view.source.text == view.text else None
+    if not isinstance(data, dict):
+        return
+    for verb in VERBS.values():
+        after: str | None = view.text
+        for change in runs_change(verb, data, {}).changes:
+            after = _changed(after, change) if after is not None else None
+        if after is not None and after != view.text:
+            yield _action(view, f"{verb.name.capitalize()} (as `gen {verb.name}`)", after, CodeActionKind.Refactor)
 
 
-def _next_attempt(view: View) -> Iterator[CodeAction]:
-    attempt = view.document.value("attempt") or "1"
-    if attempt.isdecimal():
-        after = _changed(view, Change(("attempt",), str(int(attempt) + 1)))
-        if after is not None:
-            yield _action(view, f"Start a new run (attempt {int(attempt) + 1})", after, CodeActionKind.Refactor)
-
-
-def _changed(view: View, change: Change) -> str | None:
+def _changed(text: str, change: Change) -> str | None:
     """The text after a change; None if it is impossible, as in half-written files."""
     with suppress(EditError, ValueError, TypeError, AttributeError):
-        return edited(view.text, change)
+        return edited(text, change)
     return None
 
 

@@ -306,8 +306,9 @@ def test_actions(repository: Repository) -> None:
             return {one.title: applied(text, one.edit.changes[editor.uri(FILE)]) for one in found}
 
         first = await offered(0)
-        assert first["Suspend the run"] == text + "state: suspended\n"
-        assert "attempt: 2\n" in first["Start a new run (attempt 2)"]
+        assert first["Suspend (as `gen suspend`)"] == text + "state: suspended\n"
+        assert "attempt: 2\n" in first["Rerun (as `gen rerun`)"]
+        assert "Resume (as `gen resume`)" not in first
         text = JOB.replace("workers: 2", "worker: 2")
         editor.change(FILE, text)
         await editor.until(lambda: "worker" in texts(editor.shown[FILE]))
