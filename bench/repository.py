@@ -38,7 +38,7 @@ JOB = """\
 kind: {kind}
 image: registry.example.com/team/train:1.{index}
 command: |
-  python /root/code/project/train.py --lr {{{{ params.lr }}}} --epochs 10 \\
+  {launcher} code/project/train.py --lr {{{{ params.lr }}}} --epochs 10 \\
     --data /data --out /logs/{{{{ run.id }}}}
 env:
   NCCL_DEBUG: INFO
@@ -61,6 +61,18 @@ network: {network}
 """
 
 
+_PYTHON = frozenset({"jax", "tensorflow", "xgboost", "ray"})
+"""Kinds without a launcher of processes."""
+
+
+def _launcher(kind: str) -> str:
+    if kind == "mpi":
+        return "mpirun --bind-to none python"
+    if kind == "paddle":
+        return "python -m paddle.distributed.launch"
+    return "python" if kind in _PYTHON else "torchrun --nproc_per_node=8"
+
+
 def make_repository(root: Path, size: int) -> str:
     """Write the inputs, and return the file of one job."""
     overlay = root / "overlays/cluster/overlay.yaml"
@@ -71,8 +83,9 @@ def make_repository(root: Path, size: int) -> str:
         path = root / f"jobs/team-{index % NAMESPACES}/job-{index}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         network = "eni" if index % 3 == 0 else "pod"
-        text = JOB.format(kind=kinds[index % len(kinds)], index=index, workers=2 + index % 4, network=network)
-        path.write_text(_supported(text, kinds[index % len(kinds)]), "utf-8")
+        kind = kinds[index % len(kinds)]
+        text = JOB.format(kind=kind, index=index, workers=2 + index % 4, network=network, launcher=_launcher(kind))
+        path.write_text(_supported(text, kind), "utf-8")
     return FIRST_JOB
 
 

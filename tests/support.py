@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,3 +155,9 @@ def copy_case(case: Path, root: Path) -> Repository:
 def cases(folder: str) -> list[Path]:
     """The case folders below `tests/<folder>`."""
     return sorted(path for path in (HERE / folder).iterdir() if path.is_dir())
+
+
+def first_job() -> str:
+    """The job in the picture of the README."""
+    lines = re.findall(r"(?m)^ │ ([^│]*)│", (PROJECT / "README.md").read_text("utf-8"))
+    return "".join(f"{line.rstrip()}\n" for line in lines).replace("…", "example.com/team")

@@ -17,7 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gen.cli import app
-from gen.job import kinds
+from gen.job import commands, kinds
+from gen.job.commands.base import PODS, PROCESSES, Launcher
 from gen.job.effect import Effect
 from gen.job.kinds import KINDS
 from gen.job.kinds.base import Job
@@ -58,6 +59,19 @@ def gen(*arguments: str) -> str:
     done = CliRunner().invoke(app, list(arguments))
     assert done.exit_code in (0, 1), done.output
     return done.output
+
+
+def test_a_launcher_costs_a_file_and_a_line(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = Launcher(
+        name="swarmrun",
+        programs=frozenset({"swarmrun"}),
+        values=frozenset({"each", "pods"}),
+        roles={PROCESSES: ("each",), PODS: ("pods",)},
+    )
+    monkeypatch.setattr(commands, "LAUNCHERS", (*commands.LAUNCHERS, launcher))
+    monkeypatch.setattr(commands, "BY_PROGRAM", {**commands.BY_PROGRAM, "swarmrun": launcher})
+    repo.job(f"{JOB.rpartition('command')[0]}command: swarmrun --each=8 --pods 3 train.py\nworkers: 2\ngpus: 4\n")
+    assert [code for code, _ in findings(repo) if code != "no-deadline"] == ["process-count", "pod-count"]
 
 
 class Tape(StaticProfile):

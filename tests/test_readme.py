@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from gen.base.codes.commands import SILENCEABLE
 from gen.commands import COMMANDS
 from gen.commands.new import job_text
+from gen.job.commands import launches
+from gen.job.commands.script import read_script
 from gen.report.findings.text import text
 from gen.report.formats import REPORTERS
-from tests.support import PROJECT, Repository
+from tests.support import PROJECT, Repository, first_job
 
 README = (PROJECT / "README.md").read_text("utf-8")
 
@@ -30,6 +33,20 @@ def output(text: str) -> str:
     blocks = re.findall(r"(?sm)^```(\w*)\n(.*?)^```$", README)
     (found,) = [block for language, block in blocks if not language and text in block]
     return str(found)
+
+
+def test_the_first_job_trains_on_all_of_its_gpus(repo: Repository) -> None:
+    """`tests/launchers` runs its command in its pods."""
+    repo.overlay('kubernetes: "1.34"\nvolumes: {nas: {claim: nas}}\n')
+    repo.job(first_job(), "mnist")
+    findings = {one.code for one in repo.render()[0].findings}
+    assert not findings & SILENCEABLE
+    spec = repo.one("PyTorchJob")["spec"]
+    assert sum(role["replicas"] for role in spec["pytorchReplicaSpecs"].values()) == 3
+    assert spec.get("nprocPerNode", "auto") == "auto"  # `torchrun` counts the GPUs of each pod
+    (launch,) = launches(read_script("torchrun code/mnist/train.py").programs[0].words)
+    assert first_job().splitlines()[2] == "command: torchrun code/mnist/train.py"
+    assert launch.options == {}
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ import pytest
 from gen.base.routes import at
 from tests.launchers import cluster
 from tests.launchers.operators import OPERATORS, pods_of
-from tests.support import PROJECT
+from tests.support import PROJECT, first_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,6 +173,16 @@ PROGRAMS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_deepspeed_by_torchrun(repo: Repository, tmp_path: Path, kind: str) -> None:
     check(repo, tmp_path, KINDS[kind], 1, "torchrun train.py --deepspeed", "deepspeed")
+
+
+def test_the_first_job_of_the_readme(repo: Repository, tmp_path: Path) -> None:
+    """As it is there, with two GPUs in each of its three pods."""
+    need("torch")
+    (tmp_path / "code/mnist").mkdir(parents=True)
+    (tmp_path / "code/mnist/train.py").write_bytes((IMAGE / "train.txt").read_bytes())
+    kept = [line for line in first_job().splitlines() if line.startswith(("kind", "image", "command", "workers"))]
+    found = results(repo, "\n".join([*kept, "gpus: 2", ""]), "torch", tmp_path)
+    assert [sorted(one) for one in found.values()] == expected(3, 2)
 
 
 def of_page() -> list[str]:

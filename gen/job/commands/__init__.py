@@ -24,7 +24,7 @@ LAUNCHERS: Final[tuple[Launcher, ...]] = (
     ray.LAUNCHER,
     python.LAUNCHER,
 )
-_BY_PROGRAM: Final = {program: one for one in LAUNCHERS for program in one.programs}
+BY_PROGRAM: Final = {program: one for one in LAUNCHERS for program in one.programs}
 _BY_MODULE: Final = {module: one for one in LAUNCHERS for module in one.modules}
 
 _WRAPPERS: Final[Mapping[str, tuple[frozenset[str], int]]] = {
@@ -65,7 +65,7 @@ def launches(words: Sequence[Word]) -> tuple[Launch, ...]:
     words = unwrapped(words)
     while words:
         program = program_of(words[0])
-        launcher = python.LAUNCHER if python.is_python(program) else _BY_PROGRAM.get(program)
+        launcher = python.LAUNCHER if python.is_python(program) else BY_PROGRAM.get(program)
         launch = launcher.read(words) if launcher is not None else None
         if launch is None:
             break
