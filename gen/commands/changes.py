@@ -52,6 +52,9 @@ class Draft(Struct, frozen=True, kw_only=True):
         return Draft(text=text, changes=changes, routes=routes, notes=self.notes)
 
 
+Edit = Callable[[JobFile, Source, Findings], Draft]
+
+
 class _Edited(Struct, frozen=True):
     file: str
     raw: bytes
@@ -61,7 +64,7 @@ class _Edited(Struct, frozen=True):
 def change_files(
     root: Path,
     jobs: Sequence[JobFile],
-    edit: Callable[[JobFile, Source, Findings], Draft],
+    edit: Edit,
     listed: Findings,
     *,
     dry_run: bool = False,
@@ -87,7 +90,7 @@ def change_files(
 def _edit(
     root: Path,
     job: JobFile,
-    edit: Callable[[JobFile, Source, Findings], Draft],
+    edit: Edit,
     overlays: Sequence[Overlay],
     found: Findings,
 ) -> _Edited | None:

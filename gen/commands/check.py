@@ -107,6 +107,10 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
 
         root = compared.root
         verify_kept_runs(rendering.behind, root, git or root, request.base, rendering.findings)
+    if rendering.resumed:
+        from gen.review.earlier_runs import check_resumed
+
+        check_resumed(rendering.resumed, compared.root, git or compared.root, rendering.findings)
     _report_repairs(compared.root, comparison, rendering.findings)
     if request.strict:
         _raise_unmatched(rendering.findings)

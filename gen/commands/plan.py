@@ -33,6 +33,7 @@ from gen.report.formats import PLAN_REPORTERS
 from gen.report.plan.view import Planned
 from gen.review.changes import job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
+from gen.review.earlier_runs import check_resumed
 from gen.review.kept_runs import behind_runs, compare_kept_runs
 from gen.review.rendered_trees import read_trees
 from gen.review.result import Review
@@ -117,6 +118,8 @@ def review(request: Request) -> Review:
     kept = _kept_jobs(root, today, request.overlay)
     if kept:
         compare_kept_runs(kept, root, base, found)
+    if today is not None and today.rendering.resumed:
+        check_resumed(today.rendering.resumed, root, root, found)
     unrendered = unrendered_objects(trees.suspects, _expected(root, today), found)
     overlays = read_overlays(root, run_scopes(trees), found)
     result = compare_trees(

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from gen.commands import verb
 from gen.commands.common import Result
-from gen.commands.verb import Request, apply
 from gen.report.formats import Report
 
-__all__ = ["Request", "run"]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request(verb.Request):
+    """Arguments of `gen rerun`."""
+
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue from the `checkpoints` of the last run: writes `resume`.")
+    ] = False
 
 
 def run(request: Request) -> Result[Report]:
-    return apply("rerun", request)
+    return verb.apply("rerun", request, resume=request.resume)

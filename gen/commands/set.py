@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,12 +14,12 @@ from msgspec import Struct
 
 from gen.base.codes.jobs import CANNOT_EDIT, UNKNOWN_FIELD
 from gen.base.findings import Findings, UsageError
-from gen.base.repository.job_files import chosen_jobs
+from gen.base.repository.job_files import chosen_jobs, overlay_names
 from gen.base.repository.layout import JobFile
 from gen.base.routes import dotted, follow
 from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data, parse
-from gen.commands.changes import Draft, change_files, printable
+from gen.commands.changes import Draft, Edit, change_files, printable
 from gen.commands.common import DryRun, Result, Root, complete_jobs, completions, repository
 from gen.edit.change import Change, NamedField, field_named
 from gen.edit.splice import scalar
@@ -86,6 +87,9 @@ class Request:
     unset: Annotated[
         tuple[str, ...], typer.Option("--unset", metavar="FIELD", help="Remove this field; may be repeated.")
     ] = ()
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue from the `checkpoints` of the last run: writes `resume`.")
+    ] = False
     dry_run: DryRun = False
     root: Root = None
 
@@ -102,13 +106,26 @@ class Assignment(Struct, frozen=True):
 def run(request: Request) -> Result[Report]:
     """Change all files, or none if one would become invalid."""
     assignments = [_assignment(text) for text in request.assignments]
-    if not assignments and not request.unset:
+    if not assignments and not request.unset and not request.resume:
         raise UsageError("no fields to change: pass `FIELD=VALUE` or `--unset FIELD`")
     root = repository(request.root)
     listed = Findings()
     jobs = chosen_jobs(root, [request.jobs], listed)
     names = [*(Assignment(name, None) for name in request.unset), *assignments]
-    return change_files(root, jobs, partial(with_fields, names), listed, dry_run=request.dry_run)
+    edit: Edit = partial(with_fields, names)
+    if request.resume:
+        edit = _resumed(root, jobs, edit)
+    return change_files(root, jobs, edit, listed, dry_run=request.dry_run)
+
+
+def _resumed(root: Path, jobs: Sequence[JobFile], edit: Edit) -> Edit:
+    """The edit, and `resume` with the last run of each job."""
+    from gen.commands.verb import LastRuns
+    from gen.live.desired import desired_runs
+
+    runs = desired_runs(root, overlay_names(root, Findings()), frozenset(jobs))
+    last = LastRuns(root, runs)
+    return lambda job, source, found: last.continued(edit(job, source, found), job, source, {}, found)
 
 
 def _assignment(text: str) -> Assignment:

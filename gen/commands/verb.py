@@ -5,8 +5,9 @@ sentence for each job.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,17 +16,22 @@ from gen.base.codes.jobs import CANNOT_EDIT
 from gen.base.codes.rendered import MAY_STILL_RUN
 from gen.base.engines import ENGINES, RECORDS
 from gen.base.findings import Findings, UsageError
+from gen.base.repository.git import CommittedFiles
 from gen.base.repository.job_files import chosen_jobs
 from gen.base.repository.layout import JobFile
+from gen.base.routes import at
 from gen.base.yaml.source import Source
+from gen.base.yaml.strict import parse
 from gen.commands.changes import Draft, change_files
 from gen.commands.common import DryRun, Result, Root, complete_jobs, repository
-from gen.edit.change import EditError, with_overrides
-from gen.edit.verbs import VERBS, RunsChange, Verb, When, parse_when, runs_change
+from gen.edit.change import Change, EditError, with_overrides
+from gen.edit.verbs import VERBS, RunsChange, Verb, When, override, parse_when, runs_change
 from gen.kubernetes.facts.pods import templates_by_shape
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
+from gen.render.rendered_object import generated_object, workload
 from gen.report.formats import Report
+from gen.review.earlier_runs import saved_by
 
 if TYPE_CHECKING:
     from gen.live.desired import DesiredRun
@@ -51,8 +57,8 @@ class Request:
     root: Root = None
 
 
-def apply(name: str, request: Request) -> Result[Report]:
-    """Edit the files of the jobs, or none if one would become invalid."""
+def apply(name: str, request: Request, *, resume: bool = False) -> Result[Report]:
+    """Edit the files of the jobs, or none if one would become invalid. With `resume`, runs continue from their last."""
     from gen.live.desired import desired_runs
 
     root, listed = repository(request.root), Findings()
@@ -61,7 +67,7 @@ def apply(name: str, request: Request) -> Result[Report]:
     when, jobs = parse_when(request.when), chosen_jobs(root, request.jobs, listed)
     overlays = OverlayReader(root, Findings()).read()
     runs = desired_runs(root, [overlay.name for overlay in overlays], frozenset(jobs))
-    edit = _Edit(VERBS[name], when, runs, overlays)
+    edit = _Edit(VERBS[name], when, runs, overlays, LastRuns(root, runs) if resume else None)
     return change_files(root, jobs, edit, listed, dry_run=request.dry_run)
 
 
@@ -71,6 +77,7 @@ class _Edit:
     when: When
     runs: Sequence[DesiredRun]
     overlays: Sequence[Overlay]
+    last: LastRuns | None
 
     def __call__(self, job: JobFile, source: Source, found: Findings) -> Draft:
         change = runs_change(self.verb, source.data, self.when)
@@ -79,7 +86,9 @@ class _Edit:
         for one in change.changes:
             draft = draft.with_change(source, one, found)
         if change.overrides:
-            draft = _overridden(draft, source, change, found)
+            draft = _overridden(draft, source, change.overrides, found)
+        if self.last is not None:
+            draft = self.last.continued(draft, job, source, self.when, found)
         if not change.changes_anything:
             note = f"{job.key} is already {change.state}; {self.verb.instead}"
         else:
@@ -107,6 +116,8 @@ class _Edit:
         if self.verb.name == "finish":
             return f"nothing changes in the cluster; {_named(runs)} stays as a record, which no engine applies again"
         ends = f", and deletes {_named(before)}" if before else ""
+        earlier = "the last run" if self.last is not None else at(source.data, "resume")
+        ends += f"; it continues from the checkpoints of {earlier}" if earlier else ""
         return f"{who} starts attempt {change.attempt} {time}{ends}"
 
     def _engines(self, job: JobFile, source: Source) -> tuple[str, str]:
@@ -118,14 +129,64 @@ class _Edit:
         return " or ".join(ENGINES[name].title for name in names), f"within {minutes} minutes of the merge"
 
 
-def _overridden(draft: Draft, source: Source, change: RunsChange, found: Findings) -> Draft:
+class LastRuns:
+    """The last runs of jobs with checkpoints, at the last commit, or in `rendered/` without Git."""
+
+    def __init__(self, root: Path, runs: Sequence[DesiredRun]) -> None:
+        self.runs, self.git = runs, CommittedFiles(root)
+
+    def continued(self, draft: Draft, job: JobFile, source: Source, when: When, found: Findings) -> Draft:
+        """The file with `resume` for the job, or for each run of its sweep."""
+        by_values = self._names(job)
+        swept = isinstance(at(source.data, "sweep"), dict)
+        known = {text: names for text, names in by_values.items() if when.items() <= _parsed(text).items()}
+        changes, entries, where = list[Change](), list[Mapping[str, Any]](), source.place(("resume",))
+        for text, names in known.items():
+            if len(names) > 1:
+                message = f"the last runs have different names in the overlays of the job: {', '.join(sorted(names))}"
+                found.error(CANNOT_EDIT, where, message, "write the one to continue from with `gen set JOB resume=RUN`")
+                return draft
+            if not swept:
+                changes.append(Change(("resume",), next(iter(names))))
+                continue
+            wanted = {"resume": next(iter(names))}
+            more, new = override(parse(draft.text, "", Findings()), _parsed(text), wanted)
+            changes += more
+            entries += new
+        if not known:
+            message = "no earlier run in Git has a folder for checkpoints"
+            hint = "set `checkpoints` to a directory below a path of `data`, so that later runs can continue"
+            found.error(CANNOT_EDIT, where, message, hint)
+        for change in changes:
+            draft = draft.with_change(source, change, found)
+        return _overridden(draft, source, entries, found) if entries else draft
+
+    def _names(self, job: JobFile) -> dict[str, set[str]]:
+        """Names by the values of a sweep."""
+        own = [run for run in self.runs if run.source == job]
+        names: dict[str, set[str]] = {}
+        for folder in dict.fromkeys(run.path.rpartition("/")[0] for run in own):
+            files = self.git.folder("HEAD", folder)
+            known = [generated_object(raw, f"{folder}/{name}") for name, raw in sorted(files.items())]
+            for one in known:
+                if one is not None and workload(one) is not None and saved_by(one)[1]:
+                    names.setdefault(one.values, set()).add(saved_by(one)[0])
+        return names
+
+
+def _parsed(values: str) -> dict[str, Any]:
+    known = json.loads(values) if values else {}
+    return known if isinstance(known, dict) else {}
+
+
+def _overridden(draft: Draft, source: Source, overrides: Sequence[Mapping[str, Any]], found: Findings) -> Draft:
     try:
-        text = with_overrides(draft.text, change.overrides)
+        text = with_overrides(draft.text, overrides)
     except EditError as error:
         found.error(CANNOT_EDIT, source.place(error.route), error.message, error.hint)
         return draft
     described = []
-    for entry in change.overrides:
+    for entry in overrides:
         values = ", ".join(f"{name}={value}" for name, value in entry["when"].items())
         fields = [f"{name} set to {value}" for name, value in entry.items() if name != "when"]
         described.append(f"{' and '.join(fields)} for {values}")
@@ -157,5 +218,4 @@ def _grace(runs: Sequence[DesiredRun]) -> int:
 
 
 def _values(run: DesiredRun) -> dict[str, Any]:
-    values = json.loads(run.values) if run.values else {}
-    return values if isinstance(values, dict) else {}
+    return _parsed(run.values)

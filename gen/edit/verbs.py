@@ -115,12 +115,20 @@ def _of_some(verb: Verb, data: object, when: When) -> RunsChange:
         wanted["state"] = verb.state
     if not wanted:
         return RunsChange(state=states[-1], attempt=attempt)
-    last = next(((index, own) for index, entry, own in reversed(entries) if entry in of_some), None)
-    if last is not None and last[1] == when:
-        route = ("sweep", "overrides", last[0])
-        changes = tuple(Change((*route, field), value) for field, value in wanted.items())
-        return RunsChange(changes=changes, state=states[-1], attempt=attempt)
-    return RunsChange(overrides=({"when": dict(when), **wanted},), state=states[-1], attempt=attempt)
+    changes, overrides = override(data, when, wanted)
+    return RunsChange(changes=changes, overrides=overrides, state=states[-1], attempt=attempt)
+
+
+def override(
+    data: object, when: When, wanted: Mapping[str, str]
+) -> tuple[tuple[Change, ...], tuple[Mapping[str, Any], ...]]:
+    """Fields of the runs of a sweep that have these values: changes of their last entry, or a new entry."""
+    entries = [(index, _when(entry)) for index, entry in enumerate(_overrides(data))]
+    some = [(index, own) for index, own in entries if all(when.get(key, value) == value for key, value in own.items())]
+    if some and some[-1][1] == when:
+        route = ("sweep", "overrides", some[-1][0])
+        return tuple(Change((*route, field), value) for field, value in wanted.items()), ()
+    return (), ({"when": dict(when), **wanted},)
 
 
 def _check_values(data: object, when: When) -> None:

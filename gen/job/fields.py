@@ -18,7 +18,7 @@ from gen.job.synonyms import CODE, JOB, MOUNT, SCHEDULE, TENSORBOARD, TRANSFER
 
 POD_NETWORK: Final = "pod"
 """The default network of a cluster, available without declaration."""
-NOT_DEFAULTS = frozenset({"clusters", "kfp", "kind", "name", "search", "steps", "sweep"})
+NOT_DEFAULTS = frozenset({"clusters", "kfp", "kind", "name", "resume", "search", "steps", "sweep"})
 """Fields that each job sets itself, so that an overlay cannot have defaults for them."""
 
 
@@ -189,6 +189,12 @@ class JobFields(PodFields):
     `docs/batch.md` describes them."""
     outputs: dict[MountPath, Output] = Field(default_factory=dict)
     """Folders to copy when the command ends: path in the container, and the object store or volume to copy to."""
+    checkpoints: MountPath | None = None
+    """Directory below a mount path in `data` for checkpoints. Each run has a folder with its name there, which is in
+    `CHECKPOINT_DIR` and `{{ run.checkpoints }}`. `docs/checkpoints.md` describes them."""
+    resume: ObjectName | None = None
+    """Earlier run of the job to continue from, such as `mnist-3f9c21ab`; `gen rerun --resume` writes it. Its folder in
+    `checkpoints` is in `RESUME_DIR` and `{{ run.resume }}`, read-only."""
     logs: Logs | None = None
     """Write the output of the command to files, too."""
     tensorboard: OrMapping[Truth, TensorBoard] = False

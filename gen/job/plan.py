@@ -294,6 +294,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Name of the step, if it is one."""
     steps: tuple[StepPlan, ...] = ()
     """Steps of a pipeline, each after those that it needs."""
+    checkpoints: str = ""
+    """The folder of its checkpoints, as `volume:path`; empty without one, or if its name is known later."""
+    resumes: str = ""
+    """The folder of the earlier run that it continues from; empty without one."""
     pins: Mapping[str, str] = {}
     """Pins of images and code that the job file names, by image or by URL and ref."""
 

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gen.base.regex import regex
 from gen.job.model import Part
+from gen.job.names import ObjectName
 from gen.job.scalars import Given, Positive, conflict, matching, refuse, schema
 from gen.job.synonyms import SWEEP
 
@@ -48,7 +49,7 @@ State = Literal["active", "suspended", "stopped", "finished"]
 
 
 class SweepOverride(Part):
-    """Another state or attempt for some runs of a sweep."""
+    """Another state, attempt or earlier run for some runs of a sweep."""
 
     when: Values
     """Values that the runs have, such as `{lr: 0.1}`."""
@@ -56,11 +57,13 @@ class SweepOverride(Part):
     """Their state, instead of the job's."""
     attempt: Positive | None = None
     """Their attempt, instead of the job's. Increase it to run only these combinations again."""
+    resume: ObjectName | None = None
+    """Earlier run that they continue from, instead of the job's."""
 
     @model_validator(mode="after")
     def _overrides_something(self) -> Self:
-        if self.state is None and self.attempt is None:
-            raise conflict("expected `state` or `attempt`", "add `state: finished`, or remove the entry")
+        if self.state is None and self.attempt is None and self.resume is None:
+            raise conflict("expected `state`, `attempt` or `resume`", "add `state: finished`, or remove the entry")
         return self
 
 
@@ -81,4 +84,4 @@ class Sweep(Part):
     max: Positive | None = None
     """Most runs of the sweep; more are an error. Defaults to `sweepRuns` of the namespace, which is also the limit."""
     overrides: Annotated[tuple[SweepOverride, ...], Field(max_length=MAX_RUNS)] = ()
-    """Another state or attempt for some of the runs. Of several entries for a run, the last one applies."""
+    """Another state, attempt or earlier run for some runs. Of several entries for a run, the last one applies."""

@@ -155,6 +155,7 @@ class Cache(Struct, frozen=True, kw_only=True):
             findings=Findings([*self.last.findings]),
             keep=self.last.keep,
             behind=tuple(job for job in jobs_rendered if job.behind is not None),
+            resumed=tuple(job for job in jobs_rendered if job.resumes),
         )
 
     def result(self, job: JobFile) -> JobResult | None:

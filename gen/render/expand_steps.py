@@ -100,7 +100,8 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
     later = starter if starter.named_later else None
     one = replace(written, model=ALL_KINDS[kind], kind=kind, data=data, layers=layers, step=name, later=later)
     params = {**(given.own.params if given.own is not None else {}), **starter.step_params(written.data)}
-    read = parse_run(one, found, RunValues(name=run, params=params))
+    own_fields = {name: value for name, value in given.own.fields.items() if name == "resume"} if given.own else {}
+    read = parse_run(one, found, RunValues(name=run, params=params, fields=own_fields))
     _check_params(fields, data, own, found)
     _check_chosen(fields, starter.step_params(written.data), own, found)
     job_run = (

@@ -52,6 +52,7 @@ _NODE_NAMES = {
 
 
 _STEPS = "steps"
+_CHECKPOINTS, _RESUME = "checkpoints", "resume"
 _RESULT_HINT = (
     "write `{{ steps.<step>.results.<name> }}`, without filters, in `command`, `args` or `env` of a later step of a "
     "pipeline"
@@ -383,11 +384,12 @@ def evaluate_fields(
     layers: Layers,
     found: Findings,
     runs: int = 1,
+    step: str = "",
 ) -> Evaluation:
     """The data with its expressions replaced; `job` contains the values of `{{ job.… }}`.
 
     `run` is the name of the run, one of several `runs`, and `values` are the parameters that a sweep or a search sets
-    for it.
+    for it. `step` is the name of a step.
 
     Parameters are evaluated first, and cannot refer to each other. Without an overlay, expressions that depend on one
     are left unevaluated.
@@ -403,8 +405,23 @@ def evaluate_fields(
     if overlay is not None:
         params |= _params(_Evaluation(scopes, overlay.layers, found), cast("Data", overlay.fields.params))
     evaluation.values = {**scopes, "params": {**params, **values} if overlay else _Undecided()}
-    result = {name: value if name in _FIXED else evaluation.of(value, (name,)) for name, value in data.items()}
+    known = {}
+    if (base := data.get(_CHECKPOINTS)) is not None:
+        known[_CHECKPOINTS] = base = evaluation.of(base, (_CHECKPOINTS,))
+        folders: dict[str, str | None] = {_CHECKPOINTS: None, _RESUME: None}
+        if isinstance(base, str) and (_CHECKPOINTS,) not in evaluation.failed:
+            resume = data.get(_RESUME)
+            folders[_CHECKPOINTS] = checkpoint_folder(base, run, step)
+            folders[_RESUME] = checkpoint_folder(base, resume, step) if isinstance(resume, str) else ""
+        evaluation.values = {**evaluation.values, "run": {**scopes["run"], **folders}}
+    fixed = {name: value for name, value in data.items() if name in _FIXED} | known
+    result = {name: fixed[name] if name in fixed else evaluation.of(value, (name,)) for name, value in data.items()}
     return Evaluation(result, frozenset(evaluation.failed))
+
+
+def checkpoint_folder(base: str, run: str, step: str) -> str:
+    """The folder of a run below a directory, or of its step. Steps share the name of their pipeline."""
+    return "/".join(part for part in (base.rstrip("/"), run, step) if part)
 
 
 def _params(evaluation: _Evaluation, params: Data) -> dict[str, str | None]:

@@ -75,7 +75,7 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
     chosen = starter.params(data)
     params = chosen if chosen is not None else params
     runs = own.runs if own is not None else 1
-    texts = evaluate_fields(data, job_values, run, params, overlay, layers, found, runs)
+    texts = evaluate_fields(data, job_values, run, params, overlay, layers, found, runs, written.step)
     if overlay is not None and not texts.failed and not written.step:
         warn_unused_params(source, written.data, found)
     hidden = report_secrets(texts.data, layers, found, texts.failed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from gen.base.codes.grants import UNKNOWN_NAMESPACE
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
 from gen.base.findings import Findings, did_you_mean, with_article
@@ -17,6 +19,7 @@ from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins
 from gen.render.job_run import JobInput, JobRun
 from gen.render.parts import copies, grants, metadata, names, notify, reach
+from gen.render.parts.checkpoints import plan_checkpoints
 from gen.render.parts.context import Context
 from gen.render.parts.data import plan_data
 from gen.render.parts.network import on_host, plan_network
@@ -64,6 +67,9 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
     )
     _check_kind(context, target)
     data = plan_data(context)
+    saved = plan_checkpoints(context, data.mounts)
+    if saved is not None:
+        data = replace(data, mounts=(*data.mounts, *saved.mounts), env=saved.env)
     places = copies.plan_places(context)
     pods = plan_pods(context, data, places, network, target) if not job.own_fields else ()
     of_runtime = runtime_demand(job, overlay, *_requested(pods)) if runtime is not None else None
@@ -107,6 +113,8 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         retries=job.retries,
         timeout=job.timeout,
         state=job.state,
+        checkpoints=saved.saved if saved is not None else "",
+        resumes=saved.continues if saved is not None else "",
         starter=started,
         on_exit=notify.plan_exit(context),
         attempt=job.attempt,

@@ -60,6 +60,8 @@ class RenderedJob(RenderedObjects, frozen=True, kw_only=True):
     """Kinds of the objects, as `group/Kind`."""
     steps: tuple[str, ...] = ()
     """Objects that a workflow creates for the steps of a pipeline, as `Kind namespace/name`."""
+    resumes: str = ""
+    """The folder of the earlier run that it continues from, as `volume:path`; empty without one."""
     behind: Behind | None = None
     """None if the run is the one that a new render gives."""
 
@@ -131,6 +133,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """Patterns for other files in `rendered/`."""
     behind: tuple[RenderedJob, ...] = ()
     """Jobs with a kept run that is behind the platform."""
+    resumed: tuple[RenderedJob, ...] = ()
+    """Jobs with a run that continues from an earlier one."""
     requested: Mapping[tuple[str, str, tuple[str, ...]], int] = {}
     """Requests of active jobs by overlay, namespace and quota; empty if they were not counted again."""
 

@@ -104,6 +104,7 @@ def combine(
         folders=frozenset(file.path.rpartition("/")[0] for job in rendered for file in job.files),
         keep=tuple(sorted({pattern for overlay in overlays for pattern in overlay.fields.rendered.keep})),
         behind=tuple(job for job in rendered if job.behind is not None),
+        resumed=tuple(job for job in rendered if job.resumes),
         requested=requested_by(rendered),
     )
     return run, shared

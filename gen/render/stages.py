@@ -224,6 +224,7 @@ def emit(run: work.SealedRun) -> tuple[work.EmittedRun]:
         gpus=asked.gpus,
         accelerators=dict(asked.accelerators),
         pods=asked.pods + (own.tensorboard is not None),
+        resumes=own.resumes,
         steps=created_by(one.body for one in sealed.manifests if one.is_workload) if own.steps else (),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in started.valid.manifests)),
     )

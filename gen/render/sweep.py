@@ -196,7 +196,7 @@ def _overridden(sweep: Sweep, known: Sequence[Pairs], written: WrittenJob, found
                 found.warning(NO_EFFECT, place, message, "remove the entry: the sweep no longer has these runs")
             else:
                 found.error(INVALID_SWEEP, place, message, _value_hint(entry.when, every))
-        for field, value in (("state", entry.state), ("attempt", entry.attempt)):
+        for field, value in (("state", entry.state), ("attempt", entry.attempt), ("resume", entry.resume)):
             for number in matching if value is not None else ():
                 fields[number][field], routes[number][field] = str(value), (*route, field)
     for values, own, places in zip(every, fields, routes, strict=True):

@@ -36,7 +36,7 @@ from gen.review.pins import moved_pins
 from gen.review.rendered_trees import RenderedTrees
 from gen.review.replay import replay
 from gen.review.result import ObjectAction, ObjectChange, Review
-from gen.review.runs import run_changes
+from gen.review.runs import run_changes, with_earlier
 from gen.review.unrendered import UnrenderedObject, unrendered_usage
 from gen.review.usage import Usage, device_changes, is_tensorboard, usage_changes
 
@@ -98,7 +98,7 @@ def compare_trees(
     changes_of_owners, prepared = moves(pairs, trees), MOVES_OWNER in allowed
     report_moves(found, changes_of_owners, allowed=prepared)
     moved = set() if prepared else {pair for one in changes_of_owners for pair in one.objects}
-    runs = run_changes(pairs, overlays, found, replay(pairs, trees, moved))
+    runs = with_earlier(run_changes(pairs, overlays, found, replay(pairs, trees, moved)), trees.stopped)
     everywhere = Location(RENDERED)
     data: tuple[DataObject, ...] = ()
     with contained(found, everywhere, "compare the volumes"):

@@ -46,7 +46,7 @@ class _Entry(Struct, frozen=True):
 
 def run_history(root: Path) -> dict[str, tuple[RunEvent, ...]]:
     """Events by job file, the latest first; empty without Git."""
-    entries = list(_entries(root))[:MAX_EVENTS]
+    entries = list(changed_files(root, rendered_path("")))[:MAX_EVENTS]
     if not entries:
         return {}
     blobs = Base(root, "", "HEAD", head_commit(root)).blobs(one.digest for one in entries)
@@ -73,10 +73,10 @@ def run_history(root: Path) -> dict[str, tuple[RunEvent, ...]]:
     return {file: tuple(events) for file, events in known.items()}
 
 
-def _entries(root: Path) -> Iterator[_Entry]:
-    """Changed files with their content after a commit, or before the one that deletes them."""
+def changed_files(root: Path, paths: str) -> Iterator[_Entry]:
+    """Changed files, the latest first, with their content after a commit, or before the one that deletes them."""
     options = ("-z", f"--format={_FORMAT}", "--raw", "--no-abbrev", "--no-renames", "--relative", "--no-show-signature")
-    done = run_git(root, "log", *options, "HEAD", "--", rendered_path(""))
+    done = run_git(root, "log", *options, "HEAD", "--", paths)
     if done is None or done.returncode != 0:
         return
     for commit in done.stdout.decode("utf-8", "surrogateescape").split("\x01")[1:]:

@@ -36,6 +36,8 @@ class RenderedTrees:
 
     before: list[RenderedObject] = field(default_factory=list)
     after: list[RenderedObject] = field(default_factory=list)
+    stopped: list[RenderedObject] = field(default_factory=list)
+    """These records at the base."""
     suspects: dict[str, bytes] = field(default_factory=dict)
     """Files of the work tree that differ from the base, or that gen did not write."""
     settings: list[str] = field(default_factory=list)
@@ -55,7 +57,7 @@ class RenderedTrees:
             path: raw for path, raw in self.suspects.items() if not overlays or _overlay(path) in (*overlays, "")
         }
         settings = [path for path in self.settings if path in suspects]
-        return RenderedTrees(chosen(self.before), chosen(self.after), suspects, settings)
+        return RenderedTrees(chosen(self.before), chosen(self.after), chosen(self.stopped), suspects, settings)
 
 
 def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
@@ -72,11 +74,15 @@ def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
         if one is None:
             trees.suspects[path] = raw
             one = parse_object(raw, printable_path(path), found)
-        if one is not None and not one.is_stopped:
+        if one is not None and one.is_stopped:
+            if unchanged:
+                trees.stopped.append(one)
+        elif one is not None:
             trees.after.append(one)
             if unchanged:
                 trees.before.append(one)
-    trees.before.extend(_committed(base, differing, found))
+    for one in _committed(base, differing, found):
+        (trees.stopped if one.is_stopped else trees.before).append(one)
     return trees
 
 
@@ -101,7 +107,7 @@ def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterat
         raw = blobs[entry.digest]
         if len(raw) > MAX_BYTES:
             own.error(*_not_a_file(path))
-        elif (one := parse_object(raw, printable_path(path), own)) is not None and not one.is_stopped:
+        elif (one := parse_object(raw, printable_path(path), own)) is not None:
             yield one
     prefix = f"at {base.commit[:7]}: "
     found.extend(

@@ -16,6 +16,7 @@ from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED, UNKNOWN_
 from gen.base.containment import contained
 from gen.base.engines import is_finished
 from gen.base.findings import Findings, Location
+from gen.base.labels import CHECKPOINTS, RESUMES
 from gen.base.repository.layout import engine_of, scope_overlay
 from gen.base.routes import at
 from gen.job.starter import Edit
@@ -113,6 +114,10 @@ class RunVersion:
     """None if the overlay has no prices."""
     preempts: tuple[str, ...] = ()
     """PriorityClasses of its pods that stop pods of a lower priority."""
+    saves: str = ""
+    """Where it saves its checkpoints, as `volume:path`; empty without `checkpoints`."""
+    resumes: str = ""
+    """The folder of the earlier run that it continues from, as `volume:path`."""
     runtimes: Runtimes = NO_RUNTIMES
     """Those of its overlay, which pods of a TrainJob are of."""
 
@@ -153,10 +158,25 @@ class RunChange:
     """Whether its content changed under the same name."""
     replayed: Replayed = UNTOUCHED
     """What the engines do to it."""
+    earlier: bool = False
+    """Whether a stopped run of the job has checkpoints."""
 
     @property
     def key(self) -> ObjectKey:
         return self.pair.object.key
+
+    @property
+    def continues(self) -> str:
+        """The name of the earlier run that a starting one continues from; empty if it starts from zero."""
+        return self.after.resumes.rpartition("/")[2] if self.starts and self.after is not None else ""
+
+    @property
+    def starts_over(self) -> bool:
+        """Whether it starts from zero although an earlier run has checkpoints."""
+        if not self.starts or self.after is None or self.after.resumes or not self.after.saves:
+            return False
+        before = self.before if self.pair.replaced else None
+        return self.earlier or (before is not None and bool(before.saves))
 
     @property
     def latest(self) -> RunVersion:
@@ -275,6 +295,20 @@ def run_changes(
     return tuple(runs)
 
 
+def with_earlier(runs: Iterable[RunChange], stopped: Iterable[RenderedObject]) -> tuple[RunChange, ...]:
+    """The runs, with whether a stopped one of the same job saved checkpoints in a folder of its own."""
+    saved: dict[tuple[str, str, str, str], set[str]] = defaultdict(set)
+    for one in stopped:
+        if folder := at(one.metadata, "annotations", CHECKPOINTS):
+            saved[one.key.scope, one.key.namespace, one.job, one.values].add(str(folder))
+    return tuple(replace(run, earlier=_is_other(run, saved)) if saved else run for run in runs)
+
+
+def _is_other(run: RunChange, saved: Mapping[tuple[str, str, str, str], set[str]]) -> bool:
+    known = saved.get((run.key.scope, run.key.namespace, run.job, run.latest.values), set())
+    return bool(known) and run.latest.saves not in known
+
+
 def _engines_at_base(pairs: Iterable[Pair]) -> Mapping[str, set[str]]:
     """The engines that apply the runs of each overlay at the base, by the objects that configure them."""
     engines: dict[str, set[str]] = defaultdict(set)
@@ -325,6 +359,8 @@ def _version(
         cost=cost,
         preempts=_readable(lambda: preempting_classes(run.outline, kind)),
         runtimes=runtimes,
+        saves=str(at(run.metadata, "annotations", CHECKPOINTS) or ""),
+        resumes=str(at(run.metadata, "annotations", RESUMES) or ""),
     )
 
 

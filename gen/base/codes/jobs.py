@@ -174,6 +174,12 @@ NO_RSYNC = Code(
     "gen would have no image for copying the code.",
     "Use `code.git`, or ask the owners of the overlay.",
 )
+NO_CHECKPOINTS = Code(
+    "no-checkpoints",
+    "The directory in `checkpoints` cannot keep the checkpoints of runs.",
+    "It must be on a volume that outlives pods and to which runs can write, and an earlier run must have the same one.",
+    "Write a directory below a path of `data`; each run gets a folder with its name there.",
+)
 SUSPENDED_IN_QUEUE = Code(
     "suspended-in-queue",
     "A job has a `queue` and `state: suspended`.",

@@ -126,6 +126,13 @@ RUN_EDITED = Code(
     "The API server rejects the change, or applies only a part of it.",
     "Run `gen render`, which gives the run a new name; with stable names, delete the object in the cluster first.",
 )
+UNKNOWN_RUN = Code(
+    "unknown-run",
+    "A run continues from one that the job never had, or whose checkpoints it does not see.",
+    "The program would find an empty folder and start from zero. Git's history has the earlier runs of a job and "
+    "where they saved. In a clone with a part of the history, this is a warning.",
+    "Name a run that `gen site` or `git log rendered/` shows, or run `gen rerun --resume`, which writes the last one.",
+)
 NEVER_RAN = Code(
     "never-ran",
     "A job was edited and set to `state: finished` in the same change.",

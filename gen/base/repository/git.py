@@ -92,6 +92,12 @@ class Base(Struct, frozen=True):
         return dict(_contents(git(self.root, "cat-file", "--batch", given=given)))
 
 
+def is_shallow(root: Path) -> bool:
+    """Whether the clone has only a part of the history."""
+    done = run_git(root, "rev-parse", "--is-shallow-repository")
+    return done is not None and done.stdout.strip() == b"true"
+
+
 class CommittedFiles:
     """Files at the last commit and at the default branch, read by one process, which starts with the first question.
 

@@ -43,6 +43,8 @@ class DataPlan(Struct, frozen=True):
     volumes: tuple[VolumePlan, ...]
     mounts: tuple[MountPlan, ...]
     files: Mapping[str, str]
+    env: Mapping[str, str] = {}
+    """Variables with directories of volumes."""
 
 
 def plan_data(context: Context) -> DataPlan:

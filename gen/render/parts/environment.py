@@ -10,6 +10,7 @@ from gen.job.kinds.role import Role
 from gen.job.pods import EnvSource
 from gen.kubernetes.objects import NVIDIA_DEVICES, Body, present
 from gen.overlay.secrets import ENV
+from gen.render.parts.checkpoints import VARIABLES
 from gen.render.parts.context import Context
 from gen.render.parts.grants import check_secret
 
@@ -41,7 +42,7 @@ _CODE_FIELDS = {
 
 
 def environment(context: Context, role: Role, devices: Mapping[str, str]) -> tuple[Body, ...]:
-    """Variables of the kind, the devices and the network, then those of the job: entries may refer to earlier ones."""
+    """Variables of the kind, devices, network and volumes, then those of the job: entries may refer to earlier ones."""
     hidden = () if role.gpus else without_devices(context)
     provided = {entry["name"]: entry for entry in (*role.env, *hidden)}
     provided |= {name: {"name": name, "value": value} for name, value in devices.items()}
@@ -93,6 +94,8 @@ def _of_gen(context: Context, role: Role, name: str) -> tuple[str, str] | None:
         return f"`{name}` is a setting of git-sync, which runs in a container of its own", hint
     if name.startswith(OWN_VARIABLES) and (context.job.inputs or context.job.outputs or context.job.logs):
         return f"`{name}` is for the copies of gen", "remove it; the object store of the overlay has the settings"
+    if (field := VARIABLES.get(name)) is not None and context.job.checkpoints is not None:
+        return f"`{name}` is set by `{field}`", "remove it"
     if any(name == entry["name"] for entry in role.env):
         return (
             f"`{name}` is set for every pod of `{context.job.kind}`",

@@ -15,7 +15,18 @@ from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_LABEL, POD_METADATA, RESERVED_METADATA
 from gen.base.engines import aside_annotations, run_annotations, storage_annotations
-from gen.base.labels import JOB_LABEL, METRICS, QUEUE, RUN_LABEL, STEP_LABEL, VALUES, VOLUME_LABEL, WORKFLOW_LABEL
+from gen.base.labels import (
+    CHECKPOINTS,
+    JOB_LABEL,
+    METRICS,
+    QUEUE,
+    RESUMES,
+    RUN_LABEL,
+    STEP_LABEL,
+    VALUES,
+    VOLUME_LABEL,
+    WORKFLOW_LABEL,
+)
 from gen.base.placeholders import RUN, TRIAL, with_hash
 from gen.base.regex import regex
 from gen.job.kinds.role import Role
@@ -198,8 +209,11 @@ def _listed(metrics: Iterable[KnownMetric]) -> list[dict[str, str]]:
 
 
 def describe_run(workload: Body, plan: Plan) -> None:
-    """Annotate an object of a run in Git with the metrics of the job and its steps, and the values of the run."""
+    """Annotate an object of a run in Git with the metrics of the job and its steps, the values and the checkpoints."""
     if (metrics := metrics_annotation(plan)) is not None:
         workload["metadata"].setdefault("annotations", {})[METRICS] = metrics
     if plan.values:
         workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()
+    for name, folder in ((CHECKPOINTS, plan.checkpoints), (RESUMES, plan.resumes)):
+        if folder:
+            workload["metadata"].setdefault("annotations", {})[name] = folder

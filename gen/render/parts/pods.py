@@ -113,7 +113,7 @@ def _pod(context: Context, role: Role, common: _Common) -> PodPlan:
         command=_command(context, role),
         args=context.of_role(role, "args") if _runs(role, "args") else (),
         working_dir=working_dir or (DEFAULT_WORKING_DIR if code else None),
-        env=environment(context, role, effect.env),
+        env=environment(context, role, {**effect.env, **(data.env if data is not None else {})}),
         resources=resources,
         mounts=tuple(mounts),
         volumes=tuple(volumes),

@@ -167,6 +167,8 @@ def plan_steps(
     return replace(
         plan,
         steps=tuple(known),
+        checkpoints=next((step.plan.checkpoints for step in known if step.plan.checkpoints), ""),
+        resumes=next((step.plan.resumes for step in known if step.plan.resumes), ""),
         pins={f"{step.name} {name}": pin for step in known for name, pin in step.plan.pins.items()},
         storage=tuple(sorted({*plan.storage, *(name for step in known for name in step.plan.storage)})),
         service_account=overlay.argo.service_account if overlay.argo is not None else None,

@@ -159,6 +159,8 @@ def _run(run: RunChange) -> dict[str, object]:
     return {
         "action": run.action.value,
         "starts": run.starts,
+        "continuesFrom": run.continues or None,
+        "startsFromZero": run.starts_over,
         "stops": run.stops,
         **_key(run.key),
         "job": run.job,

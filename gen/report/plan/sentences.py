@@ -194,6 +194,20 @@ def _effects(change: JobChange, live: LiveFacts | None) -> Parts:
         parts.append(f"at most {cost} a month")
     if parts:
         yield _said(f": {', '.join(parts)}")
+    yield from _beginnings(change)
+
+
+def _beginnings(change: JobChange) -> Parts:
+    """Where starting runs continue, as far as earlier runs have checkpoints."""
+    earlier = sorted({run.continues for run in change.starting if run.continues})
+    over = sum(run.starts_over for run in change.starting)
+    if earlier:
+        yield from _listed(
+            earlier, "runs", f"; {'it continues' if len(change.starting) == 1 else 'they continue'} from "
+        )
+    if over:
+        who = "it starts" if len(change.starting) == 1 else f"{counted(over, 'run')} start{'s' if over == 1 else ''}"
+        yield _said(f"; {who} from zero, although an earlier run has checkpoints")
 
 
 def longest(runs: Iterable[RunChange], live: LiveFacts | None) -> str:

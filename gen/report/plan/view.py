@@ -304,6 +304,11 @@ def _notes(runs: Sequence[RunChange]) -> Iterator[Said]:
         yield Said(phrase=state, value="")
     if first.replaces and len(runs) == 1:
         yield Said(phrase=Phrase("replaces "), value=first.replaces)
+    if first.continues and len(runs) == 1:
+        yield Said(phrase=Phrase("continues from "), value=first.continues)
+    if over := sum(run.starts_over for run in runs):
+        which = "" if over == len(runs) else f"{over} of {len(runs)} start "
+        yield Said(phrase=Phrase(f"{which}from zero, although an earlier run has checkpoints"), value="")
     if first.latest.queue:
         yield Said(phrase=Phrase("queue "), value=first.latest.queue)
     if classes := phrases.preempting(runs):
