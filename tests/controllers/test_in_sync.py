@@ -239,13 +239,14 @@ def end(cluster: Cluster, resource: Resource, body: Body) -> bool:
 
     def over() -> bool:
         pods = [pod for pod in cluster.live("", "Pod", namespace) if "deletionTimestamp" not in pod["metadata"]]
-        new = [pod for pod in pods if pod["metadata"]["uid"] not in seen]
+        pending = (pod for pod in pods if pod["status"].get("phase") == "Pending")
+        new = [pod for pod in pending if pod["metadata"]["uid"] not in seen]
         for report in (kubelet.run, kubelet.succeed):
             report(*new)
         seen.update(pod["metadata"]["uid"] for pod in new)
         return state_of(resource, cluster.client.get(cluster.path(body)).body) is State.SUCCEEDED
 
-    if not cluster.live("", "Pod", namespace):
+    if not resource.is_run or not cluster.live("", "Pod", namespace):
         return False
     wait(over, f"end of {body['kind']}")
     return True

@@ -128,10 +128,12 @@ def completion_index(pod: base.PodOf) -> list[Body]:
     """The Job controller adds it to each container without it (`addCompletionIndexEnvVariable`)."""
     known = any(one.get("name") == _INDEX_ENV for one in pod.container.get("env") or ())
     shared = pod.body.get("kind") == JOB.kind and at(pod.body, "spec", "completionMode") != "Indexed"
-    return [] if known or shared else [{"name": _INDEX_ENV, "valueFrom": {"fieldRef": {"fieldPath": INDEX}}}]
+    return [] if known or shared else [{"name": _INDEX_ENV, "valueFrom": {"fieldRef": {"fieldPath": _INDEX_LABEL}}}]
 
 
 _INDEX_ENV: Final = "JOB_COMPLETION_INDEX"
+_INDEX_LABEL: Final = "metadata.labels['batch.kubernetes.io/job-completion-index']"
+"""Since Kubernetes 1.28; before, the annotation of this name (`PodIndexLabel`)."""
 JOB: Final = base.Resource(
     group="batch",
     kind="Job",

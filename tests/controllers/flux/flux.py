@@ -47,6 +47,6 @@ def _started(programs: Programs, name: str, environment: dict[str, str]) -> Iter
         folder.mkdir()
         arguments += [f"--storage-path={folder}", f"--storage-addr={artifacts}", f"--storage-adv-addr={artifacts}"]
     else:
-        arguments.append("--requeue-dependency=1s")
+        arguments += ["--requeue-dependency=1s", "--concurrent=20"]
     with programs.started(name, arguments, lambda: answers(f"http://127.0.0.1:{health}/readyz"), environment):
         yield

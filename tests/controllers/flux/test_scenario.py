@@ -145,7 +145,7 @@ def test_200_jobs_at_once(world: World) -> None:
     for number in range(200):
         world.job(f"job-{number}", BATCH + f"env: {{SEED: {number}}}\n")
     world.push()
-    world.follow(seconds=300)
+    world.follow(seconds=600)
     runs = world.runs()
     assert len(runs) == 201
     assert own.items() <= runs.items()
