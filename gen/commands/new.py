@@ -107,7 +107,7 @@ def _check_name(kind: str, name: str, text: str) -> None:
             f"`{name}` is not a valid job name: start with a letter, use lower-case letters, digits and `-`"
         )
     source = source_of(text.encode(), "", Findings())
-    assert source is not None  # noqa: S101 - gen wrote it
+    assert source is not None  # gen wrote it
     most = _longest(kind, source.data, name)
     if len(name) > most:
         raise UsageError(f"job name `{name}` is too long: at most {most} characters fit in the names of its objects")

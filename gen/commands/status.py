@@ -130,7 +130,7 @@ class _Follower:
                 break
         else:
             done = VIOLATIONS if self.request.wait else None
-        assert status is not None  # noqa: S101 - there is always a first answer
+        assert status is not None  # there is always a first answer
         self.exit_code = exit_code(status) if done is None else done
         if not self.request.watch:
             yield View(data=_filtered(status, self.request), terminal=where)

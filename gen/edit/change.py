@@ -45,7 +45,7 @@ class EditError(Exception):
 def changed(data: Data | None, change: Change, depth: int = 0) -> Data:
     """The changed data, or the same object if it has the value already. EditError if the change is impossible."""
     if depth == len(change.route):
-        assert change.value is not None  # noqa: S101 - removing ends one step above
+        assert change.value is not None  # removing ends one step above
         if change.append:
             return [*data, change.value] if isinstance(data, list) else [change.value]
         return data if data is not None and data == change.value and not empty(data) else change.value

@@ -117,7 +117,7 @@ def _with_name(data: Data | None, route: Route, name: str) -> Data | None:
         return None
     if isinstance(data, list):
         return [changed if index == step else value for index, value in enumerate(data)]
-    assert isinstance(data, dict)  # noqa: S101 - a value has one of the two around it
+    assert isinstance(data, dict)  # a value has one of the two around it
     return {
         (name if key == step and not rest else key): changed if key == step else value for key, value in data.items()
     }

@@ -54,7 +54,7 @@ def hover(view: View, line: int, column: int, now: datetime) -> Hover | None:
 
 def _field(view: View, entry: Entry) -> Iterator[str]:
     """The name, the default and the description of a field, as `gen explain` has them."""
-    assert view.fields is not None  # noqa: S101 - the caller has looked
+    assert view.fields is not None  # the caller has looked
     field = view.fields.field(entry.route, view.kind_at)
     if field is None:
         return

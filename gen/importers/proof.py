@@ -174,7 +174,7 @@ def _overlay(root: Path, name: str, text: str, found: Findings) -> Overlay | Non
 
 def _run_of(text: str, job: ImportedJob, original: Original) -> Body:
     read = read_manifests(text.encode("utf-8", "surrogateescape"), "", Findings())
-    assert read is not None  # noqa: S101 - gen has written it
+    assert read is not None  # gen has written it
     body = read.documents[0]
     if original.step:
         templates = body["spec"]["templates"]

@@ -201,7 +201,7 @@ def name_other_overlays(found: Findings, names: Sequence[str], starts: Sequence[
 def _job_result(runs: Sequence[EndedRun], found: Findings) -> JobInOverlay:
     """The result of a job in one overlay, with the findings of its runs."""
     job = runs[0].job
-    assert job is not None  # noqa: S101 - only files that no overlay selects have none
+    assert job is not None  # only files that no overlay selects have none
     labels = [run.label for run in runs]
     found.extend((*job.found.items, *merge_findings((run.found.items for run in runs), labels)))
     return JobInOverlay(

@@ -68,7 +68,7 @@ def with_steps(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
 def _filled_in(body: Body, steps: Mapping[str, Body]) -> Body:
     """The workflow or the definition with the object of each step."""
     kind = resource_of_object(body["apiVersion"], body["kind"])
-    assert kind is not None  # noqa: S101 - gen made it
+    assert kind is not None  # gen made it
     return graph_of(kind).with_objects(body, steps)
 
 

@@ -111,7 +111,7 @@ def packed(data: object) -> str:
 
 
 def _source(made: Environment, name: str) -> str:
-    assert made.loader is not None  # noqa: S101 - environments of gen have one
+    assert made.loader is not None  # environments of gen have one
     return made.loader.get_source(made, name)[0]
 
 

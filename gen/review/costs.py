@@ -77,7 +77,7 @@ def _priced(version: RunVersion) -> RunCost | None:
 
 def _row(overlay: Overlay, namespace: str, before: Spending, after: Spending) -> NamespaceCost:
     grant = overlay.grant(namespace)
-    assert overlay.prices is not None  # noqa: S101 - runs of other overlays have no cost
+    assert overlay.prices is not None  # runs of other overlays have no cost
     return NamespaceCost(
         overlay=overlay.name,
         namespace=namespace,

@@ -67,7 +67,7 @@ def compare_kept_runs(jobs: Sequence[RenderedJob], root: Path, base: Base, found
 def _check_start(job: RenderedJob, before: Mapping[str, str], after: Mapping[str, str], found: Findings) -> None:
     """Report a run that the merge starts again, unless the overlay of today would start it as it is."""
     behind = job.behind
-    assert behind is not None  # noqa: S101 - called for these only
+    assert behind is not None  # called for these only
     path, who, source = behind.kept[0], job.files[0].identity, job.files[0].source.file
     old, new = _state(before.get(path, "")), _state(after[path])
     if (old, new) != ("suspended", "active") and (old != "finished" or new == "finished"):
@@ -109,7 +109,7 @@ def _folder(path: str) -> str:
 def _problems(job: RenderedJob, after: Mapping[str, str], before: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Paths with the problem of each."""
     behind = job.behind
-    assert behind is not None  # noqa: S101 - called for these only
+    assert behind is not None  # called for these only
     for path in behind.kept:
         if path not in before:
             yield path, "the base has no such file"
@@ -150,7 +150,7 @@ class BehindObject:
     @property
     def key(self) -> ObjectKey:
         one = self.kept or self.fresh
-        assert one is not None  # noqa: S101 - at least one of the two exists
+        assert one is not None  # at least one of the two exists
         return one.key
 
 
@@ -174,7 +174,7 @@ def behind_runs(jobs: Iterable[RenderedJob]) -> tuple[BehindRun, ...]:
 
 
 def _behind(job: RenderedJob) -> BehindRun:
-    assert job.behind is not None  # noqa: S101 - called for these only
+    assert job.behind is not None  # called for these only
     paths = frozenset(job.behind.kept)
     kept = _objects(file for file in job.files if file.path in paths)
     fresh = _objects(job.behind.fresh)

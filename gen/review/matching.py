@@ -30,7 +30,7 @@ class Pair:
     def object(self) -> RenderedObject:
         """The object after the merge, or before it if the merge removes the object."""
         found = self.after or self.before
-        assert found is not None  # noqa: S101 - a pair has at least one object
+        assert found is not None  # a pair has at least one object
         return found
 
     @property

@@ -151,7 +151,7 @@ def report_moves(found: Findings, changes: Iterable[Move], *, allowed: bool) -> 
     """Refuse moves that were not prepared."""
     for one in changes:
         first = one.objects[0].after
-        assert first is not None  # noqa: S101 - `moves`
+        assert first is not None  # `moves`
         more = counted(len(one.objects), "object")
         message = f"{more} {one} in one step: runs would be deleted, and volumes stay with the old owner"
         hint = "run `gen move`, follow its steps, and merge with `gen plan --allow-move`"
@@ -180,7 +180,7 @@ def steps(changes: Sequence[Move]) -> Iterator[str]:
 
 
 def _owned(pair: Pair) -> tuple[Owned, Owned]:
-    assert pair.before is not None and pair.after is not None  # noqa: S101, PT018 - `moves`
+    assert pair.before is not None and pair.after is not None  # noqa: PT018 - `moves`
     first, second = (_as_owned(one) for one in (pair.before, pair.after))
     return first, second
 

@@ -182,7 +182,7 @@ class RunChange:
     def latest(self) -> RunVersion:
         """The run after the merge, or before it if the merge removes the run."""
         version = self.after or self.before
-        assert version is not None  # noqa: S101 - a run exists before or after
+        assert version is not None  # a run exists before or after
         return version
 
     @property
@@ -335,7 +335,7 @@ def _version(
     run: RenderedObject, overlays: Mapping[str, Overlay], engines: Collection[str], found: Findings
 ) -> RunVersion:
     kind = workload(run)
-    assert kind is not None  # noqa: S101 - called for runs only
+    assert kind is not None  # called for runs only
     overlay = overlays.get(run.key.scope)
     units = overlay.device_units if overlay is not None else {}
     runtimes = overlay.runtimes if overlay is not None else NO_RUNTIMES

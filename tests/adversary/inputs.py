@@ -1,4 +1,4 @@
-"""Generated repositories: overlays whose owner changes grants, patches, policies and definitions, and jobs that try them.
+"""Generated repositories: overlays with an owner who changes grants, patches, policies and definitions, and jobs that try them.
 
 Each part of an overlay and each field of a job has a random generator of its own, by the number of the history, the job
 and the step that last changed it. So a job is the same alone as among hundreds of others.
@@ -58,7 +58,7 @@ def dumped(value: Any) -> str:
 
 
 def pick(by: Random, good: Sequence[Any], bad: Sequence[Any]) -> Any:
-    """Mostly a value that overlays grant: a job with one error is refused for it, and says nothing about its others."""
+    """Mostly a value that overlays grant: a job with one error is refused for it, which hides its others."""
     return by.choice(bad if by.random() < 0.1 else good)
 
 
@@ -450,7 +450,7 @@ def definition() -> str:
 
 
 def runtime_definition(by: Random) -> Data:
-    """The runtime `strong`, whose pods may have privileges of their own."""
+    """The runtime `strong`: its pods may have privileges of their own."""
     pod: Data = {"containers": [{"name": "node", "image": "registry.example.com/runtime:1"}]}
     way = by.randrange(4)
     if way == 1:
@@ -496,7 +496,7 @@ POLICIES = {
     "hostNetwork": policy(_of_both("!{pod}.?hostNetwork.orValue(false)")),
     "images": policy(_of_both("{pod}.containers.all(c, c.image.startsWith('registry.example.com/'))")),
 }
-"""Policies of a cluster by what they restrict, for the pods of two kinds."""
+"""Policies of a cluster by their restriction, for the pods of two kinds."""
 
 
 def policy_at(seed: str, step: int, name: str) -> str | None:

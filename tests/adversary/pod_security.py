@@ -37,7 +37,7 @@ OF_GEN = ("registry.k8s.io/git-sync/", "docker.io/rclone/", "tensorflow/tensorfl
 SYSTEM = ("gen/", "app.kubernetes.io/", "training.kubeflow.org/", "kueue.x-k8s.io/", "volcano.sh/", "scheduling.")
 """Keys that gen and operators set on pods."""
 OF_PLATFORM = {"Workflow", "CronWorkflow", "PipelineVersion", "Deployment"}
-"""Kinds whose own pods run programs of gen, and hold the objects of steps."""
+"""Kinds with pods that run programs of gen, and hold the objects of steps."""
 _REMOTE = re.compile(r"S[0-9]+:([^/]+(?:/.*)?)")
 
 
@@ -97,7 +97,7 @@ def _parsed(text: str) -> Any:
 
 
 def pods(value: Any, metadata: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Every mapping with containers, with the metadata beside it."""
+    """Every mapping with containers, with the metadata next to it."""
     if isinstance(value, dict):
         if isinstance(value.get("containers"), list):
             yield value, metadata or {}
@@ -283,7 +283,7 @@ def _queues_of_volcano(body: Any) -> set[str]:
 
 
 def _refused(body: Any, rule: str) -> Iterator[str]:
-    """What the policy of the cluster refuses."""
+    """Objects that the policy of the cluster refuses."""
     for pod, _ in pods(body):
         if rule == "hostNetwork" and pod.get("hostNetwork"):
             yield "the policy about hostNetwork"

@@ -146,7 +146,7 @@ def test_no_pod_joins_a_service_of_its_namespace(bare: Repository) -> None:
 
 
 def test_registries_are_for_the_images_of_jobs(bare: Repository) -> None:
-    """Those that gen and the overlay choose need no grant, as the reference of the overlay says."""
+    """Those that gen and the overlay choose need no grant, as the reference of the overlay documents."""
     volumes = "volumes: {data: {claim: data}}\n"
     code = f"code: {{git: 'https://example.com/a.git', ref: {'c' * 40}}}\n"
     text = HEAD.replace("train.py", "code/a/train.py") + code + "data: {data: /data}\ntensorboard: true\n"

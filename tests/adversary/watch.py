@@ -27,7 +27,7 @@ _QUESTIONS = (
     ["cat-file", "--batch"],
     ["rev-parse", "--is-shallow-repository", "--is-inside-work-tree", "--show-prefix"],
 )
-"""Commands of Git by which a render reads the last commit. They write nothing, and run nothing of the repository."""
+"""Commands of Git with which a render reads the last commit. They write nothing, and run nothing of the repository."""
 
 _heard: list[list[str]] = []
 

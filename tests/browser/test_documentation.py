@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow  # starts a browser
 pytest.importorskip("material", reason="install the extra `docs`")
 
 PAGES = ("index.html", "plan.html", "reference-job.html", "tutorials/first-job.html", "decisions.html")
-"""Of each form: an overview, tables, references, code, links in text."""
+"""One page of each form: an overview, tables, references, code, links in text."""
 
 
 @pytest.fixture(scope="module")

@@ -209,7 +209,7 @@ class Together:
         return found | texts(done)
 
     def changes(self, changed: dict[str, Any]) -> dict[str, Any]:
-        """What is different with another overlay, with its expected value."""
+        """Differences with another overlay, with their expected values."""
         expected, made = self.expected, self.made(changed)
         every = expected.keys() | made.keys()
         return {path: expected.get(path) for path in every if expected.get(path, ABSENT) != made.get(path, ABSENT)}

@@ -72,7 +72,7 @@ def test_distributed_pytorch(cluster: Cluster, namespace: str) -> None:
         assert claims(pod) == {"/mnist_data": "training-data"}
         assert pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "1"
     roles = {pod["metadata"]["labels"].get("training.kubeflow.org/job-role") for pod in found.values()}
-    assert roles == {"master", None}, "one pod is the master, by which its logs are found"
+    assert roles == {"master", None}, "one pod is the master, which finds its logs"
 
 
 @pytest.mark.usefixtures("training_operator")

@@ -59,7 +59,7 @@ KINDS = ("batch", "jobset", "pytorch", "tensorflow", "xgboost", "jax")
 
 @dataclass(frozen=True)
 class Gangs:
-    """A cluster whose scheduler starts groups of pods."""
+    """A cluster with a scheduler that starts groups of pods."""
 
     cluster: Cluster
     scheduler: str

@@ -109,7 +109,7 @@ class Engine:
         raise NotImplementedError
 
     def differences(self, body: Body, live: Body) -> object:
-        """What the engine would change; nothing if it sees no difference."""
+        """Changes that the engine would make; none if it sees no difference."""
         raise NotImplementedError
 
 

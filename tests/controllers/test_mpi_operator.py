@@ -130,7 +130,7 @@ def test_templates_cause_no_warning(bench: Workbench) -> None:
 def test_the_training_operator_exits_without_its_own_version_of_mpijob(
     cluster: Cluster, controllers: Programs, training_operator: object, tmp_path: Path
 ) -> None:
-    """Therefore it needs `--enable-scheme` beside the MPI operator; `training_operator` has it."""
+    """Therefore it needs `--enable-scheme` next to the MPI operator; `training_operator` has it."""
     del training_operator
     program = str(controllers.path("training-operator"))
     arguments = ["--metrics-bind-address=0", "--health-probe-bind-address=0", "--webhook-server-port=0"]

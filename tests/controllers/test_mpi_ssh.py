@@ -164,7 +164,7 @@ def test_open_mpi_on_the_network_of_the_nodes(repo: Repository, ssh: Ssh, tmp_pa
     ssh = replace(ssh, port=int(agent.removeprefix("ssh -p ")))
     hostfile = tmp_path / "hostfile"
     hostfile.write_text(f"{HOST} slots=2\n", "utf-8")
-    # what the operator adds to the launcher, with the keys of the test
+    # the additions of the operator to the launcher, with the keys of the test
     given = {
         "OMPI_MCA_orte_default_hostfile": str(hostfile),
         "OMPI_MCA_orte_keep_fqdn_hostnames": "true",

@@ -52,7 +52,7 @@ class Cluster:
         return self.client.create(self._collection(body), body, **DRY_RUN)
 
     def try_to_create_in(self, body: Body, namespace: str) -> Response:
-        """For objects whose metadata may be anything: a namespace is only needed for kinds that have one."""
+        """For objects with any metadata: a namespace is only needed for kinds that have one."""
         version, metadata = body["apiVersion"], body.get("metadata")
         base = f"/apis/{version}" if "/" in version else f"/api/{version}"
         resource = self._resources_of(base)[body["kind"]]

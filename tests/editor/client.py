@@ -13,11 +13,11 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 LIMIT_S = 60.0
-"""Time in which a busy machine must answer."""
+"""Time limit for the answer of a busy machine."""
 
 
 class Editor(LanguageClient):
-    """An editor with one repository. Positions are those of the protocol, in UTF-16 unless it says otherwise."""
+    """An editor with one repository. Positions are those of the protocol, in UTF-16 by default."""
 
     def __init__(self, root: Path) -> None:
         super().__init__("test", "1")

@@ -19,7 +19,7 @@ NVIM, EMACS = shutil.which("nvim"), shutil.which("emacs")
 
 
 def session(tmp_path: Path, *command: str) -> tuple[Any, Repository, int]:
-    """What a script of an editor prints about a job with a misspelled field, and the line of this field."""
+    """Output of a script of an editor about a job with a misspelled field, and the line of this field."""
     repository = Repository.at(tmp_path / "repository")
     repository.write(OVERLAY_FILE, OVERLAY)
     without_data, _, _ = JOB.partition("data:")

@@ -103,7 +103,7 @@ runtimes: {torch-distributed: {}}
 
 
 def expected(pods: int, processes: int) -> list[list[tuple[int, int, int]]]:
-    """What the processes of the pods print."""
+    """Output of the processes of the pods."""
     world = pods * processes
     return [[(sum(range(world)), world, local) for local in range(processes)] for _ in range(pods)]
 
@@ -122,7 +122,7 @@ AGREED = {
     "volcano with its plugin": ("kind: volcano\nworkers: 2\nplugins: {pytorch: []}\n", 2),
     "elastic pytorch": ("kind: pytorch\nelastic: {min: 2, max: 2}\n", 2),
 }
-"""Jobs whose pods agree on their ranks, which torchrun can, and Accelerate cannot."""
+"""Jobs with pods that agree on their ranks, which torchrun can, and Accelerate cannot."""
 
 
 def check(repo: Repository, folder: Path, kind: tuple[str, int], gpus: int, command: str, framework: str) -> None:

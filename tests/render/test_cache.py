@@ -50,7 +50,7 @@ def test_nothing_is_rendered_when_nothing_changed(cached: tuple[Repository, list
 
 
 def test_without_a_change_no_models_are_imported(cached: tuple[Repository, list[str]]) -> None:
-    """Their import takes as long as everything else of such a run."""
+    """Their import takes as long as the rest of the run."""
     root, cache = str(cached[0].root), str(cached[0].root / "cache")
     code = (
         "import sys; from pathlib import Path; from gen.commands.rendering import RenderRequest, render_and_compare\n"

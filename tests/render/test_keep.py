@@ -30,7 +30,7 @@ def content(body: dict[str, Any], suspend: tuple[str, ...] | None) -> dict[str, 
 
 
 def job_of(kind: str) -> str:
-    """A job with many fields, whose command runs a script of its code."""
+    """A job with many fields and a command that runs a script of its code."""
     example = KINDS[kind].example
     more = {k: v for k, v in yaml.safe_load(MORE).items() if k not in KINDS[kind].unsupported_fields()}
     fields = {**example, **more}

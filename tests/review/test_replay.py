@@ -1,4 +1,4 @@
-"""What engines do to runs when a change is merged, from their own rules."""
+"""Effects of engines on runs when a change is merged, from their own rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def annotated(history: History, prefix: str, mark: str) -> None:
 
 
 def merged(history: History) -> None:
-    """Commit the work tree as the base, with what was written by hand."""
+    """Commit the work tree as the base, with manual changes."""
     history.git("add", "--all")
     history.git("commit", "--quiet", "--allow-empty", "--message", "base")
 
@@ -50,7 +50,7 @@ def empty(history: History, overlay: str) -> None:
 
 
 def effects(history: History) -> tuple[int, int, list[str]]:
-    """The numbers of runs that start and stop, and what keeps an engine from it."""
+    """The numbers of runs that start and stop, and the obstacles for an engine."""
     review = history.plan(base="HEAD")
     reasons = [one.message for one in review.findings if one.code == "not-applied"]
     return len(review.starting), len(review.stopping), reasons

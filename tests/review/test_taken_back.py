@@ -1,4 +1,4 @@
-"""An edit that was rendered and taken back: the committed run goes on, whatever the platform is today."""
+"""An edit that was rendered and taken back: the committed run goes on, on any platform of today."""
 
 from __future__ import annotations
 

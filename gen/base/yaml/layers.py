@@ -42,7 +42,7 @@ class Layers(Struct, frozen=True):
                 best = one
                 break
             best = one if best is None or one.steps > best.steps else best
-        assert best is not None  # noqa: S101 - a job has at least its own file
+        assert best is not None  # a job has at least its own file
         return best.key if key else best.value
 
     def written(self, route: Route) -> Route | None:

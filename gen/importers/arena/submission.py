@@ -244,7 +244,7 @@ def _report_unknown(words: Iterable[Word], found: Findings) -> bool:
     """Report words with unknown text."""
     unknown = [word for word in words if word.unknown is not None]
     for word in unknown:
-        assert word.unknown is not None  # noqa: S101 - selected above
+        assert word.unknown is not None  # selected above
         found.error(UNSUPPORTED_SHELL, word.place, word.unknown.reason, word.unknown.hint)
     return bool(unknown)
 

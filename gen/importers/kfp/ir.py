@@ -60,7 +60,7 @@ def pipeline_of_ir(document: Body) -> Pipeline | None:
 def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, str]) -> dict[str, Leaf | Group]:
     """The inputs of the root are the parameters of the pipeline."""
     root = templates[""]
-    assert isinstance(root, Group)  # noqa: S101 - made above
+    assert isinstance(root, Group)  # made above
     values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in parameters}
     return {**templates, "": Group(tasks=root.tasks, defaults=values)}
 

@@ -139,7 +139,7 @@ def templates(facts: Resource, body: Body) -> list[Template]:
 
 def _of_nodes(facts: Resource, body: Body) -> Template:
     nodes = facts.nodes
-    assert nodes is not None  # noqa: S101 - the caller has tested it
+    assert nodes is not None  # the caller has tested it
     holder = follow(body, nodes.count[:-1])
     container = dict(holder) if isinstance(holder, dict) else {}
     resources = follow(body, nodes.resources)

@@ -429,7 +429,7 @@ def _checked(examine: Callable[[ReadFile, object], Examined | None], objects: Se
 
 def _finding(problem: Problem, one: _Object, reason: str | None = None) -> Diagnostic:
     manifests, rule = one.file.manifests, RULES[problem.rule]
-    assert manifests is not None  # noqa: S101 - it has the object
+    assert manifests is not None  # it has the object
     place = manifests.place(one.document, (*one.route, *problem.route), key=problem.is_about_key)
     name = identity_of(one.body)
     where = f"{name}, {dotted(problem.route)}" if problem.route else name

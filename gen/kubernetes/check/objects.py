@@ -107,7 +107,7 @@ class Examined:
         for rule in self.rules[start:stop]:
             if rule.of_pods and not view.templates:
                 continue
-            assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
+            assert rule.find is not None  # chosen by `rules_for`
             try:
                 for fault in rule.find(view):
                     if len(self._problems) >= MAX_PROBLEMS:

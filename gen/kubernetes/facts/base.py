@@ -66,7 +66,7 @@ class PodSet(Struct, frozen=True, kw_only=True, eq=False):
     def role_map(self) -> str:
         """Name of the mapping from roles to their templates."""
         holder = self.template[self.template.index(ANY_KEY) - 1]
-        assert isinstance(holder, str)  # noqa: S101 - a wildcard is below a field
+        assert isinstance(holder, str)  # a wildcard is below a field
         return holder
 
 

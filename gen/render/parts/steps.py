@@ -177,7 +177,7 @@ def plan_steps(
 
 def _step_plan(step: ExpandedStep, own: Plan, plan: Plan, overlay: Overlay, pins: Pins | None) -> StepPlan:
     """A step is active while its pipeline is suspended, which starts no more steps."""
-    assert step.run is not None  # noqa: S101 - it has a plan
+    assert step.run is not None  # it has a plan
     state = plan.state if plan.state in RECORDS else "active"
     results = plan_results(step, own, overlay, pins, plan.starter)
     own = replace(own, state=state, labels=plan.labels, annotations=plan.annotations)

@@ -34,7 +34,7 @@ def apply(body: Body, operation: Operation) -> tuple[Body, Route]:
         case "add":
             changed = _changed(body, operation.path, operation.value)
         case "copy" | "move":
-            assert operation.origin is not None  # noqa: S101 - read only with `from`
+            assert operation.origin is not None  # read only with `from`
             value = _at(body, operation.origin)
             base = _changed(body, operation.origin, remove=True) if operation.op == "move" else body
             changed = _changed(base, operation.path, value)

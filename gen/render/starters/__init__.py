@@ -48,5 +48,5 @@ def requested(workload: Body, overlay: Overlay) -> Demand:
 
 def starter_in(plan: Plan) -> base.Starter:
     """The starter with the decisions of a plan."""
-    assert isinstance(plan.starter, base.Starter)  # noqa: S101 - all are in the registry
+    assert isinstance(plan.starter, base.Starter)  # all are in the registry
     return plan.starter

@@ -108,7 +108,7 @@ def grant(attacker: Attacker) -> None:
 
 
 def hidden(attacker: Attacker) -> None:
-    """A run whose manifest is another one than the job."""
+    """A run with the manifest of another job."""
     attacker.job()
     attacker.render()
     path = attacker.root / "rendered/production/jobs/team-a/mine/job-mine.yaml"

@@ -60,4 +60,4 @@ def test_settings(delivery: Delivery, argo_cd: ArgoCD, controllers: Programs, tm
     delivery.install(namespace)
     assert data(argo_cd, namespace) == after
     argo_cd.kubectl("delete", "--ignore-not-found", "-f", str(delivery.bundle))
-    assert data(argo_cd, namespace) == after, "nobody removes the settings with the bundle"
+    assert data(argo_cd, namespace) == after, "the settings stay when the bundle is removed"

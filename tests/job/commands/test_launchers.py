@@ -10,7 +10,7 @@ from gen.job.commands.script import read_script
 
 
 def started(command: str) -> list[tuple[str, dict[str, str | None], list[str]]]:
-    """The launchers of the first program, with their options and what they start."""
+    """The launchers of the first program, with their options and programs."""
     words = read_script(command).programs[0].words
     return [
         (

@@ -145,7 +145,7 @@ status:
         ("spec: {tier: b}\nstatus: {ready: later}", ["server-fields"]),
         ("spec: {tier: b}\nstatus: {ready: {when: later}}", ["wrong-type"]),
         ("spec: {tier: b}\nstatus: {phase: Ready}", ["undefined-field"]),
-        # an operator adds what is absent
+        # an operator adds absent fields
         ("spec: {tier: b, podTemplate: {spec: {schedulingGroup: {name: a}, containers: [{name: a}]}}}", []),
         ("spec: {tier: b, podTemplate: {spec: {containers: [{name: a, image: b, imag: c}]}}}", ["pods-may-fail"]),
         ("spec: {tier: b, podTemplate: {spec: {containers: [{name: A B, image: b}]}}}", ["pods-may-fail"]),

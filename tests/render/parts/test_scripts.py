@@ -131,7 +131,7 @@ TRAPS = {
     "trap without a program": ("trap 'echo trapped; exit 9' TERM; echo ready; while :; do :; done", 9, ["trapped"]),
     "program in the background without a trap": ("python3 saves.py & wait $!", 7, ["saved"]),
 }
-"""Commands, their exit codes, and what they print after the signal."""
+"""Commands, their exit codes, and their output after the signal."""
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def test_a_signal_reaches_what_the_author_wrote(case: str, log: bool, shell: lis
 
 
 def _stopped(process: subprocess.Popen[str]) -> list[str]:
-    """What a command prints after a signal."""
+    """Output of a command after a signal."""
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGTERM)

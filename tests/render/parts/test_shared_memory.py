@@ -1,4 +1,4 @@
-"""`/dev/shm` of pods with GPUs: half of their memory, unless somebody decides otherwise."""
+"""`/dev/shm` of pods with GPUs: half of their memory, by default."""
 
 from __future__ import annotations
 

@@ -163,15 +163,15 @@ def test_one_more_starter_is_a_line_in_the_registry(repo: Repository, monkeypatc
 
 
 STARTED = frozenset({"search", "schedule", "definition", "kfp", "in_workflow"})
-"""Names of fields by which jobs and plans once told what starts their runs."""
+"""Former fields of jobs and plans for the starter of their runs."""
 FACTS = frozenset({"is_schedule", "is_definition", "holds"})
-"""Facts of Kubernetes kinds by which starters know their objects."""
+"""Facts of Kubernetes kinds with which starters find their objects."""
 MODELS = ("gen.job", "gen.kubernetes", "gen.overlay", "gen.importers")
 """Rooms with the fields themselves, and with facts of Kubernetes."""
 
 
 def concrete() -> set[str]:
-    """Names of the classes in the files of starters, but for the base class."""
+    """Names of the classes in the files of starters, without the base class."""
     names = {module for module in modules() if module.startswith(f"{PLACE}.") and not module.endswith(".base")}
     return {node.name for module in names for node in walk(tree(module)) if isinstance(node, ast.ClassDef)}
 

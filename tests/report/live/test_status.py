@@ -72,7 +72,7 @@ def test_json_has_everything() -> None:
         "desired",
         "running",
         "rendered",
-        "scheduled",  # as `git` says
+        "scheduled",  # like `git`
         "dispensable",
     } <= document["runs"][0].keys() | {"run", "git"}
     assert document["runs"][1]["position"] == 3

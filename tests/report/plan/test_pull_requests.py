@@ -165,7 +165,7 @@ ANSWERS: dict[str, str] = {
     "09-mixed": "refused; over-budget; 34 runs stop (16 replaced, 16 removed, 2 suspended); 24 runs start; EUR",
     "10-thousand-jobs": "no errors; 1000 runs start; 1000 runs stop (1000 replaced); the same cost; 997 more",
 }
-"""What the first five lines of every form say, besides the safety of data."""
+"""Facts in the first five lines of every form, apart from the safety of data."""
 
 
 BLOCKS = frozenset(
@@ -238,7 +238,7 @@ def stable(line: str) -> str:
 
 
 def first_lines(form: str, lines: list[str]) -> str:
-    """What a reader sees first, without the brackets of JSON and the marker of comments."""
+    """The first lines for a reader, without the brackets of JSON and the marker of comments."""
     shown = [line for line in lines if re.search(r"\w", line) and not line.startswith(("<!--", '  "version"'))]
     skipped = 1 if form == "page" else 0  # the name of the page
     return re.sub(r"\s+", " ", " ".join(shown[skipped : skipped + 5]))

@@ -232,7 +232,7 @@ def _suspend(names: Iterable[str], namespace: str, value: str) -> Iterator[str]:
 def health_check(workload: Workload) -> Body:
     """CEL over the top-level fields. It fails until the object has a status, which means "not ready yet" to Flux."""
     status = workload.resource.status
-    assert status is not None  # noqa: S101 - `needs_health_check`
+    assert status is not None  # `needs_health_check`
     return {
         "apiVersion": workload.api_version,
         "kind": workload.resource.kind,
