@@ -54,6 +54,9 @@ _STYLE: Final = """\
 .md-typeset a:not(.headerlink, .md-button) { text-decoration: underline; text-underline-offset: 2px; }
 .md-tabs__link { opacity: 1; }
 [data-md-color-scheme="default"] { --md-default-fg-color--light: hsla(0, 0%, 0%, 0.66); }
+[data-md-color-scheme="slate"][data-md-color-primary] {
+  --md-typeset-a-color: #8fb4ff; --md-code-hl-constant-color: #b3a7f0; --md-code-hl-number-color: #f08b7f;
+}
 """
 """Links in text differ not by their color alone, and texts have enough contrast."""
 _SCRIPT: Final = """\
