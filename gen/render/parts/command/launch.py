@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, NO_RENDEZVOUS, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
-from gen.base.findings import counted
+from gen.base.findings import Location, counted
 from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.job.commands import deepspeed, torchrun
@@ -22,6 +22,7 @@ from gen.job.commands.base import (
     Setting,
 )
 from gen.job.commands.script import SHELLS
+from gen.kubernetes.check.silence import warn
 from gen.render.parts.command.command import Command
 
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0"})  # noqa: S104 - nothing listens here
@@ -76,6 +77,7 @@ def check_launches(command: Command) -> None:
                 _check_pods(command, launch, numbers)
                 _check_address(command, launch, numbers)
                 _check_port(command, launch)
+                _check_config(command, launch, numbers)
             _check_single(command, launched, numbers)
     if numbers.slots is not None:
         _check_launcher(command)
@@ -244,6 +246,38 @@ def _check_port(command: Command, launch: Launch) -> None:
         if user is not None:
             message = f"port {port} is that of {user} in the same pod"
             command.warning(RESERVED_PORT, setting.word, message, "use another port, such as `29500`")
+
+
+_IN_CONFIG: Final = regex(r"(?m)^(num_processes|num_machines):[ \t]*([0-9]{1,6})[ \t]*$")
+"""Numbers in a configuration of Accelerate. Options override them, and they override variables."""
+
+
+def _check_config(command: Command, launch: Launch, numbers: _Numbers) -> None:
+    """The configuration of Accelerate, if it is a file of the job."""
+    setting, pods = launch.get(CONFIG), numbers.pods
+    text = command.context.job.files.get(setting.value or "") if setting is not None else None
+    if setting is None or text is None or pods is None or numbers.slots is not None:
+        return
+    found = {match[1]: match for match in _IN_CONFIG.finditer(text) if match[1] not in launch.options}
+    expected = {"num_machines": pods, "num_processes": pods * numbers.gpus if numbers.one_each else 0}
+    for name, match in found.items():
+        number, right = int(match[2]), expected[name]
+        if number == right or not right:
+            continue
+        inner = Location("", text.count("\n", 0, match.start()) + 1, 1)
+        place = command.context.given.layers.place_inside(("files", setting.value or ""), inner, name)
+        of_pods = name == "num_machines"
+        has = counted(pods, "pod") if of_pods else f"{counted(pods, 'pod')} with {counted(numbers.gpus, 'GPU')} each"
+        message = f"`{name}` of the configuration is {number}, and the job has {has}"
+        hint = f"write `{name}: {right}`, or remove it" if of_pods else f"write `{name}: {right}`"
+        warn(
+            command.context.found,
+            command.context.job.annotations,
+            POD_COUNT if of_pods else PROCESS_COUNT,
+            place,
+            message,
+            hint,
+        )
 
 
 _SPAWNS: Final = regex(
