@@ -367,7 +367,8 @@ def _in_texts(data: Data, route: Route) -> Iterator[tuple[Route, str, Location |
 
 def _in_words(words: list[str], route: Route) -> Iterator[tuple[Route, str, Location | None]]:
     for index, (before, word) in enumerate(pairwise(("", *words))):
-        if _is_option(before, word):
+        option = re.fullmatch(r"--?[A-Za-z][\w-]{1,100}", before) is not None and not word.startswith(("-", "$"))
+        if option and _is_secret(before, word, certain=False):
             yield (*route, index), before, None
         else:
             yield from _in_text(word, (*route, index), _named_command)
@@ -380,11 +381,6 @@ def _in_text(
     if isinstance(text, str) and secret is not None:
         name, start = secret
         yield route, name, Location("", text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
-
-
-def _is_option(word: str, value: str) -> bool:
-    option = re.fullmatch(r"--?[A-Za-z][\w-]{1,100}", word) is not None and not value.startswith(("-", "$"))
-    return option and _is_secret(word, value, certain=False)
 
 
 def _is_secret(name: str, value: str, *, certain: bool) -> bool:
