@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -150,6 +151,22 @@ def copy_case(case: Path, root: Path) -> Repository:
     if not (case / "overlays").exists():
         repository.overlay(OVERLAY)
     return repository
+
+
+def installed(source: Path, folder: Path) -> Path:
+    """A plugin with its metadata, as pip writes it, in a folder for `sys.path`."""
+    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
+    shutil.copytree(source / "acme_gen", folder / "acme_gen")
+    metadata = folder / f"acme_gen-{project['version']}.dist-info"
+    metadata.mkdir()
+    name = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (metadata / "METADATA").write_text(name, "utf-8")
+    groups = (
+        "".join((f"[{group}]\n", *(f"{key} = {value}\n" for key, value in entries.items())))
+        for group, entries in project["entry-points"].items()
+    )
+    (metadata / "entry_points.txt").write_text("\n".join(groups), "utf-8")
+    return folder
 
 
 def cases(folder: str) -> list[Path]:

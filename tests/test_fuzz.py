@@ -11,11 +11,9 @@ import os
 import pathlib
 import random
 import resource
-import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +36,7 @@ from gen.kubernetes.policies.policy_set import PolicySet
 from gen.kubernetes.schemas.lookup import Definitions, Kinds
 from gen.pins.lock import read_lock
 from gen.report.formats import REPORTERS, Report
-from tests.support import OVERLAY, PROJECT, Repository, validated
+from tests.support import OVERLAY, PROJECT, Repository, installed, validated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -533,22 +531,6 @@ def plugins(by: random.Random, folder: Path) -> None:
         is_sound(found)
     for reporter in REPORTERS.values():
         assert "\x1b" not in str(reporter(Report(tuple(found), (), "")))
-
-
-def installed(source: Path, folder: Path) -> Path:
-    """A plugin with its metadata, as pip writes it, in a folder for `sys.path`."""
-    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
-    shutil.copytree(source / "acme_gen", folder / "acme_gen")
-    metadata = folder / f"acme_gen-{project['version']}.dist-info"
-    metadata.mkdir()
-    name = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    (metadata / "METADATA").write_text(name, "utf-8")
-    groups = (
-        "".join((f"[{group}]\n", *(f"{key} = {value}\n" for key, value in entries.items())))
-        for group, entries in project["entry-points"].items()
-    )
-    (metadata / "entry_points.txt").write_text("\n".join(groups), "utf-8")
-    return folder
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """Histories of a repository with many generated jobs: each step is proposed, rendered, checked, planned and merged.
 
 A case is a job at a step. `python -m tests.adversary.histories FIRST LAST` runs histories by number, and
-`python -m tests.adversary.histories 7 --job 31` one job of a history alone, without its superfluous fields.
+`python -m tests.adversary.histories 7 --job 31` one job of a history alone, without its superfluous fields. With
+`--plugin tests/overlay/plugins/acme`, jobs and overlays also use this plugin.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gen.commands import plan
 from gen.render.emit import HEADER, digest_of, header
 from gen.review.runs import RunAction
 from tests.adversary.inputs import (
+    PLUGIN,
     dumped,
     files_of_overlay,
     job_at,
@@ -36,6 +38,7 @@ from tests.adversary.inputs import (
 )
 from tests.adversary.pod_security import SKIPS, Cluster, escapes, runs
 from tests.history import History
+from tests.support import installed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -66,10 +69,10 @@ class EscapeError(AssertionError):
 class Repositories:
     """A history of one repository."""
 
-    def __init__(self, root: Path, number: int, jobs: Collection[int], without: Collection[str] = ()) -> None:
+    def __init__(self, root: Path, number: int, jobs: Collection[int], without: Collection[str], seed: str) -> None:
         self.repo = History(root / "repo")
         self.number, self.jobs, self.without = number, sorted(jobs), frozenset(without)
-        self.seed = str(number)
+        self.seed = seed
         self.cache = root / "home/gen"
         self.names = OVERLAYS if number % 6 == 0 else OVERLAYS[:1]
         self.base: dict[str, str] = {}
@@ -324,13 +327,15 @@ def _with_digest(first: str, rest: str) -> str | None:
     return header(match["source"], digest_of(rest), match["record"] or "") + rest if match is not None else None
 
 
-def history(number: int, jobs: Collection[int] = range(JOBS), without: Collection[str] = ()) -> Repositories:
+def history(
+    number: int, jobs: Collection[int] = range(JOBS), without: Collection[str] = (), *, plugin: bool = False
+) -> Repositories:
     """The end of a history."""
     with tempfile.TemporaryDirectory() as folder:
         kept = os.environ.get("XDG_CACHE_HOME")
         os.environ["XDG_CACHE_HOME"] = f"{folder}/home"
         try:
-            found = Repositories(Path(folder), number, jobs, without)
+            found = Repositories(Path(folder), number, jobs, without, f"{number}{PLUGIN if plugin else ''}")
             found.run()
         finally:
             os.environ.pop("XDG_CACHE_HOME")
@@ -339,13 +344,14 @@ def history(number: int, jobs: Collection[int] = range(JOBS), without: Collectio
     return found
 
 
-def smallest(number: int, job: int) -> tuple[list[EscapeError], list[str]]:
+def smallest(number: int, job: int, *, plugin: bool = False) -> tuple[list[EscapeError], list[str]]:
     """The escapes of a job alone, and the fields of the job that they need."""
-    found, without = history(number, [job]).found, set[str]()
-    every = {key for step in range(STEPS) for key in job_at(str(number), job, step)} - {"kind", "image", "command"}
+    found, without = history(number, [job], plugin=plugin).found, set[str]()
+    seed = f"{number}{PLUGIN if plugin else ''}"
+    every = {key for step in range(STEPS) for key in job_at(seed, job, step)} - {"kind", "image", "command"}
     for field in sorted({*every, "lock"} if found else ()):
         try:
-            less = history(number, [job], {*without, field}).found
+            less = history(number, [job], {*without, field}, plugin=plugin).found
         except EscapeError:
             continue
         if less:
@@ -359,9 +365,12 @@ def main() -> int:
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int, nargs="?")
     parser.add_argument("--job", type=int)
+    parser.add_argument("--plugin", type=Path, metavar="FOLDER", help="source of a plugin")
     given = parser.parse_args()
+    if given.plugin is not None:
+        sys.path.insert(0, str(installed(given.plugin, Path(tempfile.mkdtemp()) / "site")))
     if given.job is not None:
-        found, fields = smallest(given.first, given.job)
+        found, fields = smallest(given.first, given.job, plugin=given.plugin is not None)
         print(*found, fields, sep="\n")
         return bool(found)
     total, failed = Counter[str](), 0
@@ -369,7 +378,7 @@ def main() -> int:
     for number in range(given.first, given.last or given.first + 1):
         gc.collect()
         try:
-            ended = history(number)
+            ended = history(number, plugin=given.plugin is not None)
         except Exception:  # noqa: BLE001 - the other histories go on
             failed += 1
             print(f"history {number}:", traceback.format_exc(limit=-4), flush=True)

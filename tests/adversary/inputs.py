@@ -40,6 +40,11 @@ KINDS = (
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
+PLUGIN = "p"
+"""The end of the seed of histories with a plugin."""
+OF_PLUGIN = ("swarm",) * 6
+
+
 class Choices:
     """Values that change in some steps of a history, each by itself."""
 
@@ -208,7 +213,7 @@ STATES = ("active", "active", "suspended", "finished")
 def job_at(seed: str, number: int, step: int) -> Data:
     """The fields of a job at a step of a history."""
     own = f"{seed}/{number}"
-    kind = Random(f"{own}/kind").choice(KINDS)
+    kind = Random(f"{own}/kind").choice((*KINDS, *OF_PLUGIN) if seed.endswith(PLUGIN) else KINDS)
     edited = Choices(own, step, 0.35)  # most jobs do not change in most steps
     changed = max((at for at in range(step + 1) if at == 0 or Random(f"{own}/{at}/edit").random() < 0.3), default=0)
     values = Choices(own, changed, 0.3)
@@ -229,6 +234,10 @@ def job_at(seed: str, number: int, step: int) -> Data:
         job |= {"metrics": ["loss"], "command": f"{job.get('command', 'python x.py')} --lr {{{{ params.lr }}}}"}
     elif "lr" in job.get("sweep", {}).get("matrix", {}):
         job["env"] = {"LR": "{{ params.lr }}"}
+    if seed.endswith(PLUGIN):
+        by = values.of("plugin")
+        fields = {"network": "mesh", "queue": "north", "data": {"tapes": "/tapes"}}
+        job |= {name: value for name, value in fields.items() if by.random() < 0.25}
     state = edited.of("state").choice(STATES)
     if state != "active" and not ({"search", "schedule", "kfp"} & job.keys() and Random(own).random() < 0.9):
         job["state"] = state
@@ -399,8 +408,10 @@ def overlay_at(seed: str, step: int, name: str = "dev") -> Data:  # noqa: C901 -
     if accelerators:
         data["accelerators"] = accelerators
         data["defaults"]["accelerator"] = "a10"
-    if choices.of("queues").random() < 0.5:
-        data["queues"] = queues
+    if seed.endswith(PLUGIN):
+        _with_plugin(data, choices)
+    if choices.of("queues").random() < 0.5 or seed.endswith(PLUGIN):
+        data["queues"] = {**queues, **data.get("queues", {})}
     if choices.of("priorities").random() < 0.5:
         data["priorities"] = priorities
     if choices.of("images").random() < 0.2:
@@ -410,6 +421,25 @@ def overlay_at(seed: str, step: int, name: str = "dev") -> Data:  # noqa: C901 -
     if choices.of("naming").random() < 0.1:
         data["runs"] = {"naming": "stable"}
     return data
+
+
+def _with_plugin(data: Data, choices: Choices) -> None:
+    """The kind, volume, network, accelerator and scheduler of the plugin of the tests, with grants for some."""
+    data["plugins"] = {"acme-gen": ">=1,<2"}
+    data["volumes"]["tapes"] = {"size": "1Ti", "tape": {"library": "a"}}
+    data["networks"]["mesh"] = {"mesh": "inner"}
+    data["accelerators"] = {"beads": {"abacus": {}}}
+    data["defaults"] = {**data["defaults"], "accelerator": "beads"}
+    data["queues"] = {"north": {"hive": "north"}}
+    data["runtimes"].pop("open", None)
+    for namespace, grant in data["namespaces"].items():
+        by = choices.of(f"{namespace}/plugin")
+        grant.pop("accelerators", None)
+        if "runtimes" in grant:
+            grant["runtimes"] = [one for one in grant["runtimes"] if one != "open"]
+        for field, name in (("volumes", "tapes"), ("networks", "mesh"), ("queues", "north")):
+            if field in grant and by.random() < 0.6:
+                grant[field] = [*grant[field], name]
 
 
 def _robot(by: Random) -> Data:
@@ -523,6 +553,7 @@ def files_of_overlay(seed: str, step: int, name: str = "dev") -> dict[str, str]:
     by = choices.of("extends")
     if by.random() < 0.4:
         above = {key: value for key, value in data.items() if key not in _BELOW and by.random() < 0.5}
+        above |= {key: data[key] for key in ("plugins",) if key in data}
         data = {"extends": f"{name}-base", **{key: value for key, value in data.items() if key not in above}}
         found[f"overlays/{name}-base/overlay.yaml"] = dumped({"abstract": True, **above})
     found[f"{folder}/overlay.yaml"] = dumped(data)

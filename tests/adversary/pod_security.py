@@ -23,7 +23,7 @@ SKIPS = {
 """The annotation with which each engine leaves an object alone, from their documentation."""
 KUBEFLOW = {"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob"}
 """Kinds that are suspended by `spec.runPolicy.suspend`."""
-SUSPENSION = {"Robot": "paused"}
+SUSPENSION = {"Robot": "paused", "Swarm": "paused"}
 """Fields below `spec` that suspend a run of a kind; `suspend` for others."""
 QUEUE = "kueue.x-k8s.io/queue-name"
 HARMLESS = {"configMap", "downwardAPI", "emptyDir", "persistentVolumeClaim", "projected", "secret", "ephemeral"}
@@ -34,7 +34,15 @@ MACHINE = {
 """Labels that only describe a machine."""
 OF_GEN = ("registry.k8s.io/git-sync/", "docker.io/rclone/", "tensorflow/tensorflow", "mirror.example.com/rclone/")
 """Images that gen chooses, also after the overlay has replaced their registry."""
-SYSTEM = ("gen/", "app.kubernetes.io/", "training.kubeflow.org/", "kueue.x-k8s.io/", "volcano.sh/", "scheduling.")
+SYSTEM = (
+    "hive.acme.example.com/",
+    "gen/",
+    "app.kubernetes.io/",
+    "training.kubeflow.org/",
+    "kueue.x-k8s.io/",
+    "volcano.sh/",
+    "scheduling.",
+)
 """Keys that gen and operators set on pods."""
 OF_PLATFORM = {"Workflow", "CronWorkflow", "PipelineVersion", "Deployment"}
 """Kinds with pods that run programs of gen, and hold the objects of steps."""
@@ -152,7 +160,11 @@ class Rights:
         return {"IPC_LOCK"} if any("rdma" in one for one in self.networks.values()) else set()
 
     def devices(self) -> set[str]:
-        return {*(one["rdma"] for one in self.networks.values() if "rdma" in one), "nvidia.com/gpu"}
+        return {
+            *(one["rdma"] for one in self.networks.values() if "rdma" in one),
+            "nvidia.com/gpu",
+            "acme.example.com/abacus",
+        }
 
     def priorities(self) -> set[str]:
         declared = self.overlay.get("priorities") or {}
@@ -207,6 +219,8 @@ class Rights:
             found += [
                 one.get("nodeLabels") or {} for name, one in accelerators.items() if granted is None or name in granted
             ]
+        if field == "nodeSelector" and "plugins" in self.overlay:
+            found.append({"acme.example.com/beads": "wood"})
         return [
             pair
             for one in found
@@ -333,6 +347,7 @@ def _pod(pod: Any, metadata: Any, rights: Rights, kind: str) -> Iterator[str]:  
         own = key.startswith(
             (*SYSTEM, "sidecar.istio.io/", "cluster-autoscaler.kubernetes.io/", "batch.kubernetes.io/")
         )
+        own = own or (key == "acme.example.com/mesh" and "mesh" in rights.networks)
         if not own and not any(fnmatchcase(key, one) for one in rights.listed("metadata")):
             yield f"annotation {key}"
 
