@@ -84,8 +84,8 @@ class Repositories:
         self.repo.git("init", "--quiet", "--initial-branch", "main")
         self.repo.git("commit", "--quiet", "--allow-empty", "--message", "start")
 
-    def run(self) -> None:
-        for step in range(STEPS):
+    def run(self, steps: int) -> None:
+        for step in range(steps):
             self._step(step)
 
     def _step(self, step: int) -> None:
@@ -328,7 +328,12 @@ def _with_digest(first: str, rest: str) -> str | None:
 
 
 def history(
-    number: int, jobs: Collection[int] = range(JOBS), without: Collection[str] = (), *, plugin: bool = False
+    number: int,
+    jobs: Collection[int] = range(JOBS),
+    without: Collection[str] = (),
+    *,
+    steps: int = STEPS,
+    plugin: bool = False,
 ) -> Repositories:
     """The end of a history."""
     with tempfile.TemporaryDirectory() as folder:
@@ -336,7 +341,7 @@ def history(
         os.environ["XDG_CACHE_HOME"] = f"{folder}/home"
         try:
             found = Repositories(Path(folder), number, jobs, without, f"{number}{PLUGIN if plugin else ''}")
-            found.run()
+            found.run(steps)
         finally:
             os.environ.pop("XDG_CACHE_HOME")
             if kept is not None:

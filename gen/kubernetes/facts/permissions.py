@@ -57,6 +57,7 @@ _VOLUMES: Final = frozenset(
     | {"quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume"}
 )
 """Sources of volumes that the Pod Security Standards restrict, apart from `hostPath`."""
+_CLAIMED: Final = frozenset({"name", "persistentVolumeClaim"})
 _HARMLESS: Final = frozenset({"name", "configMap", "downwardAPI", "emptyDir"})
 _TYPES_OF_SELINUX: Final = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
 _QUEUE_LABELS: Final = (QUEUE, "volcano.sh/queue-name")
@@ -172,6 +173,9 @@ def _host_path(value: Any, _: Body) -> Iterator[Permission]:
 def _volumes(value: Any, _: Body) -> Iterator[Permission]:
     for volume in value if isinstance(value, list) else ():
         if not isinstance(volume, dict) or _HARMLESS.issuperset(volume):
+            continue
+        if volume.keys() == _CLAIMED and isinstance(claim := at(volume["persistentVolumeClaim"], "claimName"), str):
+            yield CLAIM, claim  # as most are
             continue
         for source in _VOLUMES.intersection(volume):
             yield "volume", f"{source} {_json(volume[source])}"
