@@ -15,7 +15,7 @@ from tests.support import PROJECT
 
 
 def test_no_pod_starts_with_more_than_is_granted() -> None:
-    ended = history(2, range(16), steps=4)
+    ended = history(7, range(16), steps=4)
     assert ended.found == []
     assert ended.count["started"] > 5
 
