@@ -1,4 +1,4 @@
-"""What plans say that Flux does, and what it does: over random histories, and with objects that the server refuses."""
+"""Plans compared with Flux over random histories, objects that the server refuses, and another layout of jobs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_runs_start_and_stop_as_the_plan_says(lone_world: World, naming: str, se
 
 
 def clean(world: World, refused: list[str]) -> None:
-    """Runs that have ended leave the cluster, and those that Flux cannot change give way to what is in Git."""
+    """Runs that have ended leave the cluster, and those that Flux cannot change give way to Git."""
     for run in world.repo.plan(base="HEAD").runs:
         record = run.latest.state.value == "finished"
         if record or any(name.endswith(f".{run.job}") for name in refused):
