@@ -81,6 +81,10 @@ class RenderedObject:
     def metadata(self) -> Any:
         return self.outline.get("metadata")
 
+    def may_have(self, key: str) -> bool:
+        """Whether it can have a label or annotation, without parsing the text that gen wrote."""
+        return self.parsed is not None or key in self.text
+
     def label(self, key: str) -> str:
         """The value of a label, or an empty string."""
         value = at(self.metadata, "labels", key)

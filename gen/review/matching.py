@@ -36,9 +36,10 @@ class Pair:
     @property
     def replaced(self) -> bool:
         """Whether it replaces an object with another identity."""
-        return (
-            self.before is not None and self.after is not None and _in_cluster(self.before) != _in_cluster(self.after)
-        )
+        before, after = self.before, self.after
+        if before is None or after is None or before is after:
+            return False
+        return _in_cluster(before) != _in_cluster(after)
 
     @property
     def changed(self) -> bool:

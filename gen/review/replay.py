@@ -58,6 +58,9 @@ class _Side(Struct, frozen=True, kw_only=True):
         return self.engines.get(one.key.scope, ()) if one is not None else ()
 
 
+_FINISHED = tuple(engine.finished.key for engine in ENGINES.values())
+
+
 @dataclass(frozen=True, slots=True)
 class _Merge:
     before: _Side
@@ -98,7 +101,9 @@ class _Merge:
 
     def _is_record(self, pair: Pair) -> bool:
         one = pair.before
-        return one is not None and is_finished(one.metadata, self.before.engines_of(one))
+        if one is None or not any(map(one.may_have, _FINISHED)):
+            return False
+        return is_finished(one.metadata, self.before.engines_of(one))
 
 
 def replay(pairs: Sequence[Pair], trees: RenderedTrees, moved: Collection[Pair]) -> dict[Pair, Replayed]:
