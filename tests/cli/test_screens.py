@@ -148,7 +148,7 @@ CASES = {
     "validate": Case(manifest, ("validate", "job.yaml", *ONE)),
     "site": Case(misspelled, ("site", "pages")),
     "plan": Case(planned, ("plan",)),
-    "list": Case(changed, ("list",), plain=True),
+    "list": Case(changed, ("list",)),
     "explain": Case(nothing, ("explain", "over-quota"), plain=True),
     "explain-field": Case(nothing, ("explain", "job.timeout"), plain=True),
     "help": Case(nothing, ("--help",), plain=True),
