@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,20 +13,25 @@ import typer
 
 from gen.base.codes.clusters import NOT_RETIRED
 from gen.base.codes.jobs import CANNOT_EDIT
+from gen.base.codes.rendered import MAY_STILL_RUN
 from gen.base.findings import Diagnostic, Findings, Location, counted
 from gen.base.repository.files import replace_files
 from gen.base.repository.layout import JobFile, RenderedPath, source_job
-from gen.base.yaml.source import read, source_of
+from gen.base.yaml.source import Source, read, source_of
 from gen.commands import common
-from gen.commands.changes import caused_errors, change_files
+from gen.commands.changes import Draft, caused_errors, change_files
 from gen.commands.rendering import RenderRequest, render_and_compare
 from gen.commands.set import Assignment, with_fields
+from gen.edit.change import Change
+from gen.kubernetes.rules.rule import SILENCE
 from gen.report.formats import Report
 
 if TYPE_CHECKING:
     from gen.live.ended import EndedJob
 
-_FINISHED = partial(with_fields, [Assignment("state", "finished")])
+_FINISHED = [Assignment("state", "finished")]
+_ENDED = ("annotations", f"{SILENCE}{MAY_STILL_RUN.name}")
+"""Why plans need not warn that the run may go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,17 +133,24 @@ def _finish(root: Path, every: Sequence[EndedJob], found: Findings) -> list[Ende
     ended = [one for one in every if not one.parts]
     if not ended:
         return []
-    together = change_files(root, [one.job for one in ended], _FINISHED, Findings())
+    edit = partial(_finished, {one.job: one for one in ended})
+    together = change_files(root, [one.job for one in ended], edit, Findings())
     if together.exit_code == common.CLEAN:
         return list(ended)
     done = []
     for one in ended:
-        result = change_files(root, [one.job], _FINISHED, Findings())
+        result = change_files(root, [one.job], edit, Findings())
         if result.exit_code == common.CLEAN:
             done.append(one)
         else:
             found.extend(result.output.findings)
     return done
+
+
+def _finished(ended: Mapping[JobFile, EndedJob], job: JobFile, source: Source, found: Findings) -> Draft:
+    """The file of a finished job, with how its runs ended."""
+    why = ", ".join(f"{run.name} {run.phase} in {run.overlay}" for run in ended[job].runs)
+    return with_fields(_FINISHED, job, source, found).with_change(source, Change(_ENDED, why), found)
 
 
 def _finish_parts(root: Path, every: Sequence[EndedJob], found: Findings) -> list[EndedJob]:

@@ -13,8 +13,10 @@ from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.findings import Findings, Location
 from gen.base.repository.git import Base
 from gen.base.repository.layout import overlay_file, overlays_path
+from gen.base.routes import at
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.objects import COMPONENT
+from gen.kubernetes.rules.rule import SILENCE
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
 from gen.render.parts.quota import GPUS, Quota, Requested, add_request, check_quotas, quotas
@@ -160,7 +162,9 @@ def version_after(run: RunChange, overlays: Mapping[str, Overlay]) -> RunVersion
 def _warn_may_still_run(run: RunChange, overlays: Mapping[str, Overlay], found: Findings) -> None:
     scope, namespace = run.key.scope, run.key.namespace
     counts = run.before is not run.after and version_after(run, overlays) is run.before
-    if counts and _quotas(overlays, scope, namespace):
+    after = run.pair.after.metadata if run.pair.after is not None else None
+    ended = str(at(after, "annotations", f"{SILENCE}{MAY_STILL_RUN.name}") or "")
+    if counts and run.key.name not in ended.split() and _quotas(overlays, scope, namespace):
         message = f"`{run.key}` may still be running; later plans do not count it in the quota of `{namespace}`"
         hint = "end it with `gen stop JOB` instead, or set `trustFinished: true` for the namespace in the overlay"
         found.warning(MAY_STILL_RUN, Location(run.pair.object.path), message, hint)

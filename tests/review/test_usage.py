@@ -135,6 +135,21 @@ def limited(grant: str) -> str:
 ENDED = JOB + "state: finished\n"
 
 
+def test_a_run_that_a_cluster_reported_as_ended_has_no_warning(history: History) -> None:
+    history.overlay(limited("gpus: 40"))
+    history.job(JOB)
+    branch(history)
+    (run,) = history.plan().runs
+    annotation = "annotations: {{gen/ignore-may-still-run: {} succeeded in dev}}\n"
+    history.job(ENDED + annotation.format(run.latest.name))
+    history.rendering()
+    assert history.codes() == []
+    assert [row.after.gpus for row in history.plan().usage] == [24], "the quota of this plan still counts it"
+    history.job(ENDED + annotation.format("demo-12345678"))
+    history.rendering()
+    assert history.codes() == [("may-still-run", "warning")], "which is about this run alone"
+
+
 @pytest.mark.parametrize(("grant", "amount"), [("gpus: 40", "48 GPUs"), ("pods: 5", "6 pods")])
 def test_a_quota_cannot_be_freed_by_finished(history: History, grant: str, amount: str) -> None:
     history.overlay(limited(grant))

@@ -127,5 +127,7 @@ EQUAL_VALUES = Code(
     "Keep one of them.",
 )
 
-SILENCEABLE: Final = frozenset(one.name for one in tuple(globals().values()) if isinstance(one, Code))
-"""Codes whose warnings an annotation of the job silences."""
+SILENCEABLE: Final = frozenset(one.name for one in tuple(globals().values()) if isinstance(one, Code)) | {
+    "may-still-run"
+}
+"""Codes whose warnings an annotation of the job silences. `gen retire` writes how a run ended in that of the last."""
