@@ -107,7 +107,7 @@ def run(request: Request) -> Result[Report]:
     if change is not None and not request.yes:
         again = "nothing was written; run it again with --yes to write the jobs and the change of the overlay"
         summary = "\n".join([again, *proof_lines(proofs)])
-        report = Report(tuple(found), tuple(changes), summary, done=False, root=Path())
+        report = Report(tuple(found), tuple(changes), summary, done=False, diff=True, root=Path())
         return Result(output=report, exit_code=VIOLATIONS)
     create_files(root, {file: text.encode() for file, text in texts.items()})
     if change is not None and change.new is not None:
