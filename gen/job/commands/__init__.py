@@ -87,7 +87,7 @@ def with_inner(script: Script, *, listed: bool = False) -> Script:
 
     In a list, they are at the place of the entry.
     """
-    if all(SHELLS.isdisjoint(word.text.rpartition("/")[2] for word in one.words) for one in script.programs):
+    if not any(word.text.endswith("sh") for one in script.programs for word in one.words):
         return script
     programs: list[Program] = []
     assigned = list(script.assignments)
