@@ -14,7 +14,7 @@ from typing import Final
 from gen.base.findings import Diagnostic, Findings, Location, Route, UsageError
 from gen.base.repository.git import check_index
 from gen.base.repository.job_files import all_jobs
-from gen.base.repository.layout import OVERLAYS, JobFile, RenderedPath, object_file, source_job
+from gen.base.repository.layout import JobFile, RenderedPath, object_file, overlays_path, source_job
 from gen.base.yaml.source import Source, read
 from gen.editor.workspace import Workspace
 from gen.overlay.overlay import Overlay, selects
@@ -73,7 +73,7 @@ class Checker:
         changed = self.workspace.update()
         if not self.results:
             self._committed = CommittedRuns.of(self.root)
-        if self._outdated or any(path.startswith(f"{OVERLAYS}/") for path in changed):
+        if self._outdated or any(path.startswith(overlays_path("")) for path in changed):
             self._read_overlays()
         for path in changed:
             if (job := source_job(path)) is not None or (job := source_job(path.removesuffix(".lock") + ".yaml")):
@@ -136,7 +136,7 @@ class Checker:
     def check_file(self, path: str) -> tuple[Diagnostic, ...] | None:
         """The findings about an open job, or those of reading an open overlay; None for other files."""
         job = source_job(path)
-        if self._outdated or (job is None and not path.startswith(f"{OVERLAYS}/")):
+        if self._outdated or (job is None and not path.startswith(overlays_path(""))):
             return None
         self.workspace.write(path)
         if job is None:

@@ -10,7 +10,7 @@ from lsprotocol.types import Range, TextEdit, WorkspaceEdit
 from msgspec import Struct
 
 from gen.base.regex import regex
-from gen.base.repository.layout import JOBS, OVERLAYS
+from gen.base.repository.layout import JOBS, OVERLAYS, overlay_file
 from gen.editor.names import Name, Use, use_at, uses_in
 from gen.editor.view import JOB, OVERLAY, View, kind_of
 
@@ -42,7 +42,7 @@ def definitions(view: View, line: int, column: int) -> list[Found]:
 
 def _overlay_file(view: View, use: Use) -> list[Found]:
     """The file of an overlay that a job or another overlay names."""
-    path = f"{OVERLAYS}/{use.text}/overlay.yaml"
+    path = overlay_file(use.text)
     if use.name.what != "cluster" or view.checker.source(path) is None:
         return []
     other = view.other(path)

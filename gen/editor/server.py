@@ -21,7 +21,7 @@ from pygls.lsp.server import LanguageServer
 
 from gen import __version__
 from gen.base.findings import Diagnostic, Severity, UsageError
-from gen.base.repository.layout import find_root, is_input
+from gen.base.repository.layout import find_root, is_input, jobs_path, overlays_path, rendered_path
 from gen.editor import actions, completion, effects, hover, references
 from gen.editor.checker import Checker
 from gen.editor.fields import Fields
@@ -36,7 +36,7 @@ _SEVERITIES: Final = {
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.NOTE: types.DiagnosticSeverity.Information,
 }
-_WATCHED: Final = ("**/jobs/**", "**/overlays/**", "**/rendered/**")
+_WATCHED: Final = tuple(f"**/{folder('')}**" for folder in (jobs_path, overlays_path, rendered_path))
 """Files whose changes on the disk the client reports."""
 _COMPLETION: Final = types.CompletionOptions(trigger_characters=[" ", ":", ".", "-", "[", "{"])
 _ACTIONS: Final = types.CodeActionOptions(
