@@ -264,7 +264,7 @@ class _Cluster:
         for overlay, namespace, name in wanted:
             path = f"{base_of('v1')}/namespaces/{namespace}/persistentvolumeclaims/{name}"
             try:
-                phase = str(at(self.api.get(path), "status", "phase") or "Pending")
+                phase = str((at(self.api.get(path), "status") or {}).get("phase") or "Pending")
             except NotFoundError:
                 yield ClaimState(overlay=overlay, namespace=namespace, name=name, state="does not exist yet")
                 continue
