@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from gen.base.findings import Findings, UsageError, near, only_near
+from gen.base.findings import Findings, UsageError, near
 from gen.base.repository.layout import find_root
 from gen.commands.common import Result, completions
 from gen.commands.environment import documentation, terminal
@@ -92,7 +92,7 @@ def _of_other_tools(name: str, site: Documentation, width: int) -> str:
     """The field of gen for a word of Kubernetes, Arena or Slurm; empty for an unknown word."""
     word = name.rsplit(".", 1)[-1]
     known = {**PLACEMENT, **JOB}
-    meant = known.get(normal(word)) or only_near(word, {field.path[-1] for field in _fields()})
+    meant = known.get(normal(word))
     if not meant:
         return ""
     if " " in meant:
