@@ -31,7 +31,7 @@ def test_queues_limits_and_time(history: History) -> None:
     }
     assert rows[None]["after"] == {"gpus": 24, "gpuHours": 0.0, "unboundedRuns": 1}
     text = history.report("text")
-    assert "GPUs          24 → 48; starting runs request 24 GPUs, 1 run without a time limit\n" in text
+    assert "GPUs  24 → 48 (starting runs request 24 GPUs, 1 run without a time limit)\n" in text
     assert "dev      team       none   0 → 24  48 of 64    0 → unbounded" in text
 
 
