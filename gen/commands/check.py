@@ -15,6 +15,7 @@ from gen.base.repository.git import (
     changed_files,
     check_index,
     executable_bits_count,
+    find_base,
     in_git,
     report_empty_folder,
     report_executable,
@@ -57,8 +58,6 @@ class Request(RenderRequest):
 def run(request: Request) -> Result[Report]:
     """Violations when there is an error, or when anything would be written or removed. UsageError without the base."""
     if request.base is not None:
-        from gen.base.repository.git import find_base
-
         find_base(repository(request.root), request.base)
     if request.fix:
         return _fix(request)
@@ -131,11 +130,15 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
 
 
 def _unchanged(request: Request, root: Path, found: Findings) -> frozenset[str]:
-    """Job files with warnings that are those of the base or the last commit, if the job files are not chosen."""
+    """Job files with warnings that are those of the merge base with the default branch, if the job files are not chosen."""
     files = {one.place.file for one in found if not one.is_error and is_job(one.place.file)}
     if request.all or request.jobs or not files or not in_git(root):
         return frozenset()
-    changed = changed_files(root, request.base, JOBS)
+    try:
+        commit = find_base(root, request.base).commit
+    except UsageError:  # there is no other branch
+        commit = "HEAD"
+    changed = changed_files(root, commit, JOBS)
     return frozenset(files - changed) if changed is not None else frozenset()
 
 

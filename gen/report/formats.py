@@ -63,7 +63,7 @@ class Report(Struct, frozen=True):
     diff: bool = False
     """Whether formats for people include the texts that differ."""
     unchanged: frozenset[str] = frozenset()
-    """Job files that are those of the last commit: formats for people only count their warnings."""
+    """Job files that did not change: formats for people only count their warnings."""
     root: Path | None = None
     """Folder that the places are relative to; None if its files may have changed since."""
     edits: tuple[Edit, ...] = ()

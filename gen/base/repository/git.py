@@ -296,12 +296,9 @@ def last_changes(root: Path, folder: str) -> dict[str, Change]:
     return changes
 
 
-def changed_files(root: Path, base: str | None, folder: str) -> set[str] | None:
-    """Paths in a folder whose files differ from a commit, by default the last one; None if there is none."""
-    against = base or "HEAD"
-    if base is not None and (merge := _tried(root, "merge-base", base, "HEAD")).returncode == 0:
-        against = merge.stdout.decode().strip()
-    differing = _tried(root, "diff", "--name-only", "-z", "--relative", "--no-ext-diff", against, "--", folder)
+def changed_files(root: Path, commit: str, folder: str) -> set[str] | None:
+    """Paths in a folder whose files differ from a commit; None if there is no such commit."""
+    differing = _tried(root, "diff", "--name-only", "-z", "--relative", "--no-ext-diff", commit, "--", folder)
     others = _tried(root, "ls-files", "--others", "-z", "--", folder)
     if differing.returncode != 0 or others.returncode != 0:
         return None
