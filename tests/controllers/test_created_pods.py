@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CASES = 15
 UNITS = {"": {"nvidia.com/gpu": 1}}
 ROLES = {"pytorch": ("master",), "tensorflow": ("ps", "chief"), "xgboost": ("master",), "paddle": ("master",)}
-KINDS = ("batch", "jobset", "pytorch", "tensorflow", "xgboost", "paddle", "jax", "mpi")
+KINDS = ("batch", "jobset", "pytorch", "tensorflow", "xgboost", "paddle", "jax")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def job_sets(cluster: Cluster, controllers: Programs, controller_manager: Contro
         yield
 
 
-OPERATORS = {"batch": "controller_manager", "jobset": "job_sets", "mpi": "mpi_operator"}
+OPERATORS = {"batch": "controller_manager", "jobset": "job_sets"}
 
 
 def job(kind: str, chance: random.Random) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def job(kind: str, chance: random.Random) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "kind": kind,
         "image": f"registry.example.com/train:{chance.randint(1, 9)}",
-        "command": "mpirun python a.py" if kind == "mpi" else "python a.py",
+        "command": "python a.py",
         "workers": chance.randint(1, 4),
         "gpus": chance.choice([0, 1, 2, 8]),
         "cpu": chance.randint(1, 8),
