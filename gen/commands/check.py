@@ -130,7 +130,7 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
 
 
 def _unchanged(request: Request, root: Path, found: Findings) -> frozenset[str]:
-    """Job files with warnings that are those of the merge base with the default branch, if the job files are not chosen."""
+    """Job files with warnings that are those of the default branch at the merge base, unless jobs are chosen."""
     files = {one.place.file for one in found if not one.is_error and is_job(one.place.file)}
     if request.all or request.jobs or not files or not in_git(root):
         return frozenset()
