@@ -18,6 +18,8 @@ REMOVES = re.compile(r"\b(?:remove|delete|without|not a list|keep one|drop|leave
 EXAMPLE = re.compile(r"such as|a form like|a name like|use letters|use only|lower-case letters")
 ANY_FIELD = frozenset({"field: value", "key: value", "name: value"})
 PATH = re.compile(r"[A-Za-z]+(?:\.[A-Za-z]+)+")
+EDITS = {"gen stop JOB": "state: stopped"}
+"""What commands in hints write."""
 PLACEHOLDER = re.compile(r"<[a-z -]+>|…")
 
 
@@ -67,7 +69,7 @@ def is_followed(finding: Diagnostic, before: Mapping[str, list[str]], after: Map
     """
     hint = finding.hint
     added, removed = _changed(before, after)
-    codes = CODE.findall(hint)
+    codes = [EDITS.get(code, code) for code in CODE.findall(hint)]
     if hint.startswith("indent"):
         return [line.strip() for line in added] == [line.strip() for line in removed]
     if not codes:
