@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 SHARED = {
     "__init__",
+    "changes",
     "common",
     "environment",
     "rendering",
+    "verb",
 }
 
 
