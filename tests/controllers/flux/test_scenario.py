@@ -149,4 +149,4 @@ def test_200_jobs_at_once(world: World) -> None:
     runs = world.runs()
     assert len(runs) == 201
     assert own.items() <= runs.items()
-    world.rests()
+    world.rests(seconds=600)

@@ -122,12 +122,12 @@ class World:
         self.cluster.client.merge(f"{SOURCES}/{self.name}", {"metadata": {"annotations": {_REQUEST: token}}})
         until(lambda: self._not_handled(SOURCES, [self.name], token))
 
-    def intervals(self, *names: str) -> None:
+    def intervals(self, *names: str, seconds: float = WAIT_S) -> None:
         """The intervals of Kustomizations pass, by default of all."""
         token, names = f"t{next(_tokens)}", names or tuple(one["metadata"]["name"] for one in self.kustomizations())
         for name in names:
             self.cluster.client.merge(f"{KUSTOMIZATIONS}/{name}", {"metadata": {"annotations": {_REQUEST: token}}})
-        until(lambda: self._not_handled(KUSTOMIZATIONS, names, token))
+        until(lambda: self._not_handled(KUSTOMIZATIONS, names, token), seconds)
 
     def kustomizations(self) -> list[Body]:
         items: list[Body] = self.cluster.client.get(KUSTOMIZATIONS).body["items"]
@@ -181,10 +181,10 @@ class World:
     def seen(self) -> Applied:
         return applied(self.cluster, self.namespaces, "kustomize-controller")
 
-    def rests(self) -> None:
+    def rests(self, seconds: float = WAIT_S) -> None:
         """That nothing changes while all intervals pass again."""
         before = self.seen()
-        self.intervals()
+        self.intervals(seconds=seconds)
         self.poll()
         assert self.seen() == before
 
