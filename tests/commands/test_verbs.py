@@ -9,7 +9,6 @@ import pytest
 
 from gen.base.findings import Findings, UsageError
 from gen.base.yaml.strict import parse
-from gen.commands.verb import Request
 from gen.edit.verbs import VERBS
 from gen.review.runs import RunAction
 from tests.cases import for_each
@@ -32,8 +31,9 @@ SWEEP = JOB.replace("train.py", "train.py --lr {{ params.lr }} --seed {{ params.
 
 
 def apply(repo: Repository, verb: str, *jobs: str, when: tuple[str, ...] = (), dry: bool = False) -> tuple[Report, int]:
-    request = Request(jobs=jobs or ("demo",), when=when, dry_run=dry, root=repo.root)
-    return opened(import_module(f"gen.commands.{verb}").run(request))
+    command = import_module(f"gen.commands.{verb}")
+    request = command.Request(jobs=jobs or ("demo",), when=when, dry_run=dry, root=repo.root)
+    return opened(command.run(request))
 
 
 @for_each(
