@@ -29,7 +29,8 @@ def imported() -> set[str]:
 
 def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
-    requirements = [*project["dependencies"], *project["optional-dependencies"]["live"]]
+    extras = project["optional-dependencies"]
+    requirements = [*project["dependencies"], *extras["live"], *extras["editor"]]
     found = packages_distributions()
     used = {distribution(found[name][0]) for name in imported()}
     assert used | DATA == {distribution(one) for one in requirements}

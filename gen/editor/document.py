@@ -6,7 +6,6 @@ keeps its place. Lines and columns count from 0, in characters.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -14,13 +13,14 @@ from typing import Final
 from msgspec import Struct
 
 from gen.base.findings import Route
+from gen.base.regex import regex
 
-_KEY: Final = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#\[\]{},&*!|>'"%@`][^#]*?)\s*:(?=\s|$)""")
-_DASH: Final = re.compile(r"-(?:\s+|$)")
-_BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?$")
+_KEY: Final = regex(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#\[\]{},&*!|>'"%@`][^#]*?)\s*:(?=\s|$)""")
+_DASH: Final = regex(r"-(?:\s+|$)")
+_BLOCK: Final = regex(r"[|>][-+0-9]*\s*(?:#.*)?$")
 """The header of a block scalar."""
-_EXPRESSION: Final = re.compile(r"\{\{(?P<inside>(?:(?!\}\}).)*)$")
-_WORD: Final = re.compile(r"[\w./@-]*$")
+_EXPRESSION: Final = regex(r"\{\{(?P<inside>(?:(?!\}\}).)*)$")
+_WORD: Final = regex(r"[\w./@-]*$")
 _OPENING: Final = {"{": "}", "[": "]"}
 MAX_LINES: Final = 20_000
 """Lines of a file that are read; no file of people has more."""

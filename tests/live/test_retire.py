@@ -34,7 +34,7 @@ def test_runs_end_and_nothing_starts_again(world: Make) -> None:
     here.gen("retire", "--message", str(here.repository.root / "message"))
     assert here.code == 0
     for job, run, phase in (("done", done, "succeeded"), ("broken", broken, "failed")):
-        ended = f"{run['metadata']['name']} {phase} in dev"  # type: ignore[index] # an object
+        ended = f"{run['metadata']['name']} {phase} in dev"
         assert f"\nstate: finished\nannotations:\n  gen/ignore-may-still-run: {ended}\n" in file_of(here, job)
     assert "state" not in file_of(here, "active")
     assert (here.repository.root / "message").read_text("utf-8") == (

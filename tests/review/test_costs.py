@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gen.commands.list import Request as ListRequest
 from gen.commands.list import run as list_jobs
@@ -15,6 +16,7 @@ from gen.job.kinds import KINDS
 from gen.kubernetes.quantity import money
 from gen.report.formats import LIST_REPORTERS
 from gen.report.plan.phrases import ASSUMPTIONS
+from gen.report.terminal import Terminal
 from tests.history import History, branch, reported
 
 OVERLAY = """\
@@ -162,7 +164,7 @@ def test_devices_without_a_price_are_named(history: History) -> None:
     for form in ("text", "markdown"):
         assert "without devices that have no price" in reported(form, history.plan())
     listing = list_jobs(ListRequest(root=history.root)).output
-    assert "unknown (new)" in LIST_REPORTERS["text"](listing)
+    assert "unknown (new)" in LIST_REPORTERS["text"](replace(listing, terminal=Terminal()))
 
 
 def test_the_gpus_of_an_overlay_with_one_kind_have_a_price(history: History) -> None:

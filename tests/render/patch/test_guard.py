@@ -10,7 +10,7 @@ import pytest
 from gen.base.findings import Location
 from gen.render.manifest import Manifest
 from gen.render.patch.apply import breaches
-from gen.report.findings.text import text
+from gen.report.findings.text import concise
 from tests.cases import for_each
 from tests.support import OVERLAY, Repository
 
@@ -26,7 +26,7 @@ def said(repo: Repository, target: str, patch: str, kind: str = "pytorch") -> st
     repo.job(JOB.format(kind=kind))
     report, code = repo.render()
     assert code == bool(report.findings)
-    return text(report)
+    return concise(report)
 
 
 @for_each(

@@ -60,7 +60,8 @@ def test_an_edit_of_stale_output_is_still_an_edit(rendered: Repository) -> None:
 def test_check_shows_the_difference_and_writes_nothing(rendered: Repository) -> None:
     rendered.job(JOB + "gpus: 1\n")
     before = rendered.rendered()
-    said = text(rendered.check()[0])
+    assert f"--- a/{RUN}" not in text(rendered.check()[0])
+    said = text(rendered.check(diff=True)[0])
     assert f"--- a/{RUN}" in said
     assert '+                nvidia.com/gpu: "1"' in said
     assert rendered.rendered() == before
