@@ -219,7 +219,7 @@ def _ruled(rule: str) -> bytes:
 DEFINITIONS: dict[str, bytes] = {
     "pattern": _defining({"type": "object", "properties": {"spec": {"pattern": "("}}}),
     "type": _defining({"type": "foo"}),
-    "enum": _defining({"type": "object", "enum": None}),
+    "enum": _defining({"type": "object", "enum": "a"}),
     "required": _defining({"type": "object", "required": "a"}),
     "rule that is no macro": _ruled("self.all(1, true)"),
     "rule without arguments": _ruled("self.map()"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +16,6 @@ from tests.render.parts.pod import ODD, Pod
 
 if TYPE_CHECKING:
     import subprocess
-    from pathlib import Path
 
 
 def test_the_kubelet_restores_the_text_of_a_script() -> None:
@@ -168,10 +169,15 @@ def test_a_program_saves_before_the_copy_after_its_shell_has_ended(tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("user", [0, 65534])
 @pytest.mark.parametrize("writable", [True, False])
-def test_signals_with_other_rights(user: int, writable: bool, shell: list[str], tmp_path: Path) -> None:
+def test_signals_with_other_rights(user: int, writable: bool, shell: list[str]) -> None:
     """As another user, and with a root file system that cannot be written."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("changes users and mounts, as root, with `setpriv` of util-linux")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        _signals_with_other_rights(user, writable, shell, Path(folder))
+
+
+def _signals_with_other_rights(user: int, writable: bool, shell: list[str], tmp_path: Path) -> None:
     pod = Pod(tmp_path, shell)
     (tmp_path / "saves.py").write_text(SAVES)
     for folder in (tmp_path, *tmp_path.parents):

@@ -31,6 +31,7 @@ FILE = '''
 """Harbor: one ConfigMap with the folder to apply."""
 
 from gen.overlay.profiles.engines.base import Engine, Site
+from gen.overlay.profiles.engines.replay import Change, Outcome, applied, removed
 from gen.kubernetes.objects import MANAGED_BY, Body
 from gen.job.names import ObjectName
 from gen.base.repository.layout import tree_folder
@@ -47,6 +48,13 @@ class Harbor(Engine):
         metadata = {"name": site.overlay, "namespace": self.namespace, "labels": {MANAGED_BY: "gen"}}
         data = {"folder": self.in_git(tree_folder(site.overlay, "jobs"))}
         return ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data},)
+
+    @classmethod
+    def replay(cls, change: Change) -> Outcome:
+        facts = ENGINES["harbor"]
+        if change.after is None:
+            return removed(change, *facts.protection)
+        return applied(facts, change, forced=facts.force[0].is_on(change.after))
 
 
 ENGINE = Harbor
