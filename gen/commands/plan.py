@@ -134,8 +134,8 @@ def review(request: Request) -> Review:
         behind=behind_runs(kept),
     )
     errors = _render_errors(today) if today is not None or not result.refused else ()
-    known = {(one.code, one.place) for one in result.findings}
-    new = (one for one in errors if (one.code, one.place) not in known)
+    known = {place for one in result.findings for place in _places(one)}
+    new = (one for one in errors if known.isdisjoint(_places(one)))
     result = replace(
         result,
         incomplete=bool(errors) or today is None,
@@ -149,6 +149,11 @@ def review(request: Request) -> Review:
     sources = page_sources(root, result.runs, result.findings)
     changes = job_changes(result.runs, overlays, base_sources(base, result.runs), sources)
     return replace(result, links=links, explanations=pages, sources=sources, changes=changes)
+
+
+def _places(one: Diagnostic) -> set[tuple[str, Location]]:
+    """All places of a finding: the same mistake, seen in two ways, has one in common."""
+    return {(one.code, place) for place in (one.place, *(place for place, _ in one.related))}
 
 
 def _render_errors(today: Compared | None) -> tuple[Diagnostic, ...]:

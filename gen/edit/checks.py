@@ -16,8 +16,9 @@ from gen.base.yaml.source import Source, read, source_of
 from gen.job.scalars import clipped
 from gen.overlay.overlay import Overlay, selects
 from gen.render.committed import CommittedRuns
+from gen.render.manifest import File
 from gen.render.model import parse_job
-from gen.render.parts.quota import check_quotas, quotas, requested_by
+from gen.render.parts.quota import Quota, asking_field, check_quotas, quotas, requested_by, shares_of
 from gen.render.pipeline import render_job
 from gen.render.results import RenderedJob
 
@@ -30,13 +31,20 @@ def check_quota(root: Path, edited: Mapping[JobFile, bytes], overlays: Sequence[
         return
     committed = CommittedRuns.of(root)
     others = [job for job in all_jobs(root, Findings()) if job.namespace in namespaces and job not in edited]
-    unchanged = requested_by(_rendered(((job, read(root, job.file, Findings())) for job in others), limited, committed))
+    rest = [*_rendered(((job, read(root, job.file, Findings())) for job in others), limited, committed)]
+    unchanged = requested_by(rest)
     before = requested_by(_rendered(((job, read(root, job.file, Findings())) for job in edited), limited, committed))
     sources = ((job, source_of(raw, job.file, Findings())) for job, raw in edited.items())
-    after = requested_by(_rendered(sources, limited, committed))
-    check_quotas(
-        {key: unchanged[key] + amount for key, amount in after.items() if amount > before[key]}, limited, found
-    )
+    new = [*_rendered(sources, limited, committed)]
+    after = requested_by(new)
+    files = {job.file for job in edited}
+
+    def place(file: File, quota: Quota) -> Location | None:
+        path = file.source.file
+        return asking_field(read(root, path, Findings()), path, quota) if path in files else None
+
+    more = {key: unchanged[key] + amount for key, amount in after.items() if amount > before[key]}
+    check_quotas(more, limited, found, shares_of((*rest, *new), place))
 
 
 def _rendered(

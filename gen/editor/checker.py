@@ -179,7 +179,7 @@ class Checker:
             results = [self.results[job] for job in jobs]
             own = {one for result in results for one in result.findings}
             known = [result if result.kind else self._last_readable.get(result.job, result) for result in results]
-            complete, _ = combine(self.workspace.copy, self.overlays, known, found)
+            complete, _ = combine(self.workspace.copy, self.overlays, known, found, committed=self._committed)
             self.run = complete
             found.extend(own)
             if not self.workspace.texts:

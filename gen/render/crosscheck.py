@@ -19,14 +19,15 @@ from gen.base.placeholders import HASH_LENGTH
 from gen.base.regex import regex
 from gen.base.repository.layout import JobFile, RenderedPath, job_key, overlay_file
 from gen.base.yaml.layers import Layer
-from gen.base.yaml.source import read
+from gen.base.yaml.source import Source, read
 from gen.job.kinds import ALL_KINDS
 from gen.job.scalars import shown
 from gen.kubernetes.facts.pods import is_derived
 from gen.overlay.overlay import Overlay, matches_patterns, names_of
 from gen.overlay.patch import BESIDE, Patch, Target, may_fit, may_fit_storage
+from gen.render.committed import CommittedRuns
 from gen.render.manifest import File
-from gen.render.parts.quota import check_quotas, requested_by
+from gen.render.parts.quota import Quota, asking_field, check_quotas, requested_by, shares_of
 from gen.render.results import JobResult, RenderedJob, RenderedObjects, RenderedOverlay
 
 _MAX_EXCLUDING = 5
@@ -109,6 +110,7 @@ def crosscheck(
     shared: Sequence[RenderedOverlay],
     overlays: Sequence[Overlay],
     found: Findings,
+    committed: CommittedRuns,
     *,
     complete: bool,
 ) -> None:
@@ -117,10 +119,25 @@ def crosscheck(
     `jobs` are all runs in the results.
     """
     check_duplicates(root, results, [*jobs, *shared], overlays, found)
-    check_quotas(requested_by(jobs), overlays, found)
+    check_quotas(requested_by(jobs), overlays, found, shares_of(jobs, _places_of_changed(root, committed)))
     if complete:
         _check_patches(results, jobs, shared, overlays, found)
         check_selection(results, overlays, found)
+
+
+def _places_of_changed(root: Path, committed: CommittedRuns) -> Callable[[File, Quota], Location | None]:
+    """The place of what asks for a quota in the job of a workload; None if the workload is in `rendered/` as it is."""
+
+    @cache
+    def source(file: str) -> Source | None:
+        return read(root, file, Findings())
+
+    def place(file: File, quota: Quota) -> Location | None:
+        if file.text is None or committed.text(file.path) == file.text:
+            return None
+        return asking_field(source(file.source.file), file.source.file, quota)
+
+    return place
 
 
 def _check_patches(

@@ -75,11 +75,12 @@ def combine(
     *,
     bundles: bool = True,
     whole: bool = True,
+    committed: CommittedRuns | None = None,
 ) -> tuple[RunResult, Sequence[RenderedOverlay]]:
     """The result of a run with the results of its jobs, after the checks across jobs; and the files of overlays.
 
     `found` has the findings about files that are not in the results, and gets all others. `whole` if the jobs and
-    overlays are those of the repository.
+    overlays are those of the repository. `committed` are the runs of another folder than `root`.
     """
     complete = whole and not found.failed()
     rendered = [job for result in results for job in result.rendered]
@@ -91,7 +92,8 @@ def combine(
     for result in results:
         found.extend(result.findings)
     with contained(found, Location(JOBS), "compare the jobs"):
-        crosscheck(root, results, rendered, shared, overlays, found, complete=complete)
+        runs = committed or CommittedRuns.of(root)
+        crosscheck(root, results, rendered, shared, overlays, found, runs, complete=complete)
     together: list[RenderedObjects] = [*rendered, *shared]
     files = {file.path: file for one in together for file in one.files}
     _check_size(files.values(), found)

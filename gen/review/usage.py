@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gen.base.codes.grants import OVER_QUOTA
 from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.findings import Findings, Location
 from gen.base.repository.git import Base
@@ -19,12 +20,24 @@ from gen.kubernetes.objects import COMPONENT
 from gen.kubernetes.rules.rule import SILENCE
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
-from gen.render.parts.quota import GPUS, Quota, Requested, add_request, check_quotas, quotas
+from gen.render.parts.quota import (
+    GPUS,
+    Quota,
+    Requested,
+    Share,
+    add_request,
+    check_quotas,
+    exceeded,
+    excuse,
+    quotas,
+    summed,
+)
 from gen.render.rendered_object import RenderedObject
 from gen.render.results import RunResult
 from gen.review.matching import match_objects
 from gen.review.rendered_trees import read_trees
 from gen.review.runs import RunAction, RunChange, RunVersion, run_changes
+from gen.review.sources import job_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,7 @@ def usage_changes(
     after: dict[UsageKey, Load] = {}
     requested: Requested = Counter()
     former: Requested = Counter()
+    shares: dict[tuple[str, str, Quota], list[Share]] = {}
     for key, demand in other:
         if demand.gpus:
             after[key] = after.get(key, Load()) + demand
@@ -90,9 +104,13 @@ def usage_changes(
             if version is not None and version.counts and version.demand.gpus:
                 key = UsageKey(run.key.scope, run.key.namespace, version.queue)
                 loads[key] = loads.get(key, Load()) + version.demand
-        for version, amounts in ((run.before, former), (left, requested)):
-            if version is not None and version.counts:
-                _add_run(amounts, run, version)
+        amounts = [_requested(run, version) for version in (run.before, left)]
+        former.update(amounts[0])
+        requested.update(amounts[1])
+        place = Location(job_file(run.pair.object) or run.pair.object.path)
+        for quota, amount in amounts[1].items():
+            more = place if amount > amounts[0][quota] else None
+            shares.setdefault(quota, []).append(Share(name=f"{run.key.namespace}/{run.job}", amount=amount, place=more))
     totals = _totals(before), _totals(after)
     rows = tuple(
         Usage(
@@ -104,14 +122,18 @@ def usage_changes(
         )
         for key in sorted(before.keys() | after.keys())
     )
-    hint = "end some of its runs with `gen stop JOB`, or raise"
-    check_quotas(requested, overlays.values(), found, "would request", hint, former)
+    by_job = {key: summed(items) for key, items in shares.items()}
+    check_quotas(requested, overlays.values(), found, lambda *key: by_job.get(key, ()), "would request", former)
     return rows
 
 
-def _add_run(requested: Requested, run: RunChange, version: RunVersion) -> None:
-    demand = version.demand
-    add_request(requested, (run.key.scope, run.key.namespace), demand.gpus, demand.pods, demand.accelerators)
+def _requested(run: RunChange, version: RunVersion | None) -> Requested:
+    """What a version of a run requests of the quotas of its namespace."""
+    requested: Requested = Counter()
+    if version is not None and version.counts:
+        demand = version.demand
+        add_request(requested, (run.key.scope, run.key.namespace), demand.gpus, demand.pods, demand.accelerators)
+    return requested
 
 
 def requested_at_base(root: Path, base: Base, overlays: Mapping[str, Overlay]) -> Requested:
@@ -120,7 +142,7 @@ def requested_at_base(root: Path, base: Base, overlays: Mapping[str, Overlay]) -
     pairs = match_objects(read_trees(root, base, Findings()), Findings(), {})
     for run in run_changes(pairs, overlays, Findings()):
         if run.before is not None and run.before.counts:
-            _add_run(requested, run, run.before)
+            requested.update(_requested(run, run.before))
     for pair in pairs:
         if pair.before is not None and is_tensorboard(pair.before):
             add_request(requested, (pair.before.key.scope, pair.before.key.namespace), 0, 1, {})
@@ -130,11 +152,17 @@ def requested_at_base(root: Path, base: Base, overlays: Mapping[str, Overlay]) -
 def excuse_unraised_quotas(rendering: RunResult, root: Path, base: Base) -> None:
     """Turn errors about quotas into warnings where the namespace requests no more than at the base."""
     overlays = {overlay.name: overlay for overlay in OverlayReader(root, Findings()).read()}
-    strict, excused = Findings(), Findings()
-    check_quotas(rendering.requested, overlays.values(), strict)
-    check_quotas(rendering.requested, overlays.values(), excused, before=requested_at_base(root, base, overlays))
-    same = dict(zip(strict.items, excused.items, strict=True))
-    rendering.findings.items[:] = [same.get(one, one) for one in rendering.findings.items]
+    before = requested_at_base(root, base, overlays)
+    items = rendering.findings.items
+    for excess in exceeded(rendering.requested, overlays.values()):
+        if rendering.requested[excess.key] <= before[excess.key]:
+            excused = Findings()
+            for one in items:
+                if one.code == OVER_QUOTA.name and one.message.startswith(excess.message):
+                    excuse(excess, excused, one.message, one.hint)
+                else:
+                    excused.items.append(one)
+            items[:] = excused.items
 
 
 def is_tensorboard(one: RenderedObject) -> bool:

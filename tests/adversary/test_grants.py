@@ -48,7 +48,7 @@ def test_pods_of_a_namespace_are_bounded_by_a_grant(bare: Repository) -> None:
     assert bare.codes() == []
     bare.job(HEAD + "workers: 3\n", name="b")
     (finding,) = bare.render()[0].findings
-    assert (finding.code, str(finding.place)) == ("over-quota", "overlays/dev/overlay.yaml:3:16")
+    assert (finding.code, str(finding.place)) == ("over-quota", "jobs/team/b.yaml:5:10")
     assert "requests 6 pods in overlay `dev`; its quota is 5" in finding.message
     bare.job(HEAD + "workers: 3\nstate: finished\n", name="b")
     assert bare.codes() == []

@@ -110,7 +110,8 @@ def test_two_changes_that_exceed_a_quota_together_stop_only_their_namespace(shop
     report, code = shop.render()
     assert code == 0
     assert [(one.code, one.severity.value) for one in report.findings] == [("over-quota", "warning")]
-    assert "requests 24 GPUs in overlay `dev`; its quota is 16; this change does not raise it" in str(report)
+    shares = "`team/first` 8, `team/second` 8, `team/third` 8"
+    assert f"its quota is 16: {shares}; this change does not raise it" in str(report)
     shop.git("add", "--all")
     shop.git("commit", "--quiet", "--message", "Other")
     assert shop.check(base="main")[1] == 0

@@ -57,8 +57,10 @@ def test_a_quota_covers_all_queues(history: History) -> None:
     history.rendering()
     history.overlay(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 40\n'))
     (finding,) = history.plan().findings
-    assert (finding.code, str(finding.place)) == ("over-quota", "overlays/dev/overlay.yaml:4:11")
-    assert "would request 48 GPUs in overlay `dev`; its quota is 40" in finding.message
+    assert (finding.code, finding.place.file) == ("over-quota", "jobs/team/b.yaml")
+    assert [str(place) for place, _ in finding.related] == ["overlays/dev/overlay.yaml:4:11"]
+    message = "would request 48 GPUs in overlay `dev`; its quota is 40: `team/a` 24, `team/b` 24 (changed)"
+    assert message in finding.message
 
 
 def test_an_unreadable_overlay_has_unknown_quotas(history: History) -> None:

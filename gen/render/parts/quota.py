@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from gen.base.codes.grants import OVER_QUOTA
-from gen.base.findings import Findings, Location
+from gen.base.findings import Findings, Location, counted
+from gen.base.repository.layout import job_key
+from gen.base.yaml.source import Source
 from gen.kubernetes.facts.builtin import RESOURCE_QUOTA, in_quota
 from gen.overlay.overlay import Overlay
-from gen.render.manifest import Manifest
+from gen.render.manifest import File, Manifest
 from gen.render.parts.metadata import platform_metadata
 from gen.render.results import RenderedJob
 
@@ -54,18 +56,36 @@ def requested_by(jobs: Iterable[RenderedJob]) -> Requested:
     return requested
 
 
-def check_quotas(
-    requested: Mapping[tuple[str, str, Quota], int],
-    overlays: Iterable[Overlay],
-    found: Findings,
-    verb: str = "requests",
-    hint: str = "end some of its runs with `gen stop JOB`, or raise",
-    before: Mapping[tuple[str, str, Quota], int] | None = None,
-) -> None:
-    """Report the namespaces that request more than their quota; as a warning if they requested as much `before`.
+class Share(Struct, frozen=True, kw_only=True):
+    """What one job requests of a quota."""
 
-    Otherwise, changes that fit one by one would together keep all other namespaces from rendering.
-    """
+    name: str
+    amount: int
+    place: Location | None = None
+    """Where a job that changed asks for it; None for a job that is in `rendered/` as it is."""
+
+
+Shares = Callable[[str, str, Quota], Sequence[Share]]
+"""The shares of an overlay, a namespace and a quota, which are looked for if the quota is exceeded."""
+_MOST_SHARES: Final = 5
+"""Jobs in a finding, the largest first."""
+
+
+class Excess(Struct, frozen=True, kw_only=True):
+    """A quota that is exceeded."""
+
+    key: tuple[str, str, Quota]
+    message: str
+    place: Location
+    """Of the quota in the overlay."""
+    field: str
+    """Of the quota, for the remedy."""
+
+
+def exceeded(
+    requested: Mapping[tuple[str, str, Quota], int], overlays: Iterable[Overlay], verb: str = "requests"
+) -> Iterator[Excess]:
+    """The quotas of namespaces that request more than that."""
     by_name = {overlay.name: overlay for overlay in overlays}
     for (name, namespace, quota), amount in sorted(requested.items()):
         overlay = by_name.get(name)
@@ -74,11 +94,90 @@ def check_quotas(
             key = namespace if namespace in overlay.fields.namespaces else "*"
             noun = _NOUNS.get(quota[0]) or f"GPUs of accelerator `{quota[1]}`"
             message = f"namespace `{namespace}` {verb} {amount} {noun} in overlay `{name}`; its quota is {limit}"
-            place, remedy = overlay.place("namespaces", key, *quota), f"{hint} `{'.'.join(quota)}`"
-            if before is not None and amount <= before.get((name, namespace, quota), 0):
-                found.warning(OVER_QUOTA, place, f"{message}; this change does not raise it", remedy)
-            else:
-                found.error(OVER_QUOTA, place, message, remedy)
+            place = overlay.place("namespaces", key, *quota)
+            yield Excess(key=(name, namespace, quota), message=message, place=place, field=".".join(quota))
+
+
+def summed(shares: Iterable[Share]) -> list[Share]:
+    """One share for each job, over its runs. A job is at the place of its first run that changed."""
+    found: dict[str, Share] = {}
+    for one in shares:
+        known = found.setdefault(one.name, Share(name=one.name, amount=0))
+        found[one.name] = Share(name=one.name, amount=known.amount + one.amount, place=known.place or one.place)
+    return [one for one in found.values() if one.amount]
+
+
+def shares_of(jobs: Iterable[RenderedJob], place: Callable[[File, Quota], Location | None]) -> Shares:
+    """The shares of jobs. `place` is None for the workload of a run that did not change."""
+    known = tuple(jobs)
+
+    def shares(overlay: str, namespace: str, quota: Quota) -> Sequence[Share]:
+        of_quota = ((job, requested_by((job,))[overlay, namespace, quota]) for job in known)
+        return summed(
+            Share(name=job_key(file.source.file), amount=amount, place=place(file, quota))
+            for job, amount in of_quota
+            for file in job.files
+            if amount and file.record
+        )
+
+    return shares
+
+
+def check_quotas(
+    requested: Mapping[tuple[str, str, Quota], int],
+    overlays: Iterable[Overlay],
+    found: Findings,
+    shares: Shares,
+    verb: str = "requests",
+    before: Mapping[tuple[str, str, Quota], int] | None = None,
+) -> None:
+    """Report the namespaces that request more than their quota; as a warning if they requested as much `before`.
+
+    Otherwise, changes that fit one by one would together keep all other namespaces from rendering. An error is at the
+    largest job that changed, if there is one.
+    """
+    for excess in exceeded(requested, overlays, verb):
+        known = sorted(shares(*excess.key), key=lambda one: (-one.amount, one.name))
+        changed = [(one, one.place) for one in known if one.place is not None]
+        message = f"{excess.message}{_listed(known)}"
+        hint = f"{stop_hint(one.name for one in known if one.place is None)}, or raise `{excess.field}`"
+        if before is not None and requested[excess.key] <= before.get(excess.key, 0):
+            excuse(excess, found, message, hint)
+        elif changed:
+            hint = f"ask for less, {hint} in the overlay"
+            related = [(place, f"`{one.name}` requests {one.amount}") for one, place in changed[1:_MOST_SHARES]]
+            found.error(OVER_QUOTA, changed[0][1], message, hint, [(excess.place, "the quota"), *related])
+        else:
+            found.error(OVER_QUOTA, excess.place, message, hint)
+
+
+def excuse(excess: Excess, found: Findings, message: str, hint: str) -> None:
+    """Warn about a quota that was exceeded before."""
+    found.warning(OVER_QUOTA, excess.place, f"{message}; this change does not raise it", hint)
+
+
+def stop_hint(others: Iterable[str]) -> str:
+    """How to make room: end the largest of the runs that are there already."""
+    return f"end some of its runs with `gen stop {next(iter(others), 'JOB')}`"
+
+
+def _listed(shares: Sequence[Share]) -> str:
+    """`: a 16 (changed), b 8`; nothing for a single job."""
+    if len(shares) <= 1:
+        return ""
+    names = [f"`{one.name}` {one.amount}{' (changed)' if one.place else ''}" for one in shares[:_MOST_SHARES]]
+    rest = shares[_MOST_SHARES:]
+    more = [f"{counted(len(rest), 'other job')} {sum(one.amount for one in rest)}"] if rest else []
+    return f": {', '.join((*names, *more))}"
+
+
+def asking_field(source: Source | None, file: str, quota: Quota) -> Location:
+    """The place in a job file of the field that asks for most of a quota."""
+    if source is None:
+        return Location(file)
+    names = ("workers",) if quota == PODS else ("gpus", "workers")
+    found = (source.find((name,)) for name in names)
+    return next((one.value for one in found if one.steps == 1), Location(file, 1, 1))
 
 
 class ResourceQuotaPlan(Struct, frozen=True, kw_only=True):
