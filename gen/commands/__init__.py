@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "top": "Show accelerators of the nodes, and the jobs that hold them.",
     "tensorboard": "Open the TensorBoard of a job on this machine.",
     "pin": "Write digests of images and commits of code into locks.",
+    "vendor": "Copy the overlays that others extend from their repositories.",
     "retire": "Set the jobs of ended runs to finished, in Git only.",
     "move": "Print the steps of moving jobs to another overlay or engine.",
     "validate": "Check manifests as an API server and the operators would.",

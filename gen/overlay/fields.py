@@ -108,8 +108,9 @@ class OverlayFields(Model):
 
     synonyms: ClassVar[Mapping[str, str]] = OVERLAY
 
-    extends: Label | None = None
-    """Overlay to inherit from. Mappings are merged, lists are replaced, patches are appended."""
+    extends: OrMapping[Label, settings.Origin] | None = None
+    """Overlay to inherit from. Mappings are merged, lists are replaced, patches are appended. The long form names
+    an overlay of [another repository](platforms.md)."""
     abstract: Truth = False
     """Do not render this overlay; it exists to be extended. Not inherited."""
     kubernetes: KubernetesVersion | None = None

@@ -17,7 +17,15 @@ from gen.base.codes.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
 from gen.base.findings import Findings, Location, did_you_mean
 from gen.base.repository.files import links_in, printable_path
 from gen.base.repository.job_files import overlay_names
-from gen.base.repository.layout import DEFINITIONS, POLICIES, RUNTIMES, overlay_file, overlay_of, overlays_path
+from gen.base.repository.layout import (
+    DEFINITIONS,
+    OVERLAY_FILE,
+    POLICIES,
+    RUNTIMES,
+    overlay_file,
+    overlay_of,
+    overlays_path,
+)
 from gen.base.yaml.source import Source, read, report_not_a_mapping
 from gen.base.yaml.strict import Data
 
@@ -68,9 +76,14 @@ class OverlayFiles(Struct, dict=True):
         source = self._source(name)
         while source is not None:
             sources.append(source)
-            base = fields_of(source).get("extends")
-            if not isinstance(base, str) or not base:
-                return self._chain(names, sources, complete=True)
+            extended = fields_of(source).get("extends")
+            base = (
+                self._vendored(names[-1], source, extended)
+                if isinstance(extended, dict)
+                else _beside(names[-1], extended)
+            )
+            if not base:
+                return self._chain(names, sources, complete=base is not None)
             at = source.place(("extends",))
             if base in names:
                 cycle = names[names.index(base) :]
@@ -81,8 +94,19 @@ class OverlayFiles(Struct, dict=True):
                 self._cycles.update(cycle)
                 break
             names.append(base)
-            source = self._source(base, at)
+            source = self._source(base, None if isinstance(extended, dict) else at)
         return self._chain(names, sources, complete=False)
+
+    def _vendored(self, name: str, source: Source, extended: dict[str, Data]) -> str | None:
+        """The copy of an overlay of another repository; None if it is not usable, "" for what the model refuses."""
+        from gen.overlay.vendored import origin_of, vendored_overlay
+
+        origin = origin_of(extended)
+        return "" if origin is None else vendored_overlay(self.root, name, source, origin, self.found)
+
+    def source(self, name: str) -> Source | None:
+        """The file of an overlay alone; None, with a finding, if it is no mapping."""
+        return self._source(name)
 
     def use(self, name: str, source: Source) -> None:
         """Use this mapping in place of the file of an overlay."""
@@ -125,15 +149,22 @@ class OverlayFiles(Struct, dict=True):
 
     def _source(self, name: str, at: Location | None = None) -> Source | None:
         if name not in self._sources:
-            if name in self.names or at is None:
+            folder = "" if at is None else "".join(f"{part}/" for part in at.file.split("/")[1:-2])
+            known = self._siblings(folder) if folder else self.names
+            written = name.removeprefix(folder)
+            if written in known or at is None:
                 self._sources[name] = self._mapping(name)
             else:
                 below = at.file.split("/")[-2]
-                others = [other for other in self.names if other != below]
-                hint = did_you_mean(name.rsplit("/", 1)[-1], others, otherwise="remove it, or add the overlay")
-                self.found.error(UNKNOWN_OVERLAY, at, f"unknown overlay `{name}`", hint)
+                others = [other for other in known if other != below]
+                hint = did_you_mean(written.rsplit("/", 1)[-1], others, otherwise="remove it, or add the overlay")
+                self.found.error(UNKNOWN_OVERLAY, at, f"unknown overlay `{written}`", hint)
                 self._sources[name] = None
         return self._sources[name]
+
+    def _siblings(self, folder: str) -> list[str]:
+        """The overlays in the folder of one of another repository."""
+        return sorted(file.parent.name for file in (self.root / overlays_path(folder)).glob(f"*/{OVERLAY_FILE}"))
 
     def _mapping(self, name: str) -> Source | None:
         source = read(self.root, overlay_file(name), self.found)
@@ -141,6 +172,14 @@ class OverlayFiles(Struct, dict=True):
             report_not_a_mapping(source, "an overlay", self.found)
             return None
         return source
+
+
+def _beside(name: str, extended: Data | None) -> str:
+    """The overlay that one extends by its name: in the same folder, also in that of another repository."""
+    if not isinstance(extended, str) or not extended:
+        return ""
+    folder, slash, _ = name.rpartition("/")
+    return f"{folder}{slash}{extended}"
 
 
 def fields_of(source: Source) -> dict[str, Data]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from gen.base.codes.overlays import INVALID_DEFINITION
 from gen.base.engines import ENGINES, NAMESPACES
 from gen.base.findings import DefinitionError, Findings, Location
-from gen.base.repository.layout import DEFINITIONS, overlays_path
+from gen.base.repository.layout import DEFINITIONS
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.strict import Data
 from gen.job.kinds import ALL_KINDS
@@ -173,7 +173,9 @@ class Overlay(Struct, frozen=True, dict=True):
     def definition_file(self, path: Path) -> str:
         """A file of its definitions, relative to the repository."""
         folder = next(folder for folder in self.definitions if path.is_relative_to(folder))
-        return overlays_path(folder.parent.name, DEFINITIONS, path.relative_to(folder).as_posix())
+        own = (f"{layer.source.file.rpartition('/')[0]}/{DEFINITIONS}" for layer in self.layers.layers)
+        below = max((one for one in own if folder.as_posix().endswith(f"/{one}")), key=len)
+        return f"{below}/{path.relative_to(folder).as_posix()}"
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.layers.place(route, key=key)

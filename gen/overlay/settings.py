@@ -14,6 +14,7 @@ from gen.job.names import ImageRef, Label, LabelKey, LabelValue, ObjectName, Res
 from gen.job.pods import Toleration
 from gen.job.scalars import Bytes, Duration, Price, Quantity, Text, Truth, conflict, matching
 from gen.job.synonyms import GPU as GPU_SYNONYMS
+from gen.overlay.vendored import ORIGIN_PATH, ORIGIN_REF, ORIGIN_URL
 
 TrialResource = Annotated[
     str,
@@ -55,6 +56,53 @@ ContextName = Annotated[
     ),
     WithJsonSchema({"title": "context", "type": "string"}),
 ]
+
+
+OriginRef = Annotated[
+    str,
+    matching(
+        ORIGIN_REF,
+        250,
+        "a branch, a tag or a full commit hash",
+        "use a form like `v1.4.0`",
+    ),
+    WithJsonSchema({"title": "ref", "type": "string"}),
+]
+OriginPath = Annotated[
+    str,
+    matching(
+        ORIGIN_PATH,
+        500,
+        "the path of an overlay's folder, of letters, digits, `.`, `_` and `-`",
+        "use a form like `overlays/a100`",
+        meant=lambda text: text.strip("/").removesuffix("/overlay.yaml"),
+    ),
+    WithJsonSchema({"title": "relative path", "type": "string"}),
+]
+OriginUrl = Annotated[
+    str,
+    matching(
+        ORIGIN_URL,
+        500,
+        "a URL of a Git repository by https, http or ssh, without a password",
+        "use a form like `https://git.example.com/org/platform.git`",
+    ),
+    WithJsonSchema({"title": "URL", "type": "string"}),
+]
+
+
+class Origin(Model):
+    """An overlay of another repository, which `gen vendor` copies into the folder of this one."""
+
+    main: ClassVar[str] = "git"
+
+    git: OriginUrl
+    """URL of the Git repository."""
+    ref: OriginRef
+    """Tag, branch or full commit hash. `gen vendor --update` moves to the newest version if it is a tag like `v1.4.0`,
+    and to the newest commit if it is a branch."""
+    path: OriginPath
+    """Folder of the overlay in that repository."""
 
 
 class Cluster(Model):

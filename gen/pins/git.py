@@ -1,4 +1,4 @@
-"""Git servers: the commit of a ref, whether a commit exists, and pages that compare commits.
+"""Git servers: the commit of a ref, the files of a commit, whether it exists, and pages that compare commits.
 
 Git sends the requests, with the user's own credentials. A ref is looked up as `git fetch` does, which git-sync runs
 (git `refs.h`, `ref_rev_parse_rules`). Pages are from the documentation of GitHub ("Comparing commits"), GitLab
@@ -11,8 +11,11 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
+
+from msgspec import Struct
 
 from gen.base.codes.pins import MISSING_COMMIT, REMOTE_LOGIN, REMOTE_UNREACHABLE
 from gen.base.regex import regex
@@ -25,6 +28,8 @@ _ORDER: Final = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes
 _SETTINGS: Final = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "credential.interactive=false")
 _SHA1_DIGITS: Final = 40
 _PEELED: Final = "^{}"
+_TAGS: Final = "refs/tags/"
+_VERSION: Final = regex(r"(?P<start>(?:[A-Za-z0-9_./-]*[A-Za-z_/-])?)(?P<numbers>[0-9]{1,9}(?:\.[0-9]{1,9}){0,3})")
 _FORBIDDEN: Final = frozenset("*?[\\ ~^:")
 """Characters that no ref has (`git check-ref-format`); some are patterns for `git ls-remote`."""
 _UNKNOWN_COMMIT: Final = ("not our ref", "unadvertised object", "couldn't find remote ref", "no such remote ref")
@@ -43,50 +48,125 @@ _NO_CONNECTION: Final = ("could not resolve host", "failed to connect", "connect
 _MISSING: Final = ("not found", "does not exist", "does not appear to be a git repository")
 
 
+class Ref(Struct, frozen=True):
+    """What a branch or a tag is now."""
+
+    name: str
+    """Such as `refs/tags/v1`."""
+    commit: str
+
+    @property
+    def is_tag(self) -> bool:
+        return self.name.startswith(_TAGS)
+
+
 def commit_of(url: str, ref: str, seconds: float) -> str:
     """The commit of a branch or a tag. RemoteError if there is none."""
+    return find_ref(url, ref, seconds, "code.ref").commit
+
+
+def find_ref(url: str, ref: str, seconds: float, field: str) -> Ref:
+    """A branch or a tag, which a field names. RemoteError if there is none."""
     if set(ref) & _FORBIDDEN or ref.startswith("-"):
-        raise _no_ref(url, ref, "correct `code.ref`")
+        raise _no_ref(url, ref, f"correct `{field}`")
     names = [form.format(ref) for form in _ORDER]
-    patterns = [pattern for name in names for pattern in (name, name + _PEELED)]
+    listed = _listed(url, [pattern for name in names for pattern in (name, name + _PEELED)], seconds)
+    for name in names:
+        commit = listed.get(name + _PEELED) or listed.get(name)
+        if commit is not None and COMMIT.fullmatch(commit):
+            return Ref(name, commit)
+    raise _no_ref(url, ref, f"correct `{field}`; an abbreviated commit hash must be written in full")
+
+
+def _listed(url: str, patterns: Sequence[str], seconds: float) -> dict[str, str]:
+    """Commits by the full names of refs."""
     done = _git(("ls-remote", "--quiet", "--", url, *patterns), url, seconds)
     if done.returncode != 0:
         raise _refusal(url, done)
     lines = (line.partition("\t") for line in done.stdout.decode("utf-8", "replace").splitlines())
-    listed = {name: commit for commit, _, name in lines}
-    for name in names:
-        commit = listed.get(name + _PEELED) or listed.get(name)
-        if commit is not None and COMMIT.fullmatch(commit):
-            return commit
-    raise _no_ref(url, ref, "correct `code.ref`; an abbreviated commit hash must be written in full")
+    return {name: commit for commit, _, name in lines}
+
+
+def newest_version(url: str, ref: str, seconds: float) -> str:
+    """The tag with the highest version, of the form of a tag such as `v1.4.0`; the tag itself if it has no version."""
+    match = _VERSION.fullmatch(ref)
+    if match is None:
+        return ref
+    tags = (name.removeprefix(_TAGS).removesuffix(_PEELED) for name in _listed(url, [f"{_TAGS}*"], seconds))
+    versions = [one for tag in (ref, *tags) if (one := _VERSION.fullmatch(tag)) and one["start"] == match["start"]]
+    return max(versions, key=lambda one: [int(part) for part in one["numbers"].split(".")])[0]
+
+
+class File(Struct, frozen=True):
+    """An entry of a tree."""
+
+    mode: str
+    object: str
+    size: int
+
+    @property
+    def is_regular(self) -> bool:
+        """Neither a link nor a submodule."""
+        return self.mode in {"100644", "100755", "100664"}
+
+
+class Commit(Struct, frozen=True):
+    """A commit in a folder of this machine."""
+
+    url: str
+    commit: str
+    folder: str
+    seconds: float
+
+    def files(self, path: str) -> dict[str, File]:
+        """All entries below a folder, by path."""
+        done = self._git("ls-tree", "-r", "-l", "-z", "--full-tree", self.commit, "--", f"{path}/")
+        found = {}
+        for line in done.stdout.split(b"\0")[:-1]:
+            facts, _, name = line.partition(b"\t")
+            mode, _, name_of_object, size = facts.decode().split()
+            found[os.fsdecode(name)] = File(mode, name_of_object, int(size) if size.isdigit() else 0)
+        return found
+
+    def read(self, file: File) -> bytes:
+        return self._git("cat-file", "blob", file.object).stdout
+
+    def _git(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        done = _git(("-C", self.folder, *arguments), self.url, self.seconds)
+        if done.returncode != 0:
+            raise _refusal(self.url, done)
+        return done
+
+
+@contextmanager
+def fetched(url: str, commit: str, seconds: float) -> Iterator[Commit]:
+    """A commit with its files. RemoteError if the server does not give it."""
+    with _fetched(url, commit, seconds, "gen vendor") as folder:
+        yield Commit(url, commit, folder, seconds)
 
 
 def require_commit(url: str, commit: str, seconds: float) -> None:
     """RemoteError if the server does not give the commit to those who fetch it."""
+    with _fetched(url, commit, seconds, "gen pin", "--filter=tree:0"):
+        pass
+
+
+@contextmanager
+def _fetched(url: str, commit: str, seconds: float, command: str, *options: str) -> Iterator[str]:
+    """A folder with a commit."""
     with tempfile.TemporaryDirectory(prefix="gen-pin-") as folder:
         form = "sha256" if len(commit) > _SHA1_DIGITS else "sha1"
         made = _git(("init", "--quiet", "--bare", f"--object-format={form}", folder), url, seconds)
-        fetch = (
-            "-C",
-            folder,
-            "fetch",
-            "--quiet",
-            "--depth=1",
-            "--no-tags",
-            "--no-recurse-submodules",
-            "--filter=tree:0",
-            "--",
-            url,
-            commit,
-        )
-        done = _git(fetch, url, seconds) if made.returncode == 0 else made
-    said = done.stderr.decode("utf-8", "replace").lower()
-    if done.returncode != 0 and any(phrase in said for phrase in _UNKNOWN_COMMIT):
-        raise RemoteError(
-            MISSING_COMMIT, f"`{shown_url(url)}` has no commit `{commit}`", "push it, or run `gen pin --update`"
-        )
-    if done.returncode != 0:
-        raise _refusal(url, done)
+        fetch = ("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", *options, "--", url, commit)
+        done = _git(("-C", folder, *fetch), url, seconds) if made.returncode == 0 else made
+        said = done.stderr.decode("utf-8", "replace").lower()
+        if done.returncode != 0 and any(phrase in said for phrase in _UNKNOWN_COMMIT):
+            raise RemoteError(
+                MISSING_COMMIT, f"`{shown_url(url)}` has no commit `{commit}`", f"push it, or run `{command} --update`"
+            )
+        if done.returncode != 0:
+            raise _refusal(url, done)
+        yield folder
 
 
 def _git(arguments: tuple[str, ...], url: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
@@ -153,7 +233,7 @@ def _refusal(url: str, done: subprocess.CompletedProcess[bytes]) -> RemoteError:
         )
     if any(phrase in said for phrase in _MISSING):
         return RemoteError(
-            MISSING_COMMIT, f"the Git repository `{shown_url(url)}` does not exist", f"correct `code.git`; {check}"
+            MISSING_COMMIT, f"the Git repository `{shown_url(url)}` does not exist", f"correct its URL; {check}"
         )
     silent = any(phrase in said for phrase in _NO_CONNECTION)
     return RemoteError(REMOTE_UNREACHABLE, f"cannot read `{shown_url(url)}` from its Git server", check, silent=silent)

@@ -251,7 +251,7 @@ def _stamps_below(folder: str) -> Iterator[tuple[str, int, int]]:
 
 def _plugins(root: Path) -> Iterator[object]:
     """The installed plugins, if an overlay can name one: looking for them takes as long as reading a hundred jobs."""
-    if any(b"plugins" in _read_if_possible(path) for path in sorted((root / OVERLAYS).glob(f"*/{OVERLAY_FILE}"))):
+    if any(b"plugins" in _read_if_possible(path) for path in sorted((root / OVERLAYS).rglob(OVERLAY_FILE))):
         from gen.overlay.plugins import plugin_stamps
 
         yield from plugin_stamps()

@@ -16,6 +16,46 @@ EXTENDS_ITSELF = Code(
     "The inheritance would never end.",
     "Remove one of the `extends`.",
 )
+NOT_VENDORED = Code(
+    "not-vendored",
+    "An overlay extends one of another repository, whose files are not here, or its `vendor.lock` cannot be read.",
+    "Rendering reads only files of this repository.",
+    "Run `gen vendor`, and commit what it writes.",
+)
+OTHER_ORIGIN = Code(
+    "other-origin",
+    "The `vendor.lock` of an overlay names another repository, ref or path than `extends`.",
+    "The files are not those that the overlay extends, and a reviewer would take them for those.",
+    "Run `gen vendor`, and commit what it writes.",
+)
+EDITED_VENDORED = Code(
+    "edited-vendored",
+    "A file in `vendor/` of an overlay is not the one of the other repository: it was edited, added, removed, or is a "
+    "link.",
+    "The files belong to the other repository, and the next `gen vendor` would undo the change.",
+    "Change the file there; or set the field in the overlay that extends it; then run `gen vendor`, which restores the "
+    "files.",
+)
+REFUSED_TREE = Code(
+    "refused-tree",
+    "A folder of another repository has a link, a submodule, a name that not every system can have, a file that is too "
+    "large, or too many files.",
+    "Its files become a part of this repository, on all machines.",
+    "Change the other repository, or name a smaller folder in `extends.path`.",
+)
+MOVED_TAG = Code(
+    "moved-tag",
+    "A tag that an overlay extends now is another commit than the one in its `vendor.lock`.",
+    "The content of a version should not change: somebody may have replaced it.",
+    "Ask the owners of the repository. Name another tag in `extends.ref`, or remove `vendor.lock` to take the new "
+    "content.",
+)
+NEWER_VERSION = Code(
+    "newer-version",
+    "A repository that an overlay extends has a newer version.",
+    "`gen vendor --update` takes it. Runs keep what they started with.",
+    "Run `gen vendor --update`.",
+)
 UNKNOWN_KUBERNETES_VERSION = Code(
     "unknown-kubernetes-version",
     "gen has no schemas for this version of Kubernetes.",

@@ -3,6 +3,8 @@
     jobs/<namespace>/<job>.yaml
     jobs/<namespace>/<job>.lock                                      pins of its images and code
     overlays/<overlay>/overlay.yaml                                  with patches/, crds/, policies/ and runtimes/
+    overlays/<overlay>/vendor/<path>/overlay.yaml                    an overlay of another repository, and its templates
+    overlays/<overlay>/vendor.lock                                   where it is from, and digests of its files
     rendered/<overlay>/jobs/<namespace>/<job>/<kind>-<name>.yaml     objects of runs
     rendered/<overlay>/storage/<namespace>/<kind>-<name>.yaml        volumes and claims
     rendered/<engine>/<overlay>/<kind>-<name>.yaml                   objects for a GitOps engine
@@ -38,6 +40,10 @@ POLICIES: Final = "policies"
 """Folder of an overlay with the admission policies of its cluster, and their parameters."""
 RUNTIMES: Final = "runtimes"
 """Folder of an overlay with the TrainingRuntimes and ClusterTrainingRuntimes of its cluster."""
+VENDOR: Final = "vendor"
+"""Folder of an overlay with files of another repository."""
+TEMPLATES: Final = "templates"
+"""Folder of a repository with job files to start from."""
 ENDING: Final = ".yaml"
 """Of job files and of rendered files."""
 LOCK_ENDING: Final = ".lock"
@@ -125,6 +131,11 @@ def overlays_path(*parts: str) -> str:
 
 def overlay_file(overlay: str) -> str:
     return f"{OVERLAYS}/{overlay}/{OVERLAY_FILE}"
+
+
+def vendor_lock(overlay: str) -> str:
+    """The lock of the files that an overlay has from another repository."""
+    return f"{OVERLAYS}/{overlay}/{VENDOR}{LOCK_ENDING}"
 
 
 def is_input(path: str) -> bool:

@@ -1,0 +1,347 @@
+"""`gen vendor`: copy overlays of other repositories, which overlays extend, into this one. It renders nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from msgspec import Struct
+
+from gen.base.codes.overlays import EDITED_VENDORED, MOVED_TAG, NEWER_VERSION, REFUSED_TREE, UNKNOWN_OVERLAY
+from gen.base.findings import Findings, Location, UsageError, counted, did_you_mean
+from gen.base.repository.files import (
+    EntryType,
+    create_files,
+    linked_folder,
+    printable_path,
+    refuse_links,
+    replace_files,
+    tree_entries,
+)
+from gen.base.repository.job_files import overlay_names
+from gen.base.repository.layout import (
+    ENDING,
+    LABEL,
+    OVERLAY_FILE,
+    TEMPLATES,
+    VENDOR,
+    overlay_file,
+    overlays_path,
+    vendor_lock,
+)
+from gen.base.yaml.source import Source, source_of
+from gen.commands import common
+from gen.edit.change import Change
+from gen.edit.splice import edited
+from gen.overlay.files import OverlayFiles, fields_of
+from gen.overlay.vendored import (
+    MOST_BYTES,
+    MOST_BYTES_TOGETHER,
+    MOST_FILES,
+    ORIGIN_PATH,
+    Origin,
+    VendorLock,
+    digest_of,
+    origin_of,
+    read_vendor_lock,
+    vendored_overlay,
+)
+from gen.pins.git import Commit, File, Ref, comparison, fetched, find_ref, newest_version
+from gen.pins.lock import is_full_commit, short_pin
+from gen.pins.reference import RemoteError
+from gen.report.formats import Report
+
+_FORM: Final = "`gen explain overlay.extends` has the form"
+_LONGER: Final = 6
+"""How many times longer than one answer all files of a commit may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen vendor`."""
+
+    overlays: Annotated[
+        tuple[str, ...],
+        typer.Argument(
+            metavar="OVERLAY",
+            help="Overlays that extend those of other repositories. [default: all]",
+            autocompletion=common.complete_overlays,
+        ),
+    ] = ()
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Compare the files with their repositories, and change nothing."),
+    ] = False
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Take the highest version, or the newest commit of a branch."),
+    ] = False
+    message: common.Message = None
+    request_timeout: common.RequestTimeout = common.DEFAULT_SECONDS
+    root: common.Root = None
+
+
+class Vendored(Struct, frozen=True, kw_only=True):
+    """An overlay that extends one of another repository, and its lock if that is valid and has the same origin."""
+
+    name: str
+    source: Source
+    origin: Origin
+    lock: VendorLock | None
+
+    @property
+    def place(self) -> Location:
+        return self.source.place(("extends", "ref"))
+
+
+class Copy(Struct, frozen=True, kw_only=True):
+    """What an overlay should have: files below `vendor/`, and the lock."""
+
+    lock: VendorLock
+    texts: Mapping[str, bytes]
+
+
+def run(request: Request) -> common.Result[Report]:
+    """Exit code 1 for a finding, also for a newer version under `--check`."""
+    if request.check and request.update:
+        raise UsageError("--check changes no file; use either --check or --update")
+    root = common.repository(request.root)
+    found, lines = Findings(), list[str]()
+    overlays = _vendored(root, request.overlays, found)
+    for one in overlays:
+        if request.check:
+            _check(root, one, request.request_timeout, found)
+        elif (copy := _wanted(one, request, found)) is not None and _write(root, one, copy):
+            lines.append(_line(one, copy))
+    failed = found.failed() or any(item.code == NEWER_VERSION.name for item in found)
+    if request.check:
+        summary = f"compared {counted(len(overlays), 'overlay')} with the repositories"
+    else:
+        text = common.commit_message("Vendor " + _subject(overlays), lines) if lines else ""
+        if request.message is not None:
+            request.message.write_text(text, "utf-8")
+        summary = text.rstrip("\n") or ("nothing was changed" if found.failed() else "all files are up to date")
+    report = Report(tuple(found), (), summary, root=root)
+    return common.Result(output=report, exit_code=common.VIOLATIONS if failed else common.CLEAN)
+
+
+def _subject(overlays: Sequence[Vendored]) -> str:
+    names = sorted({one.origin.name for one in overlays})
+    return names[0] if len(names) == 1 else counted(len(names), "repository").replace("repositorys", "repositories")
+
+
+def _line(one: Vendored, copy: Copy) -> str:
+    """`production: platform v1 → v2`, and the page that compares the commits."""
+    old, new = one.lock, copy.lock
+    before = f"{old.origin.ref} ({short_pin(old.commit)}) → " if old is not None and old.commit != new.commit else ""
+    link = comparison(new.origin.git, old.commit, new.commit) if before and old is not None else ""
+    text = f"{one.name}: {new.origin.name} {before}{new.origin.ref} ({short_pin(new.commit)})"
+    return f"{text} {link}".rstrip()
+
+
+def _vendored(root: Path, names: Sequence[str], found: Findings) -> list[Vendored]:
+    existing = overlay_names(root, Findings())
+    files, ignored = OverlayFiles(root, Findings()), Findings()
+    for name in names:
+        if name not in existing:
+            raise UsageError(f"no {overlay_file(name)} found: {did_you_mean(name, existing)}")
+    overlays = []
+    for name in names or existing:
+        source = files.source(name)
+        extended = fields_of(source).get("extends") if source is not None else None
+        origin = origin_of(extended)
+        if source is None or (isinstance(extended, dict) and origin is None):
+            hint = f"run `gen check --overlay {name}`, which reports what is wrong with it"
+            found.error(UNKNOWN_OVERLAY, Location(overlay_file(name)), "the overlay cannot be read", hint)
+        elif origin is not None:
+            read = read_vendor_lock(root, name, source.place(("extends",)), ignored)
+            lock = read[0] if read is not None else None
+            overlays.append(Vendored(name=name, source=source, origin=origin, lock=lock))
+        elif name in names:
+            raise UsageError(
+                f"overlay `{name}` extends none of another repository; `gen explain overlay.extends` has the form"
+            )
+    if not overlays and not found.failed():
+        raise UsageError(f"no overlay extends one of another repository; {_FORM}")
+    return overlays
+
+
+def _wanted(one: Vendored, request: Request, found: Findings) -> Copy | None:
+    """The files of the locked commit, or of a new one. None, with findings, if they cannot be taken."""
+    seconds = request.request_timeout
+    lock = one.lock if one.lock is not None and one.lock.origin == one.origin else None
+    try:
+        if lock is not None and not request.update:
+            return _copy(one, one.origin, lock.commit, seconds, found)
+        if is_full_commit(one.origin.ref):
+            return _copy(one, one.origin, one.origin.ref, seconds, found)
+        newest = newest_version(one.origin.git, one.origin.ref, seconds) if request.update else one.origin.ref
+        ref = find_ref(one.origin.git, newest, seconds, "extends.ref")
+        if lock is not None and newest == one.origin.ref and _moved(one, lock, ref, found):
+            return None
+        return _copy(one, Origin(one.origin.git, newest, one.origin.path), ref.commit, seconds, found)
+    except RemoteError as error:
+        found.error(error.code, one.place, error.message, error.hint)
+    return None
+
+
+def _moved(one: Vendored, lock: VendorLock, ref: Ref, found: Findings) -> bool:
+    """Whether a tag is another commit than before, which is reported."""
+    if not ref.is_tag or ref.commit == lock.commit:
+        return False
+    message = f"the tag `{one.origin.ref}` moved from `{lock.commit}` to `{ref.commit}`"
+    hint = f"ask the owners of the repository; name another tag, or remove {vendor_lock(one.name)} to take its content"
+    found.error(MOVED_TAG, one.place, message, hint)
+    return True
+
+
+def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
+    """Compare an overlay with its repository."""
+    if vendored_overlay(root, one.name, one.source, one.origin, found) is None or one.lock is None:
+        return
+    lock = one.lock
+    try:
+        copy = _copy(one, one.origin, lock.commit, seconds, found)
+        if copy is not None and copy.lock != lock:
+            differing = sorted(path for path, _ in copy.lock.files.items() ^ lock.files.items())
+            message = f"commit `{lock.commit}` has other content than {vendor_lock(one.name)} says"
+            place = Location(overlays_path(one.name, VENDOR, differing[0]))
+            found.error(EDITED_VENDORED, place, message, "run `gen vendor`, which restores the files and the lock")
+        if is_full_commit(one.origin.ref):
+            return
+        ref = find_ref(one.origin.git, one.origin.ref, seconds, "extends.ref")
+        if _moved(one, lock, ref, found):
+            return
+        newest = newest_version(one.origin.git, one.origin.ref, seconds)
+        if newest != one.origin.ref or ref.commit != lock.commit:
+            new = newest if newest != one.origin.ref else ref.commit
+            message = f"{one.origin.name} has `{new}`, newer than `{one.origin.ref}` ({short_pin(lock.commit)})"
+            found.warning(NEWER_VERSION, one.place, message, f"run `gen vendor --update {one.name}`")
+    except RemoteError as error:
+        found.error(error.code, one.place, error.message, error.hint)
+
+
+def _copy(one: Vendored, origin: Origin, commit: str, seconds: float, found: Findings) -> Copy | None:
+    """The files of a commit that an overlay needs; None, with a finding, if one of them is refused."""
+    with fetched(origin.git, commit, seconds * _LONGER) as tree:
+        files = _Files(tree, one, found)
+        texts = files.needed(origin.path)
+    if texts is None:
+        return None
+    digests = {path: digest_of(raw) for path, raw in sorted(texts.items())}
+    return Copy(lock=VendorLock(origin, commit, digests), texts=texts)
+
+
+class _Files(Struct, frozen=True):
+    """The files of a commit, with a finding for the first that this repository cannot have."""
+
+    tree: Commit
+    overlay: Vendored
+    found: Findings
+
+    def needed(self, path: str) -> dict[str, bytes] | None:
+        """Those of the overlay, of those that it extends, and templates of jobs."""
+        parent = path.rpartition("/")[0]
+        texts: dict[str, bytes] = {}
+        at: str | None = path
+        while at is not None:
+            files = self.read(at)
+            overlay = f"{at}/{OVERLAY_FILE}"
+            if files is None:
+                return None
+            if overlay not in files:
+                message = f"`{self.tree.commit}` has no {overlay}"
+                place = self.overlay.source.place(("extends", "path"))
+                self.found.error(UNKNOWN_OVERLAY, place, message, "correct `extends.path`, or `extends.ref`")
+                return None
+            texts |= files
+            base = _base(files[overlay], overlay)
+            at = "/".join(part for part in (parent, base) if part) if base else None
+            at = at if at is None or f"{at}/{OVERLAY_FILE}" not in texts else None
+        templates = self.read(TEMPLATES)
+        if templates is None:
+            return None
+        texts |= {file: raw for file, raw in templates.items() if file.endswith(ENDING)}
+        return None if self._too_many(len(texts), sum(map(len, texts.values()))) else texts
+
+    def read(self, folder: str) -> dict[str, bytes] | None:
+        files = {
+            path: file
+            for path, file in self.tree.files(folder).items()
+            if not any(part.startswith(".") for part in path.split("/"))
+        }
+        if self._too_many(len(files), sum(file.size for file in files.values())) or any(
+            self._refused(path, file) for path, file in files.items()
+        ):
+            return None
+        if len({path.lower() for path in files}) != len(files):
+            self._refuse(f"{folder} has names that differ only in upper and lower case")
+            return None
+        return {path: self.tree.read(file) for path, file in files.items()}
+
+    def _refused(self, path: str, file: File) -> bool:
+        why = ""
+        if not file.is_regular:
+            why = "is a link or a submodule"
+        elif not ORIGIN_PATH.fullmatch(path):
+            why = "has a name with other characters than letters, digits, `.`, `_` and `-`"
+        elif file.size > MOST_BYTES:
+            why = f"has more than {MOST_BYTES >> 20} MiB"
+        if why:
+            self._refuse(f"{printable_path(path)} {why}")
+        return bool(why)
+
+    def _too_many(self, number: int, size: int) -> bool:
+        if number <= MOST_FILES and size <= MOST_BYTES_TOGETHER:
+            return False
+        self._refuse(f"more than {MOST_FILES} files or {MOST_BYTES_TOGETHER >> 20} MiB")
+        return True
+
+    def _refuse(self, what: str) -> None:
+        one = self.overlay
+        message = f"{one.origin.name} `{one.origin.ref}`: {what}"
+        hint = "change it in that repository, or name another folder in `extends.path`"
+        self.found.error(REFUSED_TREE, one.place, message, hint)
+
+
+def _base(raw: bytes, file: str) -> str:
+    """The overlay beside it that one extends; empty if there is none, or it is in its own `vendor/`."""
+    source = source_of(raw, file, Findings())
+    base = source.data.get("extends") if source is not None and isinstance(source.data, dict) else None
+    return base if isinstance(base, str) and LABEL.fullmatch(base) else ""
+
+
+def _write(root: Path, one: Vendored, copy: Copy) -> bool:
+    """Write the files of an overlay and its lock, and the ref that it extends. Whether anything changed."""
+    folder = overlays_path(one.name, VENDOR)
+    texts = {f"{folder}/{path}": raw for path, raw in copy.texts.items()}
+    texts[vendor_lock(one.name)] = copy.lock.text().encode()
+    changed = False
+    for path in _in_the_way(root, folder, texts):
+        (root / path).unlink()
+        changed = True
+    if one.origin != copy.lock.origin:
+        text = edited(one.source.text, Change(("extends", "ref"), copy.lock.origin.ref))
+        texts[one.source.file] = text.encode("utf-8", "surrogateescape")
+    new = {file: raw for file, raw in texts.items() if not (root / file).exists()}
+    differing = {file: raw for file, raw in texts.items() if file not in new and (root / file).read_bytes() != raw}
+    create_files(root, new)
+    replace_files(root, differing)
+    return changed or bool(new or differing)
+
+
+def _in_the_way(root: Path, folder: str, texts: Mapping[str, bytes]) -> Iterator[str]:
+    """Files and links to remove: those that the other repository does not have."""
+    if (link := linked_folder(root, f"{folder}/")) is not None:
+        if link != folder:
+            refuse_links(root, f"{folder}/")
+        yield folder
+        return
+    for entry in list(tree_entries(root, folder)):
+        if entry.type is EntryType.EMPTY_FOLDER:
+            (root / entry.path).rmdir()
+        elif entry.path not in texts or entry.type is EntryType.OTHER:
+            yield entry.path
