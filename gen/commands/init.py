@@ -83,7 +83,7 @@ def _with_host(source: str) -> str:
 
 FIRST_JOB = "hello"
 TEMPLATES = "templates/init"
-OPTIONAL = ("retire", "live", "pins", "renovate")
+OPTIONAL = ("retire", "live", "pins", "vendor", "renovate")
 """Parts that a flag of the same name adds, from a folder of templates of the same name."""
 _NAME = regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _OWNER = regex(r"[-A-Za-z0-9_./@+]{2,200}")
@@ -130,6 +130,10 @@ class Request:
 
     pins: Annotated[
         bool, typer.Option("--pins", help="Add a nightly CI job for `gen pin`, for jobs that ask for updates of pins.")
+    ] = False
+    vendor: Annotated[
+        bool,
+        typer.Option("--vendor", help="Add a nightly CI job for `gen vendor`, for overlays of other repositories."),
     ] = False
     renovate: Annotated[
         bool, typer.Option("--renovate", help="Add a configuration by which Renovate updates the pins of jobs.")

@@ -1,4 +1,7 @@
-"""`gen new`: write a job file with the required fields of its kind, and common optional fields as comments."""
+"""`gen new`: write a job file with the required fields of its kind, and common optional fields as comments.
+
+Or a copy of a template: a file in `templates/`, or in that folder of a platform that `gen vendor` copied.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,22 @@ from typing import Annotated, Any
 
 import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import ValidationError
 
 from gen.base.findings import Findings, UsageError, did_you_mean
-from gen.base.repository.files import linked_folder, unusable
-from gen.base.repository.layout import JOBS, LABEL, JobFile, jobs_path
-from gen.base.yaml.source import source_of
+from gen.base.repository.files import EntryType, linked_folder, tree_entries, unusable
+from gen.base.repository.job_files import overlay_names
+from gen.base.repository.layout import (
+    ENDING,
+    JOBS,
+    LABEL,
+    TEMPLATES,
+    VENDOR,
+    JobFile,
+    jobs_path,
+    overlays_path,
+)
+from gen.base.yaml.source import read, source_of
 from gen.commands.common import Result, Root, completions, repository
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
@@ -23,7 +37,9 @@ from gen.job.model import field_docs
 from gen.job.names import JOB_NAME
 from gen.kubernetes.objects import MAX_NAME
 from gen.overlay.extensions import load_extensions
+from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.read import OverlayReader
+from gen.overlay.vendored import origin_of
 from gen.render.emit import to_yaml
 from gen.render.parts.names import longest_name, longest_suffix
 
@@ -53,6 +69,12 @@ def complete_kinds(incomplete: str) -> list[str]:
     return completions(incomplete, ALL_KINDS)
 
 
+def complete_templates(incomplete: str) -> list[str]:
+    with suppress(UsageError):
+        return completions(incomplete, templates(repository(None)))
+    return []
+
+
 FORMATS = None
 """The output is text."""
 
@@ -61,8 +83,19 @@ FORMATS = None
 class Request:
     """Arguments of `gen new`."""
 
-    kind: Annotated[str, typer.Argument(help="Kind of job.", metavar="KIND", autocompletion=complete_kinds)]
-    name: Annotated[str, typer.Argument(help="Name of the job.", metavar="NAME")]
+    kind: Annotated[
+        str, typer.Argument(help="Kind of job; not with --from.", metavar="KIND", autocompletion=complete_kinds)
+    ]
+    name: Annotated[str | None, typer.Argument(help="Name of the job.", metavar="NAME", show_default=False)] = None
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="TEMPLATE",
+            help="Copy a template, such as `platform/llm-finetune`.",
+            autocompletion=complete_templates,
+        ),
+    ] = None
     namespace: Annotated[
         str | None,
         typer.Option("--namespace", metavar="NAMESPACE", help="Namespace. [default: the only one below jobs/]"),
@@ -74,18 +107,66 @@ def run(request: Request) -> Result[str]:
     """UsageError if an argument is not valid."""
     root = repository(request.root)
     load_extensions(root)
-    job = new_job(root, request.kind, request.name, request.namespace)
+    if request.template is not None:
+        if request.name is not None:
+            raise UsageError(f"a template has a kind; use `gen new --from {request.template} NAME`")
+        kind, text = template_text(root, request.template)
+        job = new_job(root, kind, request.kind, request.namespace, text)
+    elif request.name is None:
+        raise UsageError("missing a name; use `gen new KIND NAME`, or `gen new --from TEMPLATE NAME`")
+    else:
+        job = new_job(root, request.kind, request.name, request.namespace)
     return Result(output=f"wrote {job.file}; edit it, then run `gen render`\n")
 
 
-def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:
-    """Write a job file.
+def templates(root: Path) -> dict[str, dict[str, str]]:
+    """Paths of templates by name and overlay: `<repository>/<template>` has one for each overlay that extends it."""
+    folders = {"": TEMPLATES}
+    found: dict[str, dict[str, str]] = {}
+    files = OverlayFiles(root, Findings())
+    for overlay in overlay_names(root, Findings()):
+        source = files.source(overlay)
+        origin = origin_of(fields_of(source).get("extends")) if source is not None else None
+        if origin is not None and files.chain(overlay).complete:
+            folders[f"{origin.name}/ {overlay}"] = overlays_path(overlay, VENDOR, TEMPLATES)
+    for start, folder in folders.items():
+        repository, _, overlay = start.partition(" ")
+        for entry in tree_entries(root, folder):
+            stem = entry.path.removeprefix(f"{folder}/").removesuffix(ENDING)
+            if entry.path.endswith(ENDING) and entry.type is not EntryType.OTHER:
+                found.setdefault(f"{repository}{stem}", {})[overlay] = entry.path
+                if overlay:
+                    found.setdefault(f"{overlay}/{stem}", {})[""] = entry.path
+    return found
+
+
+def template_text(root: Path, name: str) -> tuple[str, str]:
+    """Kind and text of a template. UsageError for an unknown one."""
+    known = templates(root)
+    if name not in known:
+        raise UsageError(f"unknown template `{name}`: {did_you_mean(name, known, otherwise='no templates exist')}")
+    sources = {overlay: read(root, path, Findings()) for overlay, path in known[name].items()}
+    texts = {source.text if source is not None else "" for source in sources.values()}
+    if len(texts) > 1:
+        stem = name.partition("/")[2]
+        forms = " or ".join(f"`{overlay}/{stem}`" for overlay in sources)
+        raise UsageError(f"the overlays have different versions of `{name}`: write {forms}")
+    source = next(iter(sources.values()))
+    kind = source.data.get("kind") if source is not None and isinstance(source.data, dict) else None
+    if source is None or not isinstance(kind, str) or kind not in ALL_KINDS:
+        file = next(iter(known[name].values()))
+        raise UsageError(f"{file} is not a job file with a kind of gen; correct it in its repository")
+    return kind, source.text
+
+
+def new_job(root: Path, kind: str, name: str, namespace: str | None, text: str = "") -> JobFile:
+    """Write a job file, with the text of a template if there is one.
 
     UsageError for an unknown kind, an invalid name, a namespace without grants in any overlay, or an existing file.
     """
     if kind not in ALL_KINDS:
         raise UsageError(f"unknown kind `{kind}`: {did_you_mean(kind, ALL_KINDS)}")
-    text = job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
+    text = text or job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
     _check_name(kind, name, text)
     job = JobFile(namespace or only_namespace(root), name)
     if not LABEL.fullmatch(job.namespace):
@@ -107,8 +188,11 @@ def _check_name(kind: str, name: str, text: str) -> None:
             f"`{name}` is not a valid job name: start with a letter, use lower-case letters, digits and `-`"
         )
     source = source_of(text.encode(), "", Findings())
-    assert source is not None  # gen wrote it
-    most = _longest(kind, source.data, name)
+    assert source is not None  # gen wrote it, or has read it
+    try:
+        most = _longest(kind, source.data, name)
+    except ValidationError:
+        return  # of a template, which `gen render` reports
     if len(name) > most:
         raise UsageError(f"job name `{name}` is too long: at most {most} characters fit in the names of its objects")
 

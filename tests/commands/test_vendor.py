@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.base.findings import UsageError
+from gen.commands import new
 from gen.overlay.vendored import digest_of
 from gen.report.findings.text import text
 from tests.adversary.watch import watched
-from tests.commands.vendoring import BASE, Platform, extends, platform_at, team_at, vendored
+from tests.commands.vendoring import BASE, TEMPLATE, Platform, extends, platform_at, team_at, vendored
 from tests.pins.servers import git
 from tests.support import Repository, tree
 
@@ -308,3 +310,39 @@ def test_a_ref_that_does_not_exist(platform: Platform, tmp_path: Path, ref: str)
     assert code == 1
     assert [(one.code, one.place.file) for one in report.findings] == [("missing-commit", "overlays/dev/overlay.yaml")]
     assert "correct `extends.ref`" in text(report)
+
+
+def _new(repo: Repository, *words: str, **options: str) -> str:
+    kind, name = (*words, None)[:2]
+    return str(new.run(new.Request(root=repo.root, kind=str(kind), name=name, **options)).output)
+
+
+def test_a_job_from_a_template_of_the_platform(repo: Repository) -> None:
+    for number, template in enumerate(("platform/llm-finetune", "dev/llm-finetune")):
+        said = _new(repo, f"tune-{number}", template=template)
+        assert said == f"wrote jobs/team/tune-{number}.yaml; edit it, then run `gen render`\n"
+        assert (repo.root / f"jobs/team/tune-{number}.yaml").read_text() == TEMPLATE
+    assert repo.render()[1] == 0
+    with pytest.raises(UsageError, match="did you mean `platform/llm-finetune`"):
+        _new(repo, "tune", template="platform/llm-fintune")
+    with pytest.raises(UsageError, match="a template has a kind; use `gen new --from platform/llm-finetune NAME`"):
+        _new(repo, "pytorch", "tune", template="platform/llm-finetune")
+    with pytest.raises(UsageError, match="missing a name"):
+        _new(repo, "pytorch")
+    with pytest.raises(UsageError, match="`Tune` is not a valid job name"):
+        _new(repo, "Tune", template="platform/llm-finetune")
+
+
+def test_a_template_of_the_repository_itself(repo: Repository) -> None:
+    repo.write("templates/mine.yaml", TEMPLATE)
+    _new(repo, "a", template="mine")
+    assert (repo.root / "jobs/team/a.yaml").read_text() == TEMPLATE
+    repo.write("templates/mine.yaml", "kind: none\n")
+    with pytest.raises(UsageError, match=r"templates/mine\.yaml is not a job file"):
+        _new(repo, "b", template="mine")
+
+
+def test_templates_of_an_edited_copy_are_not_offered(repo: Repository) -> None:
+    repo.write(f"{VENDOR}/templates/llm-finetune.yaml", TEMPLATE.replace("2.1", "evil"))
+    with pytest.raises(UsageError, match="unknown template"):
+        _new(repo, "a", template="platform/llm-finetune")

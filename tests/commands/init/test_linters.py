@@ -24,7 +24,7 @@ def tool(name: str, remedy: str) -> str:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("linters") / "new"
-    assert initialised(folder, retire=True, pins=True, renovate=True)[1] == 0
+    assert initialised(folder, retire=True, pins=True, vendor=True, renovate=True)[1] == 0
     return committed(folder)
 
 
