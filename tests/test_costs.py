@@ -19,11 +19,10 @@ from typer.testing import CliRunner
 from gen.cli import app
 from gen.job import commands, kinds
 from gen.job.commands.base import PODS, PROCESSES, Launcher
-from gen.job.effect import Effect
 from gen.job.kinds import KINDS
 from gen.job.kinds.base import Job
 from gen.job.names import MountPath
-from gen.job.profile import Profile
+from gen.job.profile import Effect, Profile
 from gen.job.queue import Member, PodChanges, QueueProfile, Refusal, Run
 from gen.job.scalars import Text
 from gen.overlay.profiles import accelerators, networks, queues, storage

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from gen.commands import COMMANDS
-from gen.job.annotations import fields_at
 from gen.job.kinds import KINDS
+from gen.job.model import fields_at
 from gen.overlay.fields import overlay_fields
 from tests.support import PROJECT, SHARED
 

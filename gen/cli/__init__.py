@@ -26,7 +26,7 @@ class Commands(TyperGroup):
         command = super().get_command(ctx, cmd_name)
         if command is None and not ctx.resilient_parsing and not cmd_name.startswith("-"):
             from gen.base.findings import UsageError
-            from gen.cli.usage import meant, suggestion
+            from gen.cli.command import meant, suggestion
 
             hint = meant(cmd_name) or suggestion(cmd_name, COMMANDS) or "; `gen --help` lists the commands"
             raise UsageError(f"unknown command `{cmd_name}`{hint}")
@@ -105,7 +105,7 @@ def run() -> int:
     try:
         code: int | None = typer.main.get_command(app)(prog_name="gen", standalone_mode=False)
     except typer.TyperException as error:
-        from gen.cli.usage import usage_error
+        from gen.cli.command import usage_error
 
         raise usage_error(error) from None
     if code == INTERRUPTED:

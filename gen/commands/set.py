@@ -23,7 +23,7 @@ from gen.commands.changes import Draft, Edit, change_files, printable
 from gen.commands.common import DryRun, Result, Root, complete_jobs, completions, repository
 from gen.edit.change import Change, NamedField, field_named
 from gen.edit.splice import scalar
-from gen.job.annotations import Form, accepts, fields_at, form_at, models_at
+from gen.job.model import Form, accepts, fields_at, form_at, models_at
 from gen.job.scalars import clipped
 from gen.job.suggest import suggest
 from gen.overlay.overlay import Overlay

@@ -15,9 +15,9 @@ from gen.base.findings import Findings, Route, UsageError
 from gen.base.routes import at, dotted
 from gen.base.yaml.strict import Data, parse
 from gen.base.yaml.user_text import with_additions
-from gen.job.annotations import Form, fields_at, form_at
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
+from gen.job.model import Form, fields_at, form_at
 from gen.job.scalars import clipped, empty, shown
 from gen.job.step import Order
 

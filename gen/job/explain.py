@@ -16,8 +16,7 @@ from gen.base.findings import Findings, Fix, Move, Put, Rename, Route, did_you_m
 from gen.base.regex import regex
 from gen.base.routes import dotted
 from gen.base.yaml.yaml_errors import slip_in
-from gen.job.annotations import Form, accepts, form_at, models_at
-from gen.job.model import LONG, SHORT, Model
+from gen.job.model import LONG, SHORT, Form, Model, accepts, form_at, models_at
 from gen.job.scalars import clipped, empty, intended_boolean, null, shown
 from gen.job.suggest import intended_field, suggest
 from gen.job.synonyms import VALUES, normal

@@ -11,9 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base.findings import Route, did_you_mean, near, only_near
-from gen.job.annotations import Form, fields_at, form_at, models_at
 from gen.job.kinds import ALL_KINDS
-from gen.job.model import Model
+from gen.job.model import Form, Model, fields_at, form_at, models_at
 from gen.job.synonyms import normal
 
 if TYPE_CHECKING:

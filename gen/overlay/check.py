@@ -11,10 +11,9 @@ from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN
 from gen.base.codes.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.base.engines import ENGINES
 from gen.base.findings import Findings, Route, did_you_mean
-from gen.job.annotations import fields_at
 from gen.job.fields import NOT_DEFAULTS, POD_NETWORK, JobFields
 from gen.job.kinds import ALL_KINDS
-from gen.job.model import Model, alias_of, default_of
+from gen.job.model import Model, alias_of, default_of, fields_at
 from gen.job.scalars import shown
 from gen.job.suggest import intended_kind
 from gen.kubernetes.facts.runtimes import MPI

@@ -12,12 +12,11 @@ from typing import Annotated, ClassVar, Self
 from pydantic import WithJsonSchema, model_validator
 
 from gen.base.regex import regex
-from gen.job.effect import Effect, clashes, combined
 from gen.job.fields import StorePath
 from gen.job.model import Model
 from gen.job.names import LABEL_KEY, EnvName, Label, LabelKey, LabelValue, ObjectName
 from gen.job.pods import Toleration
-from gen.job.profile import Problem, chosen, require_one, with_profiles
+from gen.job.profile import Effect, Problem, chosen, clashes, combined, require_one, with_profiles
 from gen.job.queue import QueueProfile
 from gen.job.scalars import Bytes, Positive, Price, Quantity, Size, Text, Truth, conflict, matching, schema, shown
 from gen.job.synonyms import ACCELERATOR, STORE, VOLUME

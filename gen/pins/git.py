@@ -21,8 +21,8 @@ from gen.base.codes.pins import MISSING_COMMIT, REMOTE_LOGIN, REMOTE_UNREACHABLE
 from gen.base.regex import regex
 from gen.job.names import is_git_url
 from gen.job.scalars import shown
+from gen.pins.http import RemoteError
 from gen.pins.lock import COMMIT
-from gen.pins.reference import RemoteError
 
 _ORDER: Final = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
 _SETTINGS: Final = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "credential.interactive=false")

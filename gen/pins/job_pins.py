@@ -17,8 +17,8 @@ from gen.base.repository.layout import JobFile
 from gen.base.yaml.user_text import round_trip, written
 from gen.job.scalars import shown
 from gen.pins.git import comparison
+from gen.pins.http import RemoteError
 from gen.pins.lock import CODE, IMAGES, UPDATES, CodeKey, Pins
-from gen.pins.reference import RemoteError
 from gen.pins.resolve import CodeQuestion, ImageQuestion, Question, Reply, Resolution
 
 

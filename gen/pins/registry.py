@@ -24,9 +24,8 @@ from msgspec import Struct
 from gen.base.codes.pins import MISSING_IMAGE, REMOTE_ANSWER, REMOTE_LOGIN
 from gen.base.regex import regex
 from gen.base.repository.files import read_regular
-from gen.pins.http import Answer, Http, may_follow
+from gen.pins.http import DOCKER_HUB, Answer, Http, Reference, RemoteError, may_follow
 from gen.pins.lock import DIGEST
-from gen.pins.reference import DOCKER_HUB, Reference, RemoteError
 
 INDEXES: Final = (
     "application/vnd.oci.image.index.v1+json",

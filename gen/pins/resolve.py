@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from gen.base.codes.pins import MISSING_IMAGE, REMOTE_UNREACHABLE
 from gen.pins.git import commit_of, host_of, require_commit
-from gen.pins.http import AT_ONCE, require_client
-from gen.pins.reference import Reference, RemoteError
+from gen.pins.http import AT_ONCE, Reference, RemoteError, require_client
 from gen.pins.registry import DockerConfig, Registry
 
 _GIT_AT_ONCE: Final = 4

@@ -11,7 +11,8 @@ from gen.job.kinds.base import Job
 from gen.job.plan import Plan
 from gen.kubernetes.objects import Body
 from gen.render.manifest import BuiltObjects, Manifest
-from gen.render.parts import accelerator, arena, data, queue, quota, storage
+from gen.render.parts import accelerator, arena, data, queue, quota
+from gen.render.parts.data import StoragePlan, storage_objects
 from gen.render.parts.metadata import describe_run, run_metadata
 from gen.render.parts.pods import pod_template
 from gen.render.parts.tensorboard import tensorboard
@@ -24,9 +25,9 @@ def build(job: Job, plan: Plan) -> BuiltObjects:
     return BuiltObjects((*_run(job, plan), *_beside(plan, shared)))
 
 
-def build_storage(plans: Iterable[storage.StoragePlan], limits: Iterable[quota.ResourceQuotaPlan] = ()) -> BuiltObjects:
+def build_storage(plans: Iterable[StoragePlan], limits: Iterable[quota.ResourceQuotaPlan] = ()) -> BuiltObjects:
     """Objects of volumes, once per namespace that uses one, and the limits of namespaces."""
-    volumes = (manifest for plan in plans for manifest in storage.storage_objects(plan))
+    volumes = (manifest for plan in plans for manifest in storage_objects(plan))
     return BuiltObjects((*volumes, *(quota.resource_quota(plan) for plan in limits)))
 
 

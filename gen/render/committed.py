@@ -15,7 +15,7 @@ from gen.base.engines import RECORDS, is_finished, name_in_cluster
 from gen.base.findings import Findings, Location, UsageError
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED
 from gen.base.regex import regex
-from gen.base.repository.files import read_regular
+from gen.base.repository.files import Folders, read_regular
 from gen.base.repository.git import CommittedFiles
 from gen.base.repository.layout import RenderedPath, object_name
 from gen.base.routes import at
@@ -24,7 +24,6 @@ from gen.kubernetes.objects import Body
 from gen.render.emit import HEADER, untouched
 from gen.render.record import Record
 from gen.render.results import RenderedJob
-from gen.render.write.folders import Folders
 
 MAX_BYTES = 4 << 20
 """More than the API server accepts, with room for indentation."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gen.base.codes.files import TOO_LARGE
 from gen.base.findings import Diagnostic, Findings, counted
 from gen.base.yaml.strict import Data
-from gen.job.annotations import fields_at
+from gen.job.model import fields_at
 from gen.kubernetes.secrets import report_secrets
 from gen.overlay.overlay import Overlay
 from gen.render.job_run import ExpandedRun, JobInput, JobRun, RunValues, WrittenJob

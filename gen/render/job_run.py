@@ -14,7 +14,7 @@ from gen.base.yaml.layers import Layers
 from gen.base.yaml.source import Source
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
-from gen.job.starter import StarterPlan
+from gen.job.plan import StarterPlan
 from gen.overlay.overlay import Overlay
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.findings import Findings
 from gen.base.routes import at
-from gen.job.effect import Effect
+from gen.job.profile import Effect
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.builtin import CONFIG_MAP, SERVICE
 from gen.kubernetes.facts.permissions import (
@@ -47,10 +47,10 @@ from gen.overlay.overlay import Overlay
 from gen.overlay.reserved_keys import is_of_controllers, is_reserved
 from gen.overlay.secrets import Owner
 from gen.render.manifest import Manifest, PatchedObjects
+from gen.render.parts.data import volume_of
 from gen.render.parts.grants import is_granted_image, rewritten
 from gen.render.parts.network import annotations_of
 from gen.render.parts.nodes import MACHINE, matches
-from gen.render.parts.storage import volume_of
 from gen.render.starters import STARTERS, starter_of_object
 
 _COUNTS: Final = (0, 1, 8)

@@ -18,7 +18,7 @@ from gen.job.queue import Gang
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins
 from gen.render.job_run import JobInput, JobRun
-from gen.render.parts import copies, grants, metadata, names, notify, reach
+from gen.render.parts import copies, grants, metadata, names, reach
 from gen.render.parts.checkpoints import plan_checkpoints
 from gen.render.parts.context import Context
 from gen.render.parts.data import plan_data
@@ -30,6 +30,7 @@ from gen.render.parts.tensorboard import plan_tensorboard
 from gen.render.starters import starter_of
 from gen.render.starters.base import Starter
 from gen.render.starters.start_values import check_run_names
+from gen.render.starters.workflow import plan_exit
 
 
 def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None = None) -> Plan | None:
@@ -116,7 +117,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         checkpoints=saved.saved if saved is not None else "",
         resumes=saved.continues if saved is not None else "",
         starter=started,
-        on_exit=notify.plan_exit(context),
+        on_exit=plan_exit(context),
         attempt=job.attempt,
         metrics=known_metrics(job.metrics),
         values=given.values,

@@ -16,8 +16,7 @@ from gen.base.codes.grants import OF_OVERLAY
 from gen.base.codes.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
 from gen.base.findings import DefinitionError, Findings
 from gen.base.yaml.source import read
-from gen.job.plan import Plan
-from gen.job.starter import Edit
+from gen.job.plan import Edit, Plan
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.facts.graphs import created_by
 from gen.overlay.overlay import Overlay, report_invalid_definition, selects

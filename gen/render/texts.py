@@ -24,8 +24,8 @@ from gen.base.yaml.layers import Layer, Layers
 from gen.base.yaml.source import Source
 from gen.base.yaml.strict import Data
 from gen.base.yaml.yaml_errors import ODD_SPACES, named
-from gen.job.annotations import accepts
 from gen.job.kinds.base import Job
+from gen.job.model import accepts
 from gen.job.scalars import shown
 
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})

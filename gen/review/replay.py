@@ -19,7 +19,7 @@ from gen.base.routes import Route
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.base import Pattern, Wildcard
 from gen.overlay.profiles.engines import ENGINES as CLASSES
-from gen.overlay.profiles.engines.replay import Change, Deed, Outcome
+from gen.overlay.profiles.engines.base import Change, Deed, Outcome
 from gen.render.rendered_object import RenderedObject
 from gen.render.write.volumes import differences, immutable_changes
 from gen.review.matching import Pair

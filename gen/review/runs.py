@@ -19,7 +19,7 @@ from gen.base.findings import Findings, Location
 from gen.base.labels import CHECKPOINTS, RESUMES
 from gen.base.repository.layout import engine_of, scope_overlay
 from gen.base.routes import at
-from gen.job.starter import Edit
+from gen.job.plan import Edit
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.cost import RunCost, run_cost
@@ -31,7 +31,7 @@ from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import content
 from gen.kubernetes.objects import Body
 from gen.overlay.overlay import Overlay
-from gen.overlay.profiles.engines.replay import Deed
+from gen.overlay.profiles.engines.base import Deed
 from gen.render.rendered_object import ObjectKey, RenderedObject, workload
 from gen.render.starters import starter_of_object
 from gen.review.matching import Pair

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.cli.usage import meant
+from gen.cli.command import meant
 from gen.commands import COMMANDS
 from tests.cases import for_each
 from tests.cli.jobs import JOB

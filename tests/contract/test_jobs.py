@@ -12,9 +12,9 @@ import yaml
 
 from gen.base.findings import Findings, Route
 from gen.base.yaml.source import Source, source_of
-from gen.job.annotations import Form, fields_at, form_at
 from gen.job.kinds import KINDS
 from gen.job.kinds.base import Job
+from gen.job.model import Form, fields_at, form_at
 from gen.overlay.overlay import selects
 from gen.overlay.read import OverlayReader
 from gen.render.pipeline import render_job

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gen.job.annotations import reachable
 from gen.job.kinds import KINDS
-from gen.job.model import Model, OrMapping
+from gen.job.model import Model, OrMapping, reachable
 from gen.job.profile import with_profiles
 from gen.job.scalars import Count, Text
 from gen.overlay.entries import GitopsFields

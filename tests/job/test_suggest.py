@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.job import synonyms
-from gen.job.annotations import fields_at, reachable
 from gen.job.kinds import KINDS
-from gen.job.model import Model
+from gen.job.model import Model, fields_at, reachable
 from gen.job.suggest import suggest
 from gen.overlay.fields import overlay_fields
 from tests.cases import for_each

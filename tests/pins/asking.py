@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gen.pins.reference import RemoteError
+from gen.pins.http import RemoteError
 from gen.pins.resolve import ImageQuestion, ask
 from tests.pins.servers import PASSWORD, USER
 

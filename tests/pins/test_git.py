@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.pins.git import commit_of, require_commit
-from gen.pins.reference import RemoteError
+from gen.pins.http import RemoteError
 from tests.pins.servers import PASSWORD, USER, git, git_server, served
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.pins.reference import RemoteError
+from gen.pins.http import RemoteError
 from gen.pins.resolve import Resolution
 from tests.pins import servers
 from tests.pins.asking import code_of, one

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.pins.reference import RemoteError
+from gen.pins.http import RemoteError
 from gen.pins.resolve import ImageQuestion, Resolution, ask
 from tests.cases import for_each
 from tests.pins import servers

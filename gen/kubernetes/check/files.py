@@ -34,7 +34,7 @@ from gen.base.findings import (
 )
 from gen.base.parallel import Progress, map_parallel
 from gen.base.routes import dotted
-from gen.base.yaml.events import Refused
+from gen.base.yaml.strict import Refused
 from gen.kubernetes.check.objects import Examined
 from gen.kubernetes.check.silence import Checked
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes

@@ -26,7 +26,7 @@ from yaml.events import (
 from gen.base.codes.files import IGNORED_DOCUMENT, INVALID_YAML
 from gen.base.findings import Findings
 from gen.base.regex import regex
-from gen.base.yaml.events import Refused
+from gen.base.yaml.strict import Refused
 from gen.base.yaml.yaml_errors import location
 
 _STARTS = (MappingStartEvent, SequenceStartEvent)

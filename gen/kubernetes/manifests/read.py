@@ -35,8 +35,8 @@ from gen.base.codes.files import (
 )
 from gen.base.findings import Findings, Location, Route
 from gen.base.regex import regex
-from gen.base.yaml.events import MERGE, Policy, Refused, Stack, read_events
 from gen.base.yaml.places import FirstKeys, Places
+from gen.base.yaml.strict import MERGE, Policy, Refused, Stack, read_events
 from gen.base.yaml.yaml_errors import explained, location
 from gen.kubernetes.manifests.go_yaml import as_kubectl
 from gen.kubernetes.objects import Body

@@ -11,10 +11,10 @@ from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
 from gen.base.findings import Route, did_you_mean, with_article
 from gen.base.labels import ACCELERATOR_LABEL, DEVICES_LABEL
 from gen.base.placeholders import RUN
-from gen.job.effect import DeviceClaim, Effect
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role
 from gen.job.plan import Plan, PodPlan
+from gen.job.profile import DeviceClaim, Effect
 from gen.kubernetes.facts.builtin import RESOURCE_CLAIM_TEMPLATE, claims_version
 from gen.kubernetes.objects import Body, present
 from gen.overlay.entries import AcceleratorFields

@@ -13,8 +13,7 @@ from gen.base.findings import Findings, Location
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role
 from gen.job.model import alias_of
-from gen.job.plan import PodPlan
-from gen.job.starter import StarterPlan
+from gen.job.plan import PodPlan, StarterPlan
 from gen.kubernetes.facts.base import Resource
 from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay

@@ -24,8 +24,9 @@ from gen.job.kinds.role import Role
 from gen.job.plan import OWN_FOLDER, InputPlan, LogPlan, MountPlan, OutputPlan, PodPlan, TransferPlan, VolumePlan
 from gen.kubernetes.objects import Body, present
 from gen.overlay.entries import StoreFields
-from gen.render.parts import containers, data, grants, storage
+from gen.render.parts import containers, data, grants
 from gen.render.parts.context import Context
+from gen.render.parts.data import volume_of
 
 VOLUMES = f"{OWN_FOLDER}/volumes"
 _OWN = "gen"
@@ -121,7 +122,7 @@ def _volume(context: Context, route: Route, place: Place, name: str) -> VolumePl
         context.error(INVALID_VALUE, at, message, "use an object store, or a volume that stays")
         return None
     profile = declared.profile
-    source = profile.pod_source(storage.volume_of(context.overlay, context.given.namespace, name))
+    source = profile.pod_source(volume_of(context.overlay, context.given.namespace, name))
     return VolumePlan(name=name, source=source, annotations=profile.pod_annotations, labels=profile.pod_labels)
 
 

@@ -1,4 +1,4 @@
-"""Volumes and mounts of training pods: volumes of the overlay, files, and shared memory.
+"""Volumes: mounts of training pods, files, shared memory, and the storage of an overlay in a namespace.
 
 `sharedMemory` and volumes that are stored in RAM count against the memory of a container.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NOT_GRANTED, UNKNOWN_VOLUME
 from gen.base.codes.jobs import INVALID_VALUE, MOUNT_CONFLICT, NO_EFFECT, SHARED_MEMORY
-from gen.base.findings import Route, did_you_mean
+from gen.base.findings import Location, Route, did_you_mean
 from gen.base.placeholders import RUN
 from gen.job.fields import Mount
 from gen.job.kinds.role import Role
@@ -22,10 +22,12 @@ from gen.job.plan import MountPlan, VolumePlan
 from gen.kubernetes import quantity
 from gen.kubernetes.objects import present
 from gen.overlay.entries import VolumeFields
-from gen.overlay.profiles.storage.base import StaticProfile
+from gen.overlay.overlay import Overlay
+from gen.overlay.profiles.storage.base import StaticProfile, StorageProfile, Volume
+from gen.render.manifest import Manifest
 from gen.render.parts import accelerator
 from gen.render.parts.context import Context
-from gen.render.parts.storage import volume_of
+from gen.render.parts.metadata import storage_metadata
 
 FILES = "files"
 SHM = "shm"
@@ -234,3 +236,47 @@ def _user(mount: MountPlan) -> str:
 def _clean(path: str) -> str:
     """Normalized path, so that `/a/` and `/a` are the same."""
     return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+
+
+class StoragePlan(Struct, frozen=True, kw_only=True):
+    """A volume of the overlay in a namespace with jobs that use it."""
+
+    volume: Volume
+    profile: StorageProfile
+    place: Location
+    """Place of its declaration."""
+
+
+def volume_of(overlay: Overlay, namespace: str, name: str) -> Volume:
+    """A volume that the overlay declares, in one namespace."""
+    declared = overlay.fields.volumes[name]
+    modes = declared.access_modes or (("ReadOnlyMany",) if declared.read_only else ("ReadWriteMany",))
+    return Volume(
+        name=name,
+        namespace=namespace,
+        size=declared.size or "",
+        access_modes=modes,
+        mount_options=declared.mount_options,
+        zone=declared.zone,
+        read_only=declared.read_only,
+    )
+
+
+def plan_storage(overlay: Overlay, uses: Iterable[tuple[str, str]]) -> tuple[StoragePlan, ...]:
+    """Storage for pairs of a namespace and a volume, sorted."""
+    return tuple(
+        StoragePlan(
+            volume=volume_of(overlay, namespace, name),
+            profile=overlay.fields.volumes[name].profile,
+            place=overlay.place("volumes", name, key=True),
+        )
+        for namespace, name in sorted(set(uses))
+    )
+
+
+def storage_objects(plan: StoragePlan) -> Iterator[Manifest]:
+    """Objects of a volume in a namespace."""
+    for body in plan.profile.objects(plan.volume):
+        name, namespace = body["metadata"]["name"], body["metadata"].get("namespace")
+        body["metadata"] = storage_metadata(name, namespace, plan.volume.name)
+        yield Manifest(body=body, name=name, source=plan.place, folder=plan.volume.namespace, tree="storage")

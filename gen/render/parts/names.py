@@ -19,8 +19,7 @@ from gen.base.findings import counted, with_article
 from gen.base.placeholders import HASH_LENGTH
 from gen.base.regex import regex
 from gen.job.kinds.role import Role
-from gen.job.plan import PodPlan
-from gen.job.starter import StarterPlan
+from gen.job.plan import PodPlan, StarterPlan
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.pods import last_suffixes
 from gen.kubernetes.objects import MAX_NAME

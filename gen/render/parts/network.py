@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from gen.base.codes.grants import UNKNOWN_NETWORK
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, OVERRIDDEN_DEFAULT, RESERVED_METADATA
 from gen.base.findings import did_you_mean
-from gen.job.effect import ATTACHMENTS, NOTHING, Effect, clashes, without_devices
 from gen.job.fields import POD_NETWORK
 from gen.job.kinds.role import Role
+from gen.job.profile import ATTACHMENTS, NOTHING, Effect, clashes, without_devices
 from gen.job.scalars import shown
 from gen.overlay.entries import NetworkFields
 from gen.render.parts import accelerator, grants

@@ -14,10 +14,10 @@ from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
 from gen.base.findings import Route
 from gen.base.regex import regex
-from gen.job.effect import NOTHING, Effect, combined
 from gen.job.kinds.role import Role
 from gen.job.plan import NodePlan, Plan, PodPlan, Spread
 from gen.job.pods import Placement, Toleration
+from gen.job.profile import NOTHING, Effect, combined
 from gen.job.scalars import shown
 from gen.kubernetes.check.silence import warn
 from gen.kubernetes.objects import ARCHITECTURE, COMPONENT, CONTROL_PLANE, HOSTNAME, INSTANCE_TYPE, ZONE, Body

@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, NO_PODS
-from gen.job.effect import Effect, combined
 from gen.job.kinds.role import Hosts, Role, Target
 from gen.job.model import Model, alias_of, aliases_of, default_of
 from gen.job.plan import CodePlan, MountPlan, Plan, PodPlan, Spread, VolumePlan
 from gen.job.pods import MAX_PODS, PodFields, RoleFields
+from gen.job.profile import Effect, combined
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body, present

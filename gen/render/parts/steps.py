@@ -25,8 +25,7 @@ from gen.base.placeholders import RUN, results_in
 from gen.base.yaml.strict import Data
 from gen.job.kinds.pipeline import FOLDER
 from gen.job.metric import KnownMetric, known_metrics
-from gen.job.plan import Plan, ResultsPlan, StepPlan
-from gen.job.starter import StarterPlan
+from gen.job.plan import Plan, ResultsPlan, StarterPlan, StepPlan
 from gen.kubernetes.check.silence import warn
 from gen.kubernetes.facts.waiting import waiting
 from gen.kubernetes.objects import COMPONENT

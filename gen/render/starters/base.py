@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
-from gen.job.plan import Plan, PodPlan
-from gen.job.starter import StarterPlan
+from gen.job.plan import Plan, PodPlan, StarterPlan
 from gen.kubernetes.facts.base import Path, Resource
 from gen.kubernetes.facts.cost import Prices, RunCost, run_cost
 from gen.kubernetes.facts.demand import Demand

@@ -17,8 +17,7 @@ from gen.base.placeholders import TRIAL
 from gen.base.yaml.strict import Data
 from gen.job.fields import Schedule
 from gen.job.kinds.base import Job
-from gen.job.plan import Plan, StepPlan
-from gen.job.starter import StarterPlan
+from gen.job.plan import Plan, StarterPlan, StepPlan
 from gen.kubernetes.facts.argo import CRON_WORKFLOW, NAME_OF_RUN, WORKFLOW
 from gen.kubernetes.facts.base import Path, Resource
 from gen.kubernetes.facts.graphs import graph_of

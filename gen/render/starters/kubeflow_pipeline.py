@@ -21,8 +21,7 @@ from gen.base.regex import regex
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
 from gen.job.model import default_of
-from gen.job.plan import Plan, StepPlan
-from gen.job.starter import Edit, StarterPlan
+from gen.job.plan import Edit, Plan, StarterPlan, StepPlan
 from gen.kubernetes.facts import kfp
 from gen.kubernetes.facts.argo import parameter
 from gen.kubernetes.facts.base import Resource

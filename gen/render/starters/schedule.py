@@ -17,9 +17,8 @@ from gen.base.yaml.strict import Data
 from gen.job.fields import Schedule
 from gen.job.kinds.base import Job
 from gen.job.model import default_of
-from gen.job.plan import PodPlan
+from gen.job.plan import Edit, PodPlan
 from gen.job.queue import QueueProfile
-from gen.job.starter import Edit
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.cost import Prices, RunCost, run_cost
 from gen.kubernetes.facts.demand import Demand

@@ -14,8 +14,7 @@ from gen.base.findings import Route, with_article
 from gen.base.placeholders import MARKED_PARAMETER, RUN, TRIAL
 from gen.base.regex import regex
 from gen.base.yaml.strict import Data
-from gen.job.plan import Plan
-from gen.job.starter import StarterPlan
+from gen.job.plan import Plan, StarterPlan
 from gen.render.job_run import ExpandedStep
 from gen.render.parts.context import PROGRAM, Context
 

@@ -1,4 +1,4 @@
-"""A Workflow of Argo Workflows, which runs the steps of a pipeline once."""
+"""A Workflow of Argo Workflows, which runs the steps of a pipeline once, and the message at the end of a workflow."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import ClassVar
 from gen.base.codes.grants import NO_PIPELINES
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
-from gen.job.starter import StarterPlan
-from gen.kubernetes.facts.argo import NAME_OF_RUN, WORKFLOW
+from gen.job.plan import ExitPlan, StarterPlan
+from gen.kubernetes.facts.argo import NAME_OF_RUN, STATUS_OF_RUN, WORKFLOW
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.facts.state import State, state_of
@@ -17,6 +17,8 @@ from gen.kubernetes.objects import Body
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins
 from gen.render.job_run import ExpandedRun
+from gen.render.parts import containers, grants
+from gen.render.parts.context import Context
 from gen.render.starters.base import Starter
 
 
@@ -66,3 +68,17 @@ def check_argo(one: ExpandedRun, overlay: Overlay) -> None:
         message = f"overlay `{overlay.name}` has no `pipelines`"
         hint = "add `pipelines: {argo: {serviceAccount: …}}` to the overlay, or exclude the job in `select`"
         one.found.error(NO_PIPELINES, one.run.given.place("kind"), message, hint)
+
+
+def plan_exit(context: Context) -> ExitPlan | None:
+    """None for a run without a workflow, and in an overlay without messages."""
+    argo = context.overlay.argo
+    wanted = argo.notify if argo is not None else None
+    if wanted is None or not context.starter.is_workflow or context.run.step:
+        return None
+    return ExitPlan(
+        image=grants.of_platform(context, wanted.image, "kind"),
+        secret=wanted.secret,
+        command=("sh", "-c", containers.script("notify.sh"), "notify"),
+        args=(wanted.when, context.given.namespace, context.given.name, NAME_OF_RUN, STATUS_OF_RUN),
+    )

@@ -17,11 +17,11 @@ from gen.base.codes.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
 from gen.base.engines import is_control_file, refuse_control_file
 from gen.base.findings import Findings, Location
 from gen.base.repository import files, layout
+from gen.base.repository.files import Folders
 from gen.kubernetes.facts.builtin import REQUEST
 from gen.render.emit import HEADER, has_text_of, untouched
 from gen.render.manifest import File
 from gen.render.results import RunResult
-from gen.render.write.folders import Folders
 from gen.render.write.volumes import claim_of, immutable_change, is_unused_data, size_remedy
 
 

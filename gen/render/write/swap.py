@@ -17,10 +17,9 @@ from pathlib import Path
 from threading import Event, Thread
 
 from gen.base.findings import UsageError
-from gen.base.repository.files import unusable
+from gen.base.repository.files import Folders, unusable
 from gen.base.repository.layout import RENDERED, STAGING
 from gen.render.write.compare import Change, Comparison
-from gen.render.write.folders import Folders
 
 _MANY = 500
 """Number of files from which a second thread saves time."""

@@ -13,12 +13,11 @@ from gen.base.routes import follow
 from gen.base.yaml.source import source_of
 from gen.commands.new import OPTIONAL, job_text, optional
 from gen.job import kinds
-from gen.job.annotations import reachable
 from gen.job.kinds import KINDS
 from gen.job.kinds.base import Job
 from gen.job.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.job.kinds.role import Role
-from gen.job.model import field_docs
+from gen.job.model import field_docs, reachable
 from gen.job.profile import with_profiles
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource

@@ -14,7 +14,7 @@ from gen.base.findings import Findings
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.job.kinds import KINDS
-from gen.job.starter import Edit
+from gen.job.plan import Edit
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.demand import Demand, demand

@@ -12,9 +12,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gen.job.effect import Effect
 from gen.job.names import LabelValue
-from gen.job.profile import Problem
+from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive, conflict
 from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, WholeGpus, one_share
 

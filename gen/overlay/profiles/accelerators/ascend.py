@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from gen.job.effect import Effect
 from gen.job.names import LabelValue
-from gen.job.profile import Problem
+from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive
 from gen.kubernetes.facts.volcano import SCHEDULER
 from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
-from gen.job.effect import Effect
 from gen.job.names import LabelValue
-from gen.job.profile import Problem, Profile
+from gen.job.profile import Effect, Problem, Profile
 from gen.kubernetes.objects import NVIDIA_DEVICES, Body
 
 if TYPE_CHECKING:

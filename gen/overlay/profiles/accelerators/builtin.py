@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from gen.job.effect import DeviceClaim, Effect
 from gen.job.names import ObjectName, ResourceName
+from gen.job.profile import DeviceClaim, Effect
 from gen.job.scalars import Text, refuse
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.builtin import FIRST_VERSION, RESOURCE_CLAIM_TEMPLATE, quota_of

@@ -13,9 +13,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import WithJsonSchema, model_validator
 
 from gen.base.regex import regex
-from gen.job.effect import Effect
 from gen.job.names import LabelValue
-from gen.job.profile import Problem
+from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, conflict, matching
 from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, toleration_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from gen.job.effect import Effect
+from gen.job.profile import Effect
 from gen.job.scalars import Bytes
 from gen.overlay.profiles.accelerators.base import AcceleratorProfile
 

@@ -14,9 +14,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, WithJsonSchema
 
 from gen.base.regex import regex
-from gen.job.effect import Effect
 from gen.job.names import LabelValue, ResourceName
-from gen.job.profile import Problem
+from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive, matching
 from gen.kubernetes.facts.volcano import SCHEDULER
 from gen.kubernetes.objects import Body

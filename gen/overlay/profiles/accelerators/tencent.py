@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gen.job.effect import Effect
-from gen.job.profile import Problem
+from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive
 from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, one_share
 

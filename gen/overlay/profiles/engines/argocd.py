@@ -32,8 +32,7 @@ from gen.overlay.profiles.engines.argocd_settings import (
     health_settings,
     notification_settings,
 )
-from gen.overlay.profiles.engines.base import Engine, Owned, Settings, Site
-from gen.overlay.profiles.engines.replay import Change, Outcome, applied, removed
+from gen.overlay.profiles.engines.base import Change, Engine, Outcome, Owned, Settings, Site, applied, removed
 
 SYNC_OPTIONS: Final = ("ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true")
 COMPARE: Final = "ServerSideDiff=false"

@@ -18,8 +18,7 @@ from gen.job.names import ObjectName
 from gen.kubernetes.facts.base import Phase
 from gen.kubernetes.facts.builtin import DATA, RESOURCE_QUOTA
 from gen.kubernetes.objects import MANAGED_BY, MAX_NAME, Body, present
-from gen.overlay.profiles.engines.base import Engine, Owned, Site, Workload
-from gen.overlay.profiles.engines.replay import Change, Deed, Outcome, applied, removed
+from gen.overlay.profiles.engines.base import Change, Deed, Engine, Outcome, Owned, Site, Workload, applied, removed
 
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 _DISABLED = Mark(key=f"{_KUSTOMIZE}/reconcile", value="disabled", any_case=True, in_labels=True)

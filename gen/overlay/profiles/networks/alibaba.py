@@ -24,9 +24,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from gen.base.regex import regex
-from gen.job.effect import Effect
 from gen.job.names import LabelKey, LabelValue, ResourceName
-from gen.job.profile import Problem
+from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, Truth, conflict, matching, refuse
 from gen.overlay.profiles.networks.base import PINNED_MEMORY, Fabric, NetworkProfile, PodInterfaces
 

@@ -12,8 +12,7 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from gen.job.effect import Effect
-from gen.job.profile import Problem
+from gen.job.profile import Effect, Problem
 from gen.job.scalars import Bytes, Positive, conflict
 from gen.overlay.profiles.networks.base import Fabric
 

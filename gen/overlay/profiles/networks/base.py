@@ -13,7 +13,7 @@ from gen.job.profile import Problem, Profile
 from gen.job.scalars import Text
 
 if TYPE_CHECKING:
-    from gen.job.effect import Effect
+    from gen.job.profile import Effect
 
 
 class NetworkProfile(Profile, ABC):

@@ -12,8 +12,8 @@ from typing import Annotated, ClassVar
 from pydantic import WithJsonSchema
 
 from gen.base.regex import regex
-from gen.job.effect import Effect
 from gen.job.names import ResourceName
+from gen.job.profile import Effect
 from gen.job.scalars import Positive, Truth, matching
 from gen.overlay.profiles.networks.base import PINNED_MEMORY, Fabric, NetworkProfile
 

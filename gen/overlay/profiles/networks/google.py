@@ -20,9 +20,8 @@ from typing import Annotated, ClassVar, Self
 from msgspec.structs import replace
 from pydantic import Field, model_validator
 
-from gen.job.effect import Effect, NodeMount
 from gen.job.names import ImageRef, ObjectName
-from gen.job.profile import Problem
+from gen.job.profile import Effect, NodeMount, Problem
 from gen.job.scalars import conflict
 from gen.kubernetes.objects import Body
 from gen.overlay.profiles.networks.base import PINNED_MEMORY, Fabric, PodInterfaces

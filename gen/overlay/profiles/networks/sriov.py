@@ -16,10 +16,9 @@ from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema, model_validator
 
 from gen.base.regex import regex
-from gen.job.effect import Effect
 from gen.job.model import Model
 from gen.job.names import Label, ObjectName, ResourceName
-from gen.job.profile import Problem
+from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, conflict, matching
 from gen.overlay.profiles.networks.base import PINNED_MEMORY, Fabric, NetworkProfile, PodInterfaces
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from gen.job.effect import Effect
+from gen.job.profile import Effect
 from gen.job.scalars import Truth
 from gen.overlay.profiles.networks.base import PodInterfaces
 

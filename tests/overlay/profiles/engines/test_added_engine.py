@@ -31,7 +31,7 @@ FILE = '''
 """Harbor: one ConfigMap with the folder to apply."""
 
 from gen.overlay.profiles.engines.base import Engine, Site
-from gen.overlay.profiles.engines.replay import Change, Outcome, applied, removed
+from gen.overlay.profiles.engines.base import Change, Outcome, applied, removed
 from gen.kubernetes.objects import MANAGED_BY, Body
 from gen.job.names import ObjectName
 from gen.base.repository.layout import tree_folder

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY
 
-from gen.job.effect import Effect, combined
+from gen.job.profile import Effect, combined
 from gen.overlay.profiles.networks import NETWORKS
 from tests.cases import for_each
 from tests.overlay.profiles.networks.examples import EXAMPLES, JOB, changes, overlay, templates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.job.effect import Effect
+from gen.job.profile import Effect
 from gen.overlay.profiles.accelerators.base import AcceleratorProfile
 
 if TYPE_CHECKING:

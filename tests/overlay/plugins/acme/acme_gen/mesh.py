@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gen.job.effect import Effect
+from gen.job.profile import Effect
 from gen.job.scalars import Text
 from gen.overlay.profiles.networks.base import NetworkProfile
 
