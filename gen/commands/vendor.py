@@ -50,8 +50,8 @@ from gen.overlay.vendored import (
     vendored_overlay,
 )
 from gen.pins.git import Commit, File, Ref, comparison, fetched, find_ref, newest_version
+from gen.pins.http import RemoteError
 from gen.pins.lock import is_full_commit, short_pin
-from gen.pins.reference import RemoteError
 from gen.report.formats import Report
 
 _FORM: Final = "`gen explain overlay.extends` has the form"
