@@ -6,6 +6,7 @@ difference. So gen renders canonical forms only (`apimachinery/pkg/api/resource/
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import NamedTuple
@@ -107,6 +108,14 @@ def canonical(text: str) -> str:
     exponent = next((e for e in range(6, -3, -1) if _is_multiple(value / Decimal(1000) ** e)), -3)
     suffix = next(s for s, e in _DECIMAL.items() if e == exponent)
     return f"{_ceiling(value / Decimal(1000) ** exponent)}{suffix}"
+
+
+def total(texts: Sequence[str]) -> str:
+    """The sum of quantities, in the form of the API server. ValueError for what is no quantity."""
+    if len(texts) == 1:
+        return texts[0]
+    value = sum(map(amount, texts), Decimal())
+    return _binary(value) if any(text.endswith("i") for text in texts) else canonical(f"{value:f}")
 
 
 def half(text: str) -> str:

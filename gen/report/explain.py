@@ -87,8 +87,10 @@ def explain_pods(path: str, pods: Iterable[CreatedPod]) -> str:
     for pod in pods:
         asked = ", ".join(f"{name}: {amount}" for name, amount in sorted(pod.resources.items()))
         lines.append(f"  {pod.name}  {asked}")
-        for container in pod.containers:
+        containers = [(one, " (init)") for one in pod.init_containers] + [(one, "") for one in pod.containers]
+        for container, marked in containers:
             names = " ".join(str(one.get("name")) for one in container.get("env") or ())
-            lines.append(f"    {container.get('name')}: {container.get('image') or 'the image of the runtime'}")
+            image = container.get("image") or "the image of the runtime"
+            lines.append(f"    {container.get('name')}{marked}: {image}")
             lines += [f"      {names}"] if names else []
     return "".join(f"{sanitize(line).rstrip()}\n" for line in lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -71,13 +69,7 @@ def started(cluster: Cluster, programs: Programs) -> Iterator[Controller]:
 
 def _add_webhooks(cluster: Cluster, programs: Programs, port: int) -> list[Body]:
     webhooks.add_service(cluster, _NAMESPACE, _SERVICE)
-    _CERTIFICATES.mkdir(exist_ok=True)
-    certificate = _CERTIFICATES / "tls.crt"
-    names = f"subjectAltName=DNS:{_SERVICE}.{_NAMESPACE}.svc"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={_SERVICE}"]
-    target = ["-keyout", str(_CERTIFICATES / "tls.key"), "-out", str(certificate), "-addext", names]
-    subprocess.run([*command, *target], check=True, capture_output=True)
-    authority = base64.b64encode(certificate.read_bytes()).decode()
+    authority = webhooks.self_signed(_CERTIFICATES, f"{_SERVICE}.{_NAMESPACE}.svc")
 
     def rename(body: Body) -> None:
         # that of pods waits for a namespace label, which no test sets

@@ -79,6 +79,10 @@ class PodOf(Struct, frozen=True):
     index: int
     """Number of the pod in its role."""
     container: Body
+    first: bool = True
+    """Whether it is the first container of the pod that is no init container."""
+    init: bool = False
+    """Whether it is an init container."""
 
 
 class Conditions(Struct, frozen=True, kw_only=True, eq=False):
@@ -233,6 +237,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     Jobs ("Plan TPUs in GKE"), also if a JobSet makes them."""
     pod_env: Callable[[PodOf], list[Body]] | None = None
     """The variables that its operator adds to a container."""
+    added_containers: Callable[[Body, str], Mapping[str, list[Body]]] | None = None
+    """The containers that its operator adds to a pod of a role, by `containers` and `initContainers`."""
     run_labels: Mapping[str, int] = {}
     """Labels of its pods with its name, and the number of characters that follow it there."""
     container: str | None = None

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from gen.base.routes import at, follow, get
+from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, PodOf, Resource
 from gen.kubernetes.facts.graphs import graph_of
@@ -36,17 +37,20 @@ class CreatedPod(Struct, frozen=True, kw_only=True):
 
     @property
     def containers(self) -> list[Body]:
-        found = self.spec.get("containers")
-        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        return _bodies(self.spec.get("containers"))
+
+    @property
+    def init_containers(self) -> list[Body]:
+        return _bodies(self.spec.get("initContainers"))
 
     @property
     def resources(self) -> Mapping[str, str]:
-        """Requested amounts of its containers, by resource."""
-        return {
-            name: str(amount)
-            for container in self.containers
-            for name, amount in (at(container, "resources", "limits") or {}).items()
-        }
+        """Requested amounts of all of its containers, by resource. ValueError for an amount that cannot be read."""
+        amounts: dict[str, list[str]] = {}
+        for container in self.containers:
+            for name, amount in (at(container, "resources", "limits") or {}).items():
+                amounts.setdefault(name, []).append(str(amount))
+        return {name: quantity.total(found) for name, found in amounts.items()}
 
 
 def created_pods(body: Body, resource: Resource, runtimes: Runtimes = NO_RUNTIMES) -> Iterator[CreatedPod]:
@@ -80,7 +84,7 @@ def _own(body: Body, resource: Resource, runtimes: Runtimes) -> Iterator[Created
                 name=name.format(*indices, run=run, role=role.lower(), random=RANDOM),
                 role=role.lower(),
                 metadata=_dict(at(found.template, "metadata")),
-                spec=_with_env(body, resource, role, number, _dict(at(found.template, "spec"))),
+                spec=_made(body, resource, role, number, _dict(at(found.template, "spec"))),
             )
 
 
@@ -94,13 +98,27 @@ def _role(body: Body, pods: Pods) -> str:
     return pods.of.role
 
 
-def _with_env(body: Body, resource: Resource, role: str, index: int, spec: Body) -> Body:
-    """A pod with the variables of its operator, which are appended to those of the containers."""
-    containers, env = spec.get("containers"), resource.pod_env
-    if not isinstance(containers, list) or env is None:
-        return spec
-    made = [{**one, "env": [*(one.get("env") or ()), *env(PodOf(body, role, index, one))]} for one in containers]
-    return {**spec, "containers": made}
+def _made(body: Body, resource: Resource, role: str, index: int, spec: Body) -> Body:
+    """A pod with the variables of its operator, which are appended to those of the containers, and its containers."""
+    env, added = resource.pod_env, resource.added_containers
+    more = added(body, role) if added is not None else {}
+    made = dict(spec)
+    for field in ("containers", "initContainers"):
+        own, init = _bodies(spec.get(field)), field != "containers"
+        if env is not None:
+            own = [
+                {**one, "env": [*(one.get("env") or ()), *variables]}
+                if (variables := env(PodOf(body, role, index, one, number == 0 and not init, init)))
+                else one
+                for number, one in enumerate(own)
+            ]
+        if found := [*own, *more.get(field, ())]:
+            made[field] = found
+    return made
+
+
+def _bodies(value: object) -> list[Body]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _dict(value: object) -> Body:

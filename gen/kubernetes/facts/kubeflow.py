@@ -168,6 +168,7 @@ _MPIJOB = _training(
 )
 MPIJOB: Final = replace(
     _MPIJOB,
+    pod_env=training_env.of_mpi,
     kueue=base.Queueing(framework="kubeflow.org/mpijob", versions=(V2,)),
     groups=(*_groups("--gang-scheduling", V2), *_groups("--gang-scheduler-name", V1)),
 )

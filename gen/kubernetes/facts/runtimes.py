@@ -6,13 +6,15 @@ kubeflow/trainer 2.0 to 2.3. Objects may have been edited by hand, so any part o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 
 from gen.base.labels import ACCELERATOR_LABEL
 from gen.base.routes import at
+from gen.kubernetes import quantity
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS, TRAINJOB
 from gen.kubernetes.objects import Body, present
 
@@ -166,7 +168,7 @@ NO_RUNTIMES: Final = Runtimes()
 
 
 def created_jobset(train: Body, runtime: Runtime, release: str) -> Body:
-    """The JobSet that a release of the Trainer creates, without the variables that it adds."""
+    """The JobSet that a release of the Trainer creates."""
     spec = _dict(at(runtime.spec, "template", "spec"))
     patched = _patched(runtime.jobs, _dict(train.get("spec")))
     return {
@@ -195,9 +197,9 @@ def _made(job: Body, train: Body, runtime: Runtime, release: str) -> Body:
     if trains and ACCELERATOR_LABEL not in labels and (named := at(train, "spec", "labels", ACCELERATOR_LABEL)):
         labels = {**labels, ACCELERATOR_LABEL: named}  # 2.0 cannot change labels of pods
     containers = [
-        _container(one, trainer, runtime, release, own=trains)
+        _with_env(_container(one, trainer, runtime, release, own=trains), job, train, runtime, count)
         if one.get("name") == NODE and (trains or follows)
-        else one
+        else _initializer(one, job, train)
         for one in _dicts(_pod(job).get("containers"))
     ]
     pods = {**template, "metadata": {**_dict(template.get("metadata")), "labels": labels}}
@@ -233,6 +235,101 @@ def _container(container: Body, trainer: Body, runtime: Runtime, release: str, *
 
 
 _REPLACED: Final = ("2.0", "2.1", "2.2")
+_TORCHTUNE: Final = ["tune", "run"]
+_INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_PORT: Final = 29500
+
+
+def _initializer(container: Body, job: Body, train: Body) -> Body:
+    """A container of an initializer, which has the name of its step, with its source and its variables."""
+    step = str(container.get("name"))
+    fields = at(train, "spec", "initializer", step.removesuffix("-initializer"))
+    if step != _step(job) or not isinstance(fields, dict):
+        return container
+    source = [{"name": "STORAGE_URI", "value": fields["storageUri"]}] if fields.get("storageUri") else []
+    env = _merge_items(_merge_items(container.get("env"), source, "name"), fields.get("env"), "name")
+    return {**container, "env": env} if env else container
+
+
+def _with_env(container: Body, job: Body, train: Body, runtime: Runtime, nodes: Any) -> Body:
+    """The variables of the framework replace those of the same name."""
+    added = _ADDED.get(runtime.policy)
+    if added is None or (runtime.policy == MPI) != (job.get("name") == LAUNCHER):
+        return container
+    host = f"{at(train, 'metadata', 'name')}-{NODE}-0-0.{at(train, 'metadata', 'name')}"
+    made = added(container, _dict(at(train, "spec", "trainer")), runtime, nodes, host)
+    values = [
+        {"name": name, "valueFrom": {"fieldRef": {"fieldPath": value}}}
+        if value is _INDEX
+        else {"name": name, "value": str(value)}
+        for name, value in made.items()
+    ]
+    return {**container, "env": _merge_items(container.get("env"), values, "name")}
+
+
+def _devices(container: Body, trainer: Body) -> int:
+    """GPUs of a node, by the resources of the TrainJob, or by those of the runtime."""
+    asked = _dict(trainer.get("resourcesPerNode") or container.get("resources"))
+    for kind in ("requests", "limits"):
+        amounts = [amount for name, amount in _dict(asked.get(kind)).items() if "gpu" in name.lower()]
+        if amounts and (found := math.ceil(quantity.amount(str(amounts[0])))):
+            return found
+    return 0
+
+
+def _torch(container: Body, trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
+    processes = trainer.get("numProcPerNode")
+    if processes is None:
+        processes = "auto" if _devices(container, trainer) else max(1, _cpus(container, trainer))
+    made = {"PET_NNODES": nodes, "PET_NPROC_PER_NODE": processes, "PET_NODE_RANK": _INDEX}
+    if trainer.get("command") == _TORCHTUNE:
+        return made
+    return {**made, "PET_MASTER_ADDR": host, "PET_MASTER_PORT": _PORT}
+
+
+def _cpus(container: Body, trainer: Body) -> int:
+    asked = _dict(trainer.get("resourcesPerNode") or container.get("resources"))
+    amounts = (_dict(asked.get(kind)).get("cpu") for kind in ("requests", "limits"))
+    return math.ceil(quantity.amount(str(next((amount for amount in amounts if amount), 0))))
+
+
+def _jax(_container: Body, _trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
+    return {
+        "JAX_NUM_PROCESSES": nodes,
+        "JAX_PROCESS_ID": _INDEX,
+        "JAX_COORDINATOR_ADDRESS": f"{host}:{_PORT}",
+    }
+
+
+def _xgboost(container: Body, trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
+    workers = nodes * max(_devices(container, trainer), 1) if isinstance(nodes, int) else nodes
+    return {
+        "DMLC_TRACKER_URI": host,
+        "DMLC_TRACKER_PORT": _PORT,
+        "DMLC_TASK_ID": _INDEX,
+        "DMLC_NUM_WORKER": workers,
+    }
+
+
+def _mpi(container: Body, trainer: Body, runtime: Runtime, _nodes: Any, _host: str) -> Mapping[str, object]:
+    """One slot of the runtime, the default, means as many as there are GPUs."""
+    slots = at(runtime.spec, "mlPolicy", MPI, "numProcPerNode") or 1
+    slots = trainer.get("numProcPerNode") or (_devices(container, trainer) or 1 if slots == 1 else slots)
+    return {
+        "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
+        "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+        "OMPI_MCA_orte_set_default_slots": slots,
+        "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10",
+    }
+
+
+_ADDED: Final[Mapping[str, Callable[[Body, Body, Runtime, Any, str], Mapping[str, object]]]] = {
+    "torch": _torch,
+    "jax": _jax,
+    "xgboost": _xgboost,
+    MPI: _mpi,
+}
+"""Variables by policy (`pkg/runtime/framework/plugins/{torch,jax,xgboost,mpi}` of the Trainer 2.3)."""
 
 
 def _patched(jobs: list[Body], spec: Body) -> list[Body]:

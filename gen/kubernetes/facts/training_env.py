@@ -1,12 +1,13 @@
-"""Variables that the training operator appends to those of all containers of a pod.
+"""Variables that the training operator and the MPI operator append to those of the containers of a pod.
 
-From `pkg/controller.v1/{pytorch,tensorflow,xgboost,paddlepaddle,jax}` of kubeflow/training-operator 1.9.
+From `pkg/controller.v1/{pytorch,tensorflow,xgboost,paddlepaddle,jax,mpi}` of kubeflow/training-operator 1.9, and
+`pkg/controller/mpi_job_controller.go` of kubeflow/mpi-operator 0.7.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gen.base.routes import at
@@ -15,6 +16,7 @@ from gen.kubernetes.objects import Body
 
 _MASTER: Final = "Master"
 _WORKER: Final = "Worker"
+_LAUNCHER: Final = "Launcher"
 _UNBUFFERED: Final = {"name": "PYTHONUNBUFFERED", "value": "1"}
 
 
@@ -41,6 +43,12 @@ def _port(role: object, container: str, name: str, default: int) -> int:
     return default
 
 
+def _of_containers(made: Callable[[PodOf], list[Body]]) -> Callable[[PodOf], list[Body]]:
+    """Variables that init containers do not get."""
+    return lambda pod: [] if pod.init else made(pod)
+
+
+@_of_containers
 def of_pytorch(pod: PodOf) -> list[Body]:
     roles, name = _roles(pod.body, "pytorchReplicaSpecs"), at(pod.body, "metadata", "name")
     total, processes = sum(_counts(roles).values()), at(pod.body, "spec", "nprocPerNode")
@@ -70,6 +78,7 @@ def of_pytorch(pod: PodOf) -> list[Body]:
     return made + _env({"PET_STANDALONE": ""} if elastic.get("standalone") else {})
 
 
+@_of_containers
 def of_tensorflow(pod: PodOf) -> list[Body]:
     roles = _roles(pod.body, "tfReplicaSpecs")
     counts = _counts(roles)
@@ -95,6 +104,7 @@ def of_tensorflow(pod: PodOf) -> list[Body]:
     return _env({"TF_CONFIG": json.dumps(config, separators=(",", ":"))})
 
 
+@_of_containers
 def of_xgboost(pod: PodOf) -> list[Body]:
     roles, name = _roles(pod.body, "xgbReplicaSpecs"), at(pod.body, "metadata", "name")
     counts = _counts(roles)
@@ -108,6 +118,7 @@ def of_xgboost(pod: PodOf) -> list[Body]:
     return made + _env({"WORKER_PORT": _port(roles.get(_WORKER), *named), "WORKER_ADDRS": addresses})
 
 
+@_of_containers
 def of_paddle(pod: PodOf) -> list[Body]:
     roles, name = _roles(pod.body, "paddleReplicaSpecs"), at(pod.body, "metadata", "name")
     first = _MASTER if _MASTER in roles else _WORKER
@@ -123,8 +134,59 @@ def of_paddle(pod: PodOf) -> list[Body]:
     return made
 
 
+@_of_containers
 def of_jax(pod: PodOf) -> list[Body]:
     roles, name = _roles(pod.body, "jaxReplicaSpecs"), at(pod.body, "metadata", "name")
     port = _port(roles.get(_WORKER), "jax", "jaxjob-port", 6666)
     values = {"COORDINATOR_PORT": port, "COORDINATOR_ADDRESS": f"{name}-worker-0"}
     return [_UNBUFFERED, *_env({**values, "NUM_PROCESSES": sum(_counts(roles).values()), "PROCESS_ID": pod.index})]
+
+
+_MPI: Final = "/etc/mpi"
+_CONNECT: Final = "-o ConnectionAttempts=10"
+_WITHOUT_DEVICES: Final = _env({"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""})
+
+
+def of_mpi(pod: PodOf) -> list[Body]:
+    """Only the first container gets variables; a launcher that is no worker must not see the devices of its node."""
+    if not pod.first:
+        return []
+    return _of_mpi_v1(pod) if pod.body.get("apiVersion") == "kubeflow.org/v1" else _of_mpi_v2(pod)
+
+
+def _of_mpi_v1(pod: PodOf) -> list[Body]:
+    if pod.role != _LAUNCHER:
+        return []
+    known = {one.get("name") for one in pod.container.get("env") or ()}
+    defaults = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": f"{_MPI}/kubexec.sh"}
+    containers = at(pod.body, "spec", "mpiReplicaSpecs", _LAUNCHER, "template", "spec", "containers") or ()
+    devices = any("gpu" in name for one in containers for name in at(one, "resources", "limits") or ())
+    return [
+        *_env({"OMPI_MCA_plm_rsh_agent": f"{_MPI}/kubexec.sh", "OMPI_MCA_orte_default_hostfile": f"{_MPI}/hostfile"}),
+        *(() if devices else _WITHOUT_DEVICES),
+        *_env({name: value for name, value in defaults.items() if name not in known}),
+    ]
+
+
+def _of_mpi_v2(pod: PodOf) -> list[Body]:
+    made = _env({"K_MPI_JOB_ROLE": pod.role.lower()})
+    if pod.role != _LAUNCHER:
+        return made
+    spec = pod.body["spec"]
+    slots, hosts = spec.get("slotsPerWorker") or 1, f"{_MPI}/hostfile"
+    of_implementation: Mapping[str, Mapping[str, object]] = {
+        "OpenMPI": {
+            "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+            "OMPI_MCA_orte_default_hostfile": hosts,
+            "OMPI_MCA_plm_rsh_args": _CONNECT,
+            "OMPI_MCA_orte_set_default_slots": slots,
+        },
+        "Intel": {
+            "I_MPI_HYDRA_HOST_FILE": hosts,
+            "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": _CONNECT,
+            "I_MPI_PERHOST": slots,
+        },
+        "MPICH": {"HYDRA_HOST_FILE": hosts, "HYDRA_LAUNCH_EXTRA_ARGS": _CONNECT},
+    }
+    made += _env(of_implementation.get(str(spec.get("mpiImplementation") or "OpenMPI"), {}))
+    return made if spec.get("runLauncherAsWorker") is True else made + _WITHOUT_DEVICES

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Final
 
+from gen.base.routes import at
 from gen.kubernetes.facts import base
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
+from gen.kubernetes.objects import Body
 
 SCHEDULER: Final = "volcano"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -16,11 +20,89 @@ DEFAULT_RETRIES: Final = 3
 _TASK: base.Pattern = ("spec", "tasks", base.ANY_ITEM)
 _PHASE = ("status", "state", "phase")
 
+
+def _plugin_env(pod: base.PodOf) -> list[Body]:
+    """The variables of its plugins (`pkg/controllers/job/plugins`)."""
+    plugins = at(pod.body, "spec", "plugins") or {}
+    made = [variable for name in plugins for variable in _VARIABLES.get(name, _nothing)(pod, plugins[name] or ())]
+    return [one if "valueFrom" in one else {**one, "value": str(one["value"])} for one in made]
+
+
+def _nothing(_pod: base.PodOf, _arguments: Iterable[str]) -> list[Body]:
+    return []
+
+
+def _env(pod: base.PodOf, _arguments: Iterable[str]) -> list[Body]:
+    return [{"name": name, "value": pod.index} for name in ("VK_TASK_INDEX", "VC_TASK_INDEX")]
+
+
+def _svc(pod: base.PodOf, _arguments: Iterable[str]) -> list[Body]:
+    keys = (f"VC_{name.upper().replace('-', '_')}_{end}" for name in _tasks(pod.body) for end in ("HOSTS", "NUM"))
+    source = f"{at(pod.body, 'metadata', 'name')}-svc"
+    return [{"name": key, "valueFrom": {"configMapKeyRef": {"name": source, "key": key}}} for key in keys]
+
+
+def _pytorch(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
+    names, tasks = {"master": "master", "worker": "worker", "port": "23456", **_flags(arguments)}, _tasks(pod.body)
+    if pod.init or names["master"] not in tasks:
+        return []
+    size = sum(tasks.get(name, 0) for name in {names["master"], names["worker"]})
+    ranks = {names["master"]: 0, names["worker"]: pod.index + 1}
+    values = {"MASTER_ADDR": _hosts(pod.body, names["master"], 1)[0], "MASTER_PORT": names["port"], "WORLD_SIZE": size}
+    values |= {"RANK": ranks[pod.role]} if pod.role in ranks else {}
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def _tensorflow(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
+    names, tasks = {"port": "2222", **_flags(arguments)}, _tasks(pod.body)
+    if pod.init or list(tasks.values()) == [1]:
+        return []
+    types = {names.get(kind, kind): kind for kind in ("ps", "worker", "chief", "evaluator")}
+    hosts = {types[name]: _hosts(pod.body, name, count) for name, count in tasks.items() if name in types}
+    cluster = {kind: [f"{host}:{names['port']}" for host in hosts[kind]] for kind in types.values() if kind in hosts}
+    config = {"cluster": cluster, "task": {"type": types.get(pod.role, pod.role), "index": pod.index}}
+    return [{"name": "TF_CONFIG", "value": json.dumps(config, separators=(",", ":"))}]
+
+
+def _mpi(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
+    names, tasks = {"master": "master", "worker": "worker", **_flags(arguments)}, _tasks(pod.body)
+    if pod.role != names["master"] or names["worker"] not in tasks:
+        return []
+    hosts = _hosts(pod.body, names["worker"], tasks[names["worker"]])
+    return [{"name": "MPI_HOST", "value": ",".join(hosts)}]
+
+
+_VARIABLES: Final = {"env": _env, "svc": _svc, "pytorch": _pytorch, "tensorflow": _tensorflow, "mpi": _mpi}
+
+
+def _flags(arguments: Iterable[str]) -> dict[str, str]:
+    pairs = (text.lstrip("-").partition("=") for text in arguments)
+    return {name: value for name, _, value in pairs}
+
+
+def _tasks(body: Body) -> dict[str, int]:
+    """Numbers of pods by name."""
+    found = {str(at(one, "name")): at(one, "replicas") for one in at(body, "spec", "tasks") or ()}
+    return {name: count if isinstance(count, int) else 1 for name, count in found.items()}
+
+
+def _hosts(body: Body, task: str, count: int) -> list[str]:
+    run = at(body, "metadata", "name")
+    return [f"{run}-{task}-{index}.{run}" for index in range(count)]
+
+
 VOLCANO_JOB: Final = base.Resource(
     group="batch.volcano.sh",
     kind="Job",
     versions={"batch.volcano.sh/v1alpha1": ("Never", "OnFailure", "Always")},
-    pods=(base.PodSet(template=(*_TASK, "template"), counts=(base.Count(route=(*_TASK, "replicas")),)),),
+    pods=(
+        base.PodSet(
+            template=(*_TASK, "template"),
+            counts=(base.Count(route=(*_TASK, "replicas")),),
+            pod_name="{run}-{role}-{0}",
+        ),
+    ),
+    pod_env=_plugin_env,
     indices=("volcano.sh/task-index",),  # `pkg/controllers/job/job_controller_util.go`
     run_labels={"volcano.sh/job-name": 0},  # `pkg/apis/batch/v1alpha1/labels.go`
     is_run=True,
