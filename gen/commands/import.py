@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gen.base.codes.files import INVALID_NAME
 from gen.base.codes.imports import ALREADY_THERE, OTHER_VALUE
 from gen.base.containment import contained
-from gen.base.findings import Findings, Location, UsageError, counted, did_you_mean
+from gen.base.findings import Findings, Location, UsageError, did_you_mean
 from gen.base.repository.files import MAX_BYTES, create_files, replace_files, unusable
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import LABEL, JobFile, overlay_file
@@ -26,7 +26,8 @@ from gen.commands.rendering import refused
 from gen.importers import IMPORTERS, overlay_needs
 from gen.importers.base import ImportedJob, ImportInput
 from gen.importers.draft import check_text, text_of
-from gen.importers.proof import NAME, Proof, overlay_text, proof_lines, prove, report_proof
+from gen.importers.proof import Proof, proof_lines, prove, report_proof
+from gen.importers.verdict import NAME, Outcome, Verdict, judge, overlay_text, summary
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
 from gen.overlay.extensions import load_extensions
@@ -90,57 +91,83 @@ def run(request: Request) -> Result[Report]:
     given = _given_files(root, request) if importer.reads_files else _given(root, request)
     jobs: Sequence[ImportedJob] = ()
     with contained(found, Location(given.file), "import the input"):
-        jobs = overlay_needs.with_accelerators(importer().read(given, found))
+        jobs = overlay_needs.with_frameworks(overlay_needs.with_accelerators(importer().read(given, found)))
     texts = _texts(root, jobs, found)
     for job, route, other in overlay_needs.clashes(jobs):
         message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
         hint = "import the two on their own, for different overlays, or change the name of one claim or folder"
         found.error(OTHER_VALUE, job.place, message, hint)
     needed = overlay_needs.fragment(jobs)
+    named = request.overlay or (overlays[0] if len(overlays) == 1 else None)
     change = _overlay_change(root, request.overlay, jobs, needed, found) if request.overlay is not None else None
-    proofs = [] if found.failed() else _proofs(root, request.overlay, change, jobs, needed, found)
+    lacking = overlay_needs.lacking(jobs, known := _known(root, named))
+    overlay = named or NAME, _judged_text(root, named, needed, lacking)
+    unready = [] if request.overlay and request.yes else [one for one in jobs if overlay_needs.lacking([one], known)]
+    proofs, verdicts = ([], []) if found.failed() else _judged(root, overlay, jobs, unready, found)
     if found.failed():
-        return refused(found, Path())
+        result = refused(found, Path())
+        lines = [one.line for one in verdicts]
+        return replace(result, output=replace(result.output, summary="\n".join([*lines, result.output.summary])))
     texts |= {JobFile(one.job.namespace, one.job.name).file: text_of(one.job, _schema(root)) for one in proofs}
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
     changes += [change] if change is not None else []
     if change is not None and not request.yes:
         again = "nothing was written; run it again with --yes to write the jobs and the change of the overlay"
-        summary = "\n".join([again, *proof_lines(proofs)])
-        report = Report(tuple(found), tuple(changes), summary, done=False, diff=True, root=Path())
+        text = "\n".join([*(one.line for one in verdicts if one.why), again, *proof_lines(proofs)])
+        report = Report(tuple(found), tuple(changes), text, done=False, diff=True, root=Path())
         return Result(output=report, exit_code=VIOLATIONS)
     create_files(root, {file: text.encode() for file, text in texts.items()})
     if change is not None and change.new is not None:
         replace_files(root, {change.path: change.new.encode()})
-    text = _summary(jobs, needed, request.overlay, proofs)
-    return Result(output=Report(tuple(found), tuple(changes), text, root=Path()))  # places are as files were named
+    lines = summary(verdicts)
+    if request.overlay is None and lacking:
+        where = f"{overlay_file(named)} lacks" if named is not None else "the overlays of the jobs need"
+        again = f"{where} these fields; `--overlay {named or 'NAME'} --yes` adds them:"
+        lines += [again, *(f"  {line}" for line in written(lacking).splitlines())]
+    text = "\n".join([*lines, *proof_lines(proofs)])
+    failed = any(one.outcome is Outcome.CANNOT_RUN for one in verdicts)
+    report = Report(tuple(found), tuple(changes), text, root=Path())  # places are as files were named
+    return Result(output=report, exit_code=VIOLATIONS if failed else 0)
 
 
-def _proofs(
-    root: Path,
-    name: str | None,
-    change: Change | None,
-    jobs: Sequence[ImportedJob],
-    needed: Mapping[str, Any],
-    found: Findings,
-) -> list[Proof]:
-    """Proofs of the jobs with originals, in the overlay after its change, or in one with all that the jobs need."""
+def _known(root: Path, name: str | None) -> Mapping[str, Any]:
+    """The fields of an overlay; none without one."""
+    return merged_fields(OverlayFiles(root, Findings()).chain(name).sources) if name is not None else {}
+
+
+def _judged_text(root: Path, name: str | None, needed: Mapping[str, Any], lacking: Mapping[str, Any]) -> str:
+    """The text of the overlay with all that the jobs need."""
     if name is None:
-        text = overlay_text(needed)
-    elif change is not None and change.new is not None:
-        text = change.new
-    else:
-        text = (root / overlay_file(name)).read_text("utf-8")
+        return overlay_text(needed)
+    text = (root / overlay_file(name)).read_text("utf-8")
+    return with_additions(text, lacking) if lacking else text
+
+
+def _judged(
+    root: Path,
+    overlay: tuple[str, str],
+    jobs: Sequence[ImportedJob],
+    lacking: Sequence[ImportedJob],
+    found: Findings,
+) -> tuple[list[Proof], list[Verdict]]:
+    """Proofs of the jobs with originals, and the verdicts on all, in an overlay with this name and text. The overlay of
+    the user lacks fields for the jobs in `lacking`.
+    """
     proofs: list[Proof] = []
-    with progress_bar("comparing jobs with their originals") as progress:
+    verdicts: list[Verdict] = []
+    with progress_bar("rendering jobs in memory") as progress:
         for number, job in enumerate(jobs, 1):
-            with contained(found, job.place, f"compare job `{job.name}` with its original"):
-                proofs += prove(root, job, name or NAME, text, found) if job.originals else []
+            with contained(found, job.place, f"render job `{job.name}`"):
+                own = Findings()
+                verdicts.append(judge(root, job, *overlay, lacks=job in lacking, found=own))
+                found.extend(own)
+                if job.originals and not own.failed():
+                    proofs += prove(root, job, *overlay, found)
             if progress is not None:
                 progress(number, len(jobs))
     for one in proofs:
         report_proof(one, found)
-    return proofs
+    return proofs, verdicts
 
 
 def _given_files(root: Path, request: Request) -> ImportInput:
@@ -236,13 +263,3 @@ def _overlay_change(
         return None
     text = chain.sources[0].text
     return Change(overlay_file(name), Status.STALE, text, with_additions(text, lacking))
-
-
-def _summary(
-    jobs: Sequence[ImportedJob], needed: Mapping[str, Any], overlay: str | None, proofs: Sequence[Proof]
-) -> str:
-    lines = [f"imported {counted(len(jobs), 'job')}; run `gen render`"]
-    if overlay is None and needed:
-        again = "the overlays of the jobs need these fields; `--overlay NAME --yes` adds them:"
-        lines += [again, *(f"  {line}" for line in written(needed).splitlines())]
-    return "\n".join([*lines, *proof_lines(proofs)])

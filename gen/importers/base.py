@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
-from gen.base.findings import Findings, Location
+from gen.base.findings import Diagnostic, Findings, Location
 from gen.kubernetes.objects import Body
 
 Fields = dict[str, Any]
@@ -65,6 +65,8 @@ class ImportedJob(Struct, frozen=True, kw_only=True):
     originals: tuple[Original, ...] = ()
     """Objects that the rendered job is compared with, the run first, or one for each step; none if the other tool
     has no objects."""
+    obstacles: tuple[Diagnostic, ...] = ()
+    """Why its program cannot run, as far as only the importer knows."""
 
 
 class Importer(ABC):

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base.codes.imports import NEEDS_SECRET, NOT_CARRIED
+from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.base.codes.jobs import SECRET_VALUE
-from gen.base.findings import BugError, Findings, Location
+from gen.base.findings import BugError, Diagnostic, Findings, Location
 from gen.base.regex import regex
 from gen.base.repository.layout import JobFile
 from gen.base.routes import set_value
@@ -37,6 +37,7 @@ class JobDraft:
         self.overlay: Fields = {}
         self.grants: Fields = {}
         self.places: dict[str, Location] = {}
+        self.obstacles: list[Diagnostic] = []
 
     def set(self, value: object, *route: str, place: Location | None = None) -> None:
         """Set a field of the job."""
@@ -57,6 +58,11 @@ class JobDraft:
     def drop(self, place: Location, what: str, why: str, hint: str) -> None:
         """Report that a value has no field."""
         self.found.warning(NOT_CARRIED, place, f"{what} is not carried: {why}", hint)
+
+    def cannot_run(self, place: Location, message: str, hint: str) -> None:
+        """Report that the program of the job cannot run in a pod."""
+        self.found.warning(CANNOT_RUN, place, message, hint)
+        self.obstacles.append(self.found.items[-1])
 
     def variable(self, name: str, text: str, place: Location) -> None:
         """Set a variable of the job."""
@@ -108,6 +114,7 @@ class JobDraft:
             place=self.place,
             places=self.places,
             originals=originals,
+            obstacles=tuple(self.obstacles),
         )
 
     def _has_secrets(self) -> bool:

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from gen.base.findings import Route
 from gen.importers.base import Fields, ImportedJob
+from gen.job.kinds import KINDS
+from gen.overlay.profiles.queues.kueue import Kueue
 
 _NAME: Final = "gpu"
 _FIELD: Final = "accelerators"
@@ -26,6 +28,30 @@ def with_accelerators(jobs: Sequence[ImportedJob]) -> list[ImportedJob]:
     """
     mixed = any(_FIELD in job.overlay for job in jobs)
     return [_named(job) if mixed else job for job in jobs]
+
+
+def with_frameworks(jobs: Sequence[ImportedJob]) -> list[ImportedJob]:
+    """The jobs; each queue of Kueue lists the frameworks of all its jobs that Kueue does not ship."""
+    frameworks: dict[str, set[str]] = {}
+    for job in jobs:
+        facts = KINDS[job.fields["kind"]].facts if job.fields.get("kind") in KINDS else None
+        if facts is not None and (needed := Kueue.needs(facts, facts.api_version(facts.served[0]))):
+            frameworks.setdefault(str(job.fields.get("queue")), set()).add(needed)
+    return [
+        replace(job, overlay={**job.overlay, "queues": _listed(job.overlay["queues"], frameworks)})
+        if "queues" in job.overlay
+        else job
+        for job in jobs
+    ]
+
+
+def _listed(queues: Fields, frameworks: Mapping[str, set[str]]) -> Fields:
+    return {
+        name: {"kueue": {**profile["kueue"], "frameworks": sorted(frameworks[name])}}
+        if "kueue" in profile and name in frameworks
+        else profile
+        for name, profile in queues.items()
+    }
 
 
 def new_accelerators(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> list[str]:
@@ -99,6 +125,11 @@ def clashes(jobs: Iterable[ImportedJob]) -> Iterator[tuple[ImportedJob, Route, I
                 known, other = first.setdefault((field, name), (profile, job))
                 if known != profile:
                     yield job, (field, name), other
+
+
+def lacking(jobs: Sequence[ImportedJob], overlay: Mapping[str, Any]) -> Fields:
+    """The fields that an overlay lacks for jobs."""
+    return missing(fragment(jobs), overlay, uses(jobs))
 
 
 def _merge(data: Fields, more: Fields) -> None:

@@ -6,7 +6,7 @@ A value without a field becomes a patch of the overlay. With that patch, only ad
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,27 +16,18 @@ from msgspec.structs import replace
 
 from gen.base.codes.imports import DIFFERS
 from gen.base.findings import Findings
-from gen.base.repository.layout import JobFile
 from gen.base.routes import follow
-from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers.base import Fields, ImportedJob, Original
 from gen.importers.comparison import Difference, aligned, differences, named_as
-from gen.importers.draft import place_of, text_of
 from gen.importers.manifests.objects import cleaned
+from gen.importers.verdict import in_memory
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body
-from gen.overlay.overlay import Overlay
-from gen.overlay.read import OverlayReader
-from gen.render.pipeline import render_job
 
 Render = Callable[[ImportedJob, str, Findings], Body | None]
 
-NAME: Final = "imported"
-"""Name of the overlay with only the fields for the jobs, if none is named."""
-_KUBERNETES: Final = "1.37"
-"""Kubernetes version for the check of the objects, if no overlay is named."""
 _TRIED: Final = 40
 """Operations of a refused patch that are tried one by one."""
 _SHOWN: Final = 5
@@ -56,11 +47,6 @@ class Proof(Struct, frozen=True, kw_only=True):
     """What differs even with the patch."""
     refused: tuple[str, ...] = ()
     """Why gen refuses a patch of these values."""
-
-
-def overlay_text(needed: Mapping[str, object]) -> str:
-    """The text of an overlay with only the fields for the jobs."""
-    return written({"kubernetes": _KUBERNETES, **needed})
 
 
 def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Iterator[Proof]:
@@ -123,19 +109,10 @@ def _rendered(
     root: Path, overlay: str, original: Original, job: ImportedJob, text: str, found: Findings
 ) -> Body | None:
     """The object of a job for its original, with the name of that."""
-    known = _overlay(root, overlay, text, found)
-    if known is None:
-        return None
-    file = JobFile(job.namespace, job.name).file
-    written_text = text_of(job, "")
-    source = source_of(written_text.encode("utf-8", "surrogateescape"), file, found)
     own = Findings()
-    result = render_job(source, job.namespace, known, own) if source is not None else None
-    for item in own:
-        if item.is_error:
-            place = place_of(job, written_text, item.place.line)
-            found.extend([replace(item, place=place if item.place.file == file else item.place)])
-    if result is None or own.failed() or not result.rendered:
+    result = in_memory(root, job, overlay, text, own)
+    found.extend([item for item in own if item.is_error])
+    if result is None:
         return None
     return _run_of(result.rendered[0].files[0].text or "", job, original)
 
@@ -166,10 +143,6 @@ def _accepted(
         return None, first, tuple(dict.fromkeys(reasons))
     last, _ = render({**patch, "patch": kept})
     return {**patch, "patch": kept}, last or first, tuple(dict.fromkeys(reasons))
-
-
-def _overlay(root: Path, name: str, text: str, found: Findings) -> Overlay | None:
-    return OverlayReader(root, found).of_text(name, text)
 
 
 def _run_of(text: str, job: ImportedJob, original: Original) -> Body:

@@ -206,9 +206,12 @@ def test_command_lines_import_and_render(tmp_path_factory: pytest.TempPathFactor
         overlay.write_text(plain.replace("  timeout: 7d", "  retries: 0") if words[2] in VOLCANO else plain)
         job.unlink(missing_ok=True)
         report, code = run_import(root, script(folder, words), overlay="production", yes=True)
-        assert (errors(report), code) == ([], 0), words
-        failed = [one for one in errors(rendered(root)[0]) if not one.startswith("ends-at-once")]  # such as `a &`
-        assert failed == [], (words, job.read_text(), overlay.read_text())
+        failed = [one for one in errors(report) if not one.startswith("ends-at-once")]  # such as `a &`
+        assert failed == [], words
+        assert job.exists() == (errors(report) == [])
+        if job.exists():
+            cannot_run = "renders, but cannot run" in report.summary
+            assert (code, errors(rendered(root)[0])) == (int(cannot_run), []), (words, job.read_text())
         rest = {word.partition("=")[0].removeprefix("--") for word in words[4:-1]}
         assert rest <= {flag.name for flag in BY_NAME[words[2]].flags}
 

@@ -52,3 +52,9 @@ OTHER_VALUE = Code(
     "gen changes no value that the platform owner has written.",
     "Use another name in the job, or change the overlay by hand.",
 )
+CANNOT_RUN = Code(
+    "cannot-run",
+    "An imported job renders, but its program cannot run in its pods, such as when only a value from outside names it.",
+    "The run would fail at its start, or wait for pods that never come.",
+    "Give the value in the finding, or change the command of the job.",
+)

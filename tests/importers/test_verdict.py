@@ -1,0 +1,87 @@
+"""Every import ends with a verdict on each job, which is that of a render."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.cases import for_each
+from tests.commands.imports import errors
+from tests.importers.support import run_import, script
+from tests.support import Repository, rendered
+
+if TYPE_CHECKING:
+    from gen.report.formats import Report
+
+OVERLAY = 'kubernetes: "1.34"\ndefaults: {sharedMemory: 2Gi}\nvolumes:\n  data:\n    claim: data\n'
+LINE = "arena submit pytorch --name=train --image=a/b:1 {} '{}'"
+
+
+def verdict(repo: Repository, *lines: str, **options: Any) -> tuple[Report, int]:
+    repo.overlay(OVERLAY)
+    return run_import(repo.root, script(repo.root.parent, *lines), namespace="team", **options)
+
+
+def test_a_job_that_renders_is_ready(repo: Repository) -> None:
+    report, code = verdict(repo, LINE.format("--data=data:/data", "python train.py"))
+    assert (report.summary, code) == ("imported 1 job, which is ready; run `gen render`", 0)
+    assert rendered(repo.root)[1] == 0
+
+
+def test_a_job_needs_what_the_only_overlay_lacks(repo: Repository) -> None:
+    line = LINE.format("--data=data:/data --data=other:/other", "python train.py")
+    report, code = verdict(repo, line)
+    assert code == 0
+    assert report.summary.splitlines() == [
+        "wrote 1 job: needs fields of the overlay",
+        "overlays/dev/overlay.yaml lacks these fields; `--overlay dev --yes` adds them:",
+        "  volumes:",
+        "    other:",
+        "      claim: other",
+    ]
+    assert rendered(repo.root)[1] == 1
+    (repo.root / "jobs/team/train.yaml").unlink()
+    report, code = verdict(repo, line, overlay="dev", yes=True)
+    assert (report.summary, code) == ("imported 1 job, which is ready; run `gen render`", 0)
+    assert rendered(repo.root)[1] == 0
+
+
+@for_each(
+    ("command", "why"),
+    [
+        ("srun python train.py", "`srun` does not work in a pod: no pod reaches the daemons of Slurm"),
+        ("torchrun --standalone train.py", "each of the 2 pods trains alone, because of `--standalone`"),
+    ],
+)
+def test_a_job_that_renders_but_cannot_run_is_not_called_imported(repo: Repository, command: str, why: str) -> None:
+    report, code = verdict(repo, LINE.format("--workers=2", command))
+    assert code == 1
+    assert rendered(repo.root)[1] == 0
+    place = next(str(item.place) for item in report.findings if item.message == why)
+    assert place.startswith(str(repo.root.parent / "submit.sh"))
+    assert report.summary.splitlines() == [
+        "wrote 1 job: renders, but cannot run",
+        f"  team/train renders, but cannot run: {why} ({place})",
+    ]
+
+
+def test_a_job_that_does_not_render_is_not_written(repo: Repository) -> None:
+    report, code = verdict(repo, LINE.format("--workers=2", "torchrun --nnodes=4 train.py"))
+    assert code == 1
+    assert errors(report) == ["pod-count: `torchrun` waits for 4 pods, and the job has 2"]
+    assert "team/train does not render: `torchrun` waits for 4 pods" in report.summary
+    assert report.summary.endswith("1 error; nothing was written")
+    assert not (repo.root / "jobs/team/train.yaml").exists()
+
+
+def test_a_queue_of_kueue_lists_the_frameworks_of_its_jobs(repo: Repository) -> None:
+    lines = [
+        f"arena submit {kind} --name={kind} --image=a/b:1 --suspend --queue 'python train.py'"
+        for kind in ("pytorch", "tf")
+    ]
+    report, code = verdict(repo, *lines, overlay="dev", yes=True)
+    assert (report.summary, code) == ("imported 2 jobs, all ready; run `gen render`", 0)
+    assert (
+        "frameworks:\n        - kubeflow.org/pytorchjob\n        - kubeflow.org/tfjob\n"
+        in (repo.root / "overlays/dev/overlay.yaml").read_text()
+    )
+    assert rendered(repo.root)[1] == 0
