@@ -37,11 +37,22 @@ def walk(page: Path, folder: Path) -> None:
 def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
     """Folders after the pages that others begin with; filled when they are needed."""
     there = tmp_path_factory.mktemp("ends")
-    found = {}
+    found: dict[Path, Path] = {}
+
+    def reach(page: Path) -> Path:
+        """The folder after a page, which can begin with that of another one."""
+        if page not in found:
+            folder, start = there / page.stem, start_of(page)
+            if start:
+                shutil.copytree(reach(start), folder, symlinks=True)
+            else:
+                folder.mkdir()
+            walk(page, folder)
+            found[page] = folder
+        return found[page]
+
     for page in sorted({start for page in PAGES if (start := start_of(page))}):
-        found[page] = there / page.stem
-        found[page].mkdir()
-        walk(page, found[page])
+        reach(page)
     return found
 
 

@@ -55,14 +55,19 @@ def check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], f
 
 
 def _check_clusters(results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> set[str]:
-    """Report names without an overlay, and return the keys of their jobs."""
+    """Report names without an overlay, and return the keys of their jobs. Records can be those of a retired cluster."""
     missed = set()
     known = sorted({name for overlay in overlays for name in names_of(overlay)})
     for result in results:
         for name, place in result.clusters:
             if overlays and name not in known:
                 hint = did_you_mean(name, known, otherwise="remove it, or add it to `labels` of an overlay")
-                found.error(UNKNOWN_CLUSTER, place, f"no overlay is called {shown(name)}", hint)
+                message = f"no overlay is called {shown(name)}"
+                if result.record:
+                    hint = "correct the name; or, if the cluster was retired, keep the job as a record, or remove it"
+                    found.warning(UNKNOWN_CLUSTER, place, message, hint)
+                else:
+                    found.error(UNKNOWN_CLUSTER, place, message, hint)
                 missed.add(result.job.key)
     return missed
 

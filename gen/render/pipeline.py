@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from gen.base.codes.grants import OF_OVERLAY, UNKNOWN_ACCELERATOR
 from gen.base.codes.jobs import MISSING_FIELD
 from gen.base.containment import internal_error
+from gen.base.engines import RECORDS
 from gen.base.findings import Findings, Location
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import Source
@@ -180,6 +181,7 @@ def _file_result(ended: Sequence[EndedRun]) -> JobResult:
         findings=tuple(found),
         lock=file.pins.lock.digest if file.pins is not None else "",
         clusters=_clusters(source),
+        record=source is not None and isinstance(source.data, dict) and source.data.get("state") in RECORDS,
     )
 
 

@@ -96,6 +96,8 @@ class JobResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """SHA-256 of the lock of the job; empty without one."""
     clusters: tuple[tuple[str, Location], ...] = ()
     """Overlays that the job names, with their places."""
+    record: bool = False
+    """Whether the job itself says that its runs are records, which start nowhere."""
 
     @property
     def rendered(self) -> tuple[RenderedJob, ...]:

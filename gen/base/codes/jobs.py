@@ -206,9 +206,10 @@ NOT_SELECTED = Code(
 )
 UNKNOWN_CLUSTER = Code(
     "unknown-cluster",
-    "`clusters` of a job names no overlay, neither by its name nor by its cluster or a label.",
-    "The job would not be rendered where its author expects.",
-    "Correct the name, or add the label to an overlay.",
+    "`clusters` of a job names no overlay, neither by its name nor by its cluster or a label. It is a warning for a "
+    "finished or stopped job.",
+    "The job would not be rendered where its author expects. A record can be one of a cluster that was retired.",
+    "Correct the name, add the label to an overlay, or remove the job with the retired cluster.",
 )
 CANNOT_EDIT = Code(
     "cannot-edit",
