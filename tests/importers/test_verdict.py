@@ -74,14 +74,13 @@ def test_a_job_that_does_not_render_is_not_written(repo: Repository) -> None:
 
 
 def test_a_queue_of_kueue_lists_the_frameworks_of_its_jobs(repo: Repository) -> None:
-    lines = [
-        f"arena submit {kind} --name={kind} --image=a/b:1 --suspend --queue 'python train.py'"
-        for kind in ("pytorch", "tf")
-    ]
-    report, code = verdict(repo, *lines, overlay="dev", yes=True)
-    assert (report.summary, code) == ("imported 2 jobs, all ready; run `gen render`", 0)
-    assert (
-        "frameworks:\n        - kubeflow.org/pytorchjob\n        - kubeflow.org/tfjob\n"
-        in (repo.root / "overlays/dev/overlay.yaml").read_text()
+    repo.overlay(OVERLAY)
+    options = ("--job-name=train", "--nodes=2", "--gres=gpu:8", "--ntasks-per-node=1", "--partition=gold")
+    lines = ["#!/bin/bash", *(f"#SBATCH {one}" for one in options), "srun torchrun train.py"]
+    file = script(repo.root.parent, *lines)
+    report, code = run_import(
+        repo.root, file, importer="slurm", namespace="team", image="a/b:1", overlay="dev", yes=True
     )
+    assert (report.summary, code) == ("imported 1 job, which is ready; run `gen render`", 0)
+    assert "frameworks:\n        - kubeflow.org/pytorchjob\n" in (repo.root / "overlays/dev/overlay.yaml").read_text()
     assert rendered(repo.root)[1] == 0
