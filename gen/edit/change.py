@@ -17,9 +17,9 @@ from gen.base.yaml.strict import Data, parse
 from gen.base.yaml.user_text import with_additions
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
+from gen.job.kinds.pipeline import Order
 from gen.job.model import Form, fields_at, form_at
 from gen.job.scalars import clipped, empty, shown
-from gen.job.step import Order
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

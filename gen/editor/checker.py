@@ -19,9 +19,8 @@ from gen.base.yaml.source import Source, read
 from gen.editor.workspace import Workspace
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
-from gen.render.check import with_valid_policies
+from gen.render.check import field_of_route, with_valid_policies
 from gen.render.committed import CommittedRuns
-from gen.render.deciding_field import field_of_route
 from gen.render.job_run import JobInput
 from gen.render.pipeline import STAGES, render_files
 from gen.render.results import JobResult, RunResult

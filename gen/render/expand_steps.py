@@ -22,10 +22,9 @@ from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.strict import Data
 from gen.job.explain import explain
 from gen.job.kinds import ALL_KINDS
-from gen.job.kinds.pipeline import EXIT, MAIN, RESULTS, WAIT, PipelineJob
+from gen.job.kinds.pipeline import EXIT, MAIN, RESULTS, STEPS_HAVE, WAIT, Order, PipelineJob
 from gen.job.model import fields_at
 from gen.job.plan import StarterPlan
-from gen.job.step import STEPS_HAVE, Order
 from gen.kubernetes.facts.graphs import ancestors
 from gen.kubernetes.facts.pods import is_derived
 from gen.kubernetes.objects import MAX_NAME

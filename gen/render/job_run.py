@@ -18,7 +18,7 @@ from gen.job.plan import StarterPlan
 from gen.overlay.overlay import Overlay
 
 if TYPE_CHECKING:
-    from gen.job.step import Order
+    from gen.job.kinds.pipeline import Order
 
 
 class RunValues(Struct, frozen=True, kw_only=True):

@@ -25,8 +25,14 @@ from gen.render import build as objects
 from gen.render import expand as runs_of_jobs
 from gen.render import seal as hashes
 from gen.render import work
-from gen.render.check import apply_policies, check_manifests, checked_objects
-from gen.render.deciding_field import DecidingField, deciding_field, field_of_route
+from gen.render.check import (
+    DecidingField,
+    apply_policies,
+    check_manifests,
+    checked_objects,
+    deciding_field,
+    field_of_route,
+)
 from gen.render.emit import emit as files_of
 from gen.render.job_run import ExpandedRun, JobInput, JobRun
 from gen.render.judge import judge

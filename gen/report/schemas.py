@@ -17,9 +17,9 @@ from pydantic.json_schema import models_json_schema
 from gen.base.regex import regex
 from gen.job.fields import NOT_DEFAULTS, JobFields
 from gen.job.kinds import ALL_KINDS
+from gen.job.kinds.pipeline import STEPS_HAVE, Order
 from gen.job.model import field_docs, reachable
 from gen.job.profile import Profile
-from gen.job.step import STEPS_HAVE, Order
 from gen.overlay.fields import overlay_fields
 from gen.overlay.grant import permissions
 

@@ -31,8 +31,7 @@ from gen.kubernetes.facts.waiting import waiting
 from gen.kubernetes.objects import COMPONENT
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins
-from gen.render.check import apply_policies
-from gen.render.deciding_field import field_of_route
+from gen.render.check import apply_policies, field_of_route
 from gen.render.job_run import ExpandedRun, ExpandedStep, JobRun
 from gen.render.manifest import PatchedObjects, ValidObjects
 from gen.render.parts import containers, grants
