@@ -211,6 +211,18 @@ def _similar(word: str, known: Iterable[str], least: float | None = None) -> lis
     return difflib.get_close_matches(word, names, 2, least)
 
 
+def _as_near(word: str, guess: str, known: Iterable[str]) -> str:
+    """Another name that `word` is as similar to, such as `data-2` beside `data-1` to `data-3`; empty if none is."""
+    import difflib
+
+    typed = word.lower()
+    if typed == guess.lower():
+        return ""
+    likeness = difflib.SequenceMatcher(None, guess.lower(), typed).ratio()
+    others = _similar(typed, [name.lower() for name in known if name != guess], likeness)
+    return next((name for name in known if others and name.lower() == others[0]), "")
+
+
 def counted(number: int, word: str) -> str:
     """`1 job`, `2 jobs`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
@@ -229,7 +241,8 @@ def did_you_mean(
     """
     names = sorted(known)
     if guess := near(word, names):
-        return f"did you mean `{guess}`?"
+        other = _as_near(word, guess, names)
+        return f"did you mean `{guess}` or `{other}`?" if other else f"did you mean `{guess}`?"
     if not names:
         return otherwise or besides
     remedy = f", or {besides}" if besides else ""

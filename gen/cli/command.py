@@ -207,7 +207,7 @@ def _lines(root: Path | None, file: str) -> list[str]:
 def with_links(report: Report, documentation: Documentation, output: str) -> Report:
     """The report with the addresses of explanations and, for formats that offer them, the fixes of findings."""
     found = replace(report, documentation=documentation)
-    if output not in WITH_FIXES or report.root is None or not any(finding.fixes for finding in report.findings):
+    if output not in WITH_FIXES or report.root is None or not report.findings:
         return found
     from gen.edit.fixes import fixes_alone
 

@@ -39,7 +39,8 @@ class Request(RenderRequest):
         bool, typer.Option("--staged", help="Check the files that are staged in Git, which the next commit contains.")
     ] = False
     fix: Annotated[
-        bool, typer.Option("--fix", help="Edit job files and overlays where a finding has a certain fix, then check.")
+        bool,
+        typer.Option("--fix", help="Edit job files and overlays where a finding prints one correction, then check."),
     ] = False
     diff: Annotated[
         bool, typer.Option("--diff", help="Show the lines that differ; with --fix its edits, which change no file.")

@@ -124,7 +124,9 @@ def refused(found: Findings, root: Path | None = None) -> Result[Report]:
     """Result of a run with errors: nothing was written. `root` is None for findings in texts that are not in files."""
     findings = tuple(found)
     errors = sum(finding.is_error for finding in findings)
-    fixable = sum(bool(finding.fixes) for finding in findings) if root is not None else 0
+    from gen.edit.fixes import may_be_fixed
+
+    fixable = sum(may_be_fixed(finding) for finding in findings) if root is not None else 0
     hint = f"; `gen check --fix` corrects {fixable} of them" if fixable else ""
     report = Report(findings, (), f"{counted(errors, 'error')}; nothing was written{hint}", root=root)
     return Result(output=report, exit_code=VIOLATIONS)

@@ -1,6 +1,7 @@
-"""The certain fixes of findings in job files and overlays, for `gen check --fix` and for reports.
+"""The fixes of findings in job files and overlays, for `gen check --fix` and for reports.
 
-Each edits the text of a file as `gen set` does, and is kept if its finding is gone and there is no new error.
+A finding has the fixes that are certain, and else the correction that its hint prints as the only one. Each edits the
+text of a file as `gen set` does, and is kept if its finding is gone and there is no new error.
 """
 
 from __future__ import annotations
@@ -19,20 +20,35 @@ from gen.base.codes.files import TOO_MANY
 from gen.base.findings import Diagnostic, Findings, Fix, Move, Put, Rename, Respell, Route, UsageError, counted
 from gen.base.repository.files import MAX_BYTES, Edit, linked_folder, read_regular, replace_files
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
-from gen.base.repository.layout import JobFile, is_job, overlay_file
+from gen.base.repository.layout import OVERLAY_FILE, JobFile, is_job, overlay_file
 from gen.base.routes import follow
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse
 from gen.base.yaml.yaml_errors import lines_with_ends
 from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
+from gen.edit.printed import Printed, corrected, printed
 from gen.edit.splice import comment_at, edited, renamed, with_comment
 from gen.kubernetes.secrets import shows_secret
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
+from gen.render.crosscheck import check_clusters
+from gen.render.pipeline import clusters_with_places
+
+AnyFix = Fix | Printed
 
 
-def is_better(item: Diagnostic, fix: Fix, before: Collection[Diagnostic], after: Collection[Diagnostic]) -> bool:
+def fixes_of(item: Diagnostic) -> tuple[AnyFix, ...]:
+    """The edits of the file that correct a finding, to be tried in this order."""
+    return item.fixes or printed(item)
+
+
+def may_be_fixed(item: Diagnostic) -> bool:
+    """Whether `gen check --fix` tries to correct a finding: one in a job or an overlay, not in a patch or a policy."""
+    return bool(fixes_of(item)) and (is_job(item.place.file) or item.place.file.endswith(f"/{OVERLAY_FILE}"))
+
+
+def is_better(item: Diagnostic, fix: AnyFix, before: Collection[Diagnostic], after: Collection[Diagnostic]) -> bool:
     if isinstance(fix, Move):
         return _errors(after) < _errors(before)
     if any((one.code, one.message, one.place) == (item.code, item.message, item.place) for one in after):
@@ -43,7 +59,7 @@ def is_better(item: Diagnostic, fix: Fix, before: Collection[Diagnostic], after:
 
 
 def are_better(
-    edits: list[tuple[Diagnostic, Fix]], before: Collection[Diagnostic], after: Collection[Diagnostic]
+    edits: list[tuple[Diagnostic, AnyFix]], before: Collection[Diagnostic], after: Collection[Diagnostic]
 ) -> bool:
     """Several fixes together must leave no error that was not there before.
 
@@ -68,7 +84,7 @@ def _errors(found: Collection[Diagnostic]) -> int:
     return sum(item.is_error for item in found)
 
 
-def applied_or_none(text: str, fix: Fix) -> str | None:
+def applied_or_none(text: str, fix: AnyFix) -> str | None:
     """The text with a fix; None if the fix does not match it."""
     try:
         return applied(text, fix)
@@ -76,8 +92,10 @@ def applied_or_none(text: str, fix: Fix) -> str | None:
         return None
 
 
-def applied(text: str, fix: Fix) -> str:
+def applied(text: str, fix: AnyFix) -> str:
     """The text with a fix. EditError if the fix does not match it."""
+    if isinstance(fix, Printed):
+        return corrected(text, fix)
     if isinstance(fix, Rename):
         return renamed(text, fix.route, fix.name)
     if isinstance(fix, Put):
@@ -142,7 +160,7 @@ class _Edit(Struct, frozen=True):
     """A fix of a finding."""
 
     item: Diagnostic
-    fix: Fix
+    fix: AnyFix
     lines: dict[int, str] | None = None
     """The lines that it replaces, one by one, by index; None if it does something else."""
 
@@ -153,11 +171,11 @@ class _Run:
         self.left, self.tried = most, 0
         self.found = judge(text)
         self.done: list[Diagnostic] = []
-        self.refused: set[tuple[Fix, str]] = set()
+        self.refused: set[tuple[AnyFix, str]] = set()
 
     def waiting(self) -> list[_Edit]:
         """The fixes that were not tried."""
-        edits = (_Edit(item, fix) for item in self.found for fix in item.fixes)
+        edits = (_Edit(item, fix) for item in self.found for fix in fixes_of(item))
         return [edit for edit in edits if (edit.fix, edit.item.message) not in self.refused]
 
     def group(self) -> list[_Edit]:
@@ -177,7 +195,7 @@ class _Run:
                 self.tried += 1
                 self.refused.add((edit.fix, edit.item.message))
                 continue
-            replaced = _replaced(lines, after) if isinstance(edit.fix, Rename | Put) else None
+            replaced = _replaced(lines, after) if isinstance(edit.fix, Rename | Put | Printed) else None
             if edits and (replaced is None or not taken.isdisjoint(replaced)):
                 break
             edits.append(replace(edit, lines=replaced))
@@ -226,7 +244,7 @@ def _replaced(lines: list[str], after: str) -> dict[int, str] | None:
 
 def fixed_alone(text: str, item: Diagnostic, found: Collection[Diagnostic], judge: Judge) -> str | None:
     """The text with the certain fix of one of its findings, and of no other; None if it has none."""
-    for fix in item.fixes:
+    for fix in fixes_of(item):
         after = applied_or_none(text, fix)
         if after is not None and is_better(item, fix, found, judge(after)):
             return after
@@ -287,7 +305,7 @@ def fixes_alone(root: Path, findings: Sequence[Diagnostic]) -> dict[Diagnostic, 
     """
     wanted: dict[str, set[Diagnostic]] = {}
     for finding in findings:
-        if finding.fixes:
+        if may_be_fixed(finding):
             wanted.setdefault(finding.place.file, set()).add(finding)
     jobs = [file for file in wanted if is_job(file)]
     judges = (*(_overlays(root, ()) if len(wanted) > len(jobs) else ()), *(_jobs(root, jobs) if jobs else ()))
@@ -346,6 +364,7 @@ def _judged_job(job: JobFile, overlays: Sequence[Overlay], text: str) -> list[Di
     source = source_of(text.encode("utf-8", "surrogateescape"), job.file, found)
     if source is not None:
         found.extend(job_findings(source, job, overlays).items)
+        check_clusters(clusters_with_places(source), overlays, found)
     return [item for item in found if item.place.file == job.file]
 
 

@@ -21,7 +21,8 @@ from gen.base.line_changes import changed_lines
 from gen.base.yaml.source import source_of
 from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
-from gen.edit.fixes import fixed_alone
+from gen.edit.fixes import fixed_alone, fixes_of
+from gen.edit.printed import Printed
 from gen.edit.splice import edited
 from gen.edit.verbs import VERBS, runs_change
 from gen.editor.view import JOB, View
@@ -44,7 +45,7 @@ def actions(view: View, line: int, findings: Sequence[Diagnostic], shown: Sequen
 
 def _fixes(view: View, item: Diagnostic, shown: list[Shown] | None) -> Iterator[CodeAction]:
     """The fix of a finding that `gen check --fix` would make."""
-    if not item.fixes:
+    if not fixes_of(item):
         return
 
     def judge(text: str) -> list[Diagnostic]:
@@ -61,7 +62,9 @@ def _fixes(view: View, item: Diagnostic, shown: list[Shown] | None) -> Iterator[
 
 
 def _title(item: Diagnostic) -> str:
-    match item.fixes[0]:
+    match fixes_of(item)[0]:
+        case Printed(meant=meant, write=write):
+            return f"Change it to `{meant or write}`"
         case Rename(name=name):
             return f"Rename it to `{name}`"
         case Put(new=new) | Respell(new=new):

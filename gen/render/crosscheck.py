@@ -47,28 +47,32 @@ def check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], f
                     hint = f"did you mean `{guess}`?" if guess else "correct the pattern, or remove it"
                     place = overlay.place("select", field, index)
                     found.warning(SELECTS_NOTHING, place, f"no job matches `{pattern}`", hint)
-    missed |= _check_clusters(results, overlays, found)
+    missed |= {
+        result.job.key for result in results if check_clusters(result.clusters, overlays, found, record=result.record)
+    }
     for result in results:
         # the finding about a misspelled pattern or name covers the jobs that it should match
         if overlays and not result.overlays and result.job.key not in missed:
             _report_not_selected(result, overlays, found)
 
 
-def _check_clusters(results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> set[str]:
-    """Report names without an overlay, and return the keys of their jobs. Records can be those of a retired cluster."""
-    missed = set()
+def check_clusters(
+    clusters: Iterable[tuple[str, Location]], overlays: Sequence[Overlay], found: Findings, *, record: bool = False
+) -> list[tuple[str, Location]]:
+    """Report the names in `clusters` of a job that no overlay has, and return them with their places.
+
+    A record can be that of a retired cluster.
+    """
     known = sorted({name for overlay in overlays for name in names_of(overlay)})
-    for result in results:
-        for name, place in result.clusters:
-            if overlays and name not in known:
-                hint = did_you_mean(name, known, otherwise="remove it, or add it to `labels` of an overlay")
-                message = f"no overlay is called {shown(name)}"
-                if result.record:
-                    hint = "correct the name; or, if the cluster was retired, keep the job as a record, or remove it"
-                    found.warning(UNKNOWN_CLUSTER, place, message, hint)
-                else:
-                    found.error(UNKNOWN_CLUSTER, place, message, hint)
-                missed.add(result.job.key)
+    missed = [(name, place) for name, place in clusters if overlays and name not in known]
+    for name, place in missed:
+        message = f"no overlay is called {shown(name)}"
+        if record:
+            hint = "correct the name; or, if the cluster was retired, keep the job as a record, or remove it"
+            found.warning(UNKNOWN_CLUSTER, place, message, hint)
+        else:
+            hint = did_you_mean(name, known, otherwise="remove it, or add it to `labels` of an overlay")
+            found.error(UNKNOWN_CLUSTER, place, message, hint)
     return missed
 
 

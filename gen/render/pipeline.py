@@ -180,7 +180,7 @@ def _file_result(ended: Sequence[EndedRun]) -> JobResult:
         overlays=tuple(results),
         findings=tuple(found),
         lock=file.pins.lock.digest if file.pins is not None else "",
-        clusters=_clusters(source),
+        clusters=clusters_with_places(source),
         record=source is not None and isinstance(source.data, dict) and source.data.get("state") in RECORDS,
     )
 
@@ -213,7 +213,7 @@ def _job_result(runs: Sequence[EndedRun], found: Findings) -> JobInOverlay:
     )
 
 
-def _clusters(source: Source | None) -> tuple[tuple[str, Location], ...]:
+def clusters_with_places(source: Source | None) -> tuple[tuple[str, Location], ...]:
     """The entries of `clusters` of a job, with the places."""
     if source is None:
         return ()

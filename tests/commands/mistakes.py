@@ -46,15 +46,18 @@ MISTAKES = [
 """Text of the job, and the mistake."""
 UNCERTAIN = [
     ("gpus: 8", "cpus_or_gpus: 8"),
-    ("memory: 64Gi", "memory: 64GB"),
-    ("gpus: 8", "gpus: 8,000"),
-    ("memory: 64Gi", "memory: 64"),
     ("timeout: 12h", "timeout: 12"),
     ("timeout: 12h", "timeout: 12 parsecs"),
-    ("nas: {path", "nsa: {path"),
-    ("workers: 2", "replicas: 2"),
     ("restart: OnFailure", "restart: sometimes"),
     ("workers: 2", "workers: two"),
     ("gpus: 8", "gpus: 8\ngpu: 4"),
     ("timeout: 12h", 'timeout: "{{ params.t }}"'),
 ]
+PRINTED = [
+    ("memory: 64Gi", "memory: 64GB"),
+    ("memory: 64Gi", "memory: 64"),
+    ("gpus: 8", "gpus: 8,000"),
+    ("nas: {path", "nsa: {path"),
+    ("workers: 2", "replicas: 2"),
+]
+"""Mistakes with one correction in their hint, although the author may have meant something else."""

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 
 from gen.base.codes.files import TOO_MANY
-from gen.base.findings import Diagnostic, Fix, Location, Move, Put, Rename, Respell, only_near
+from gen.base.codes.jobs import INVALID_VALUE
+from gen.base.findings import (
+    Diagnostic,
+    Fix,
+    Location,
+    Move,
+    Put,
+    Rename,
+    Respell,
+    UsageError,
+    did_you_mean,
+    only_near,
+)
 from gen.edit.change import EditError
-from gen.edit.fixes import MAX_FIXES, applied, fixed
+from gen.edit.fixes import MAX_FIXES, applied, find_fixes, fixed, fixes_of, write_fixes
 from tests.cases import for_each
+from tests.error_cases import error_cases
 
 TEXT = """\
 # a comment
@@ -190,3 +206,97 @@ def test_a_fix_that_a_judge_finds_again_and_again_ends() -> None:
 )
 def test_a_name_is_certain_if_it_is_the_only_one_nearby(word: str, known: list[str], meant: str) -> None:
     assert only_near(word, known) == meant
+
+
+PRINTED = """\
+kind: batch
+command: python main.py {{ params.lr }}
+clusters: [onpren]
+data: {dtaa: /data}
+data2:
+  /data: nas   # exchanged
+env:
+  - name: A
+replica: 4
+"""
+
+
+@for_each(
+    ("place", "message", "hint", "old", "new"),
+    [
+        ((9, 1), "unknown field `replica`", "did you mean `replicas`?", "replica:", "replicas:"),
+        ((4, 8), "no volume `dtaa`", "did you mean `data`?", "dtaa", "data"),
+        ((3, 12), "no overlay is called `onpren`", "did you mean `onprem`?", "onpren", "onprem"),
+        ((2, 24), "`command` has no parameter `lr`", "did you mean `rate`?", "params.lr", "params.rate"),
+        ((6, 3), "`data2./data`: got `nas`", "write `nas: /data`", "/data: nas ", "nas: /data "),
+        ((7, 1), "`env`: got a list", "write `env: {A: x}`", "env:\n  - name: A", "env: {A: x}"),
+        ((9, 10), "`replica`: got `4`", "write `[4]`", "replica: 4", "replica: [4]"),
+    ],
+)
+def test_the_only_correction_that_a_hint_prints_is_a_fix(
+    place: tuple[int, int], message: str, hint: str, old: str, new: str
+) -> None:
+    item = Diagnostic(Location("a.yaml", *place), INVALID_VALUE.name, message, hint)
+    (fix,) = fixes_of(item)
+    assert applied(PRINTED, fix) == PRINTED.replace(old, new)
+
+
+@for_each(
+    ("code", "message", "hint"),
+    [
+        (INVALID_VALUE.name, "got `2`", "did you mean `a` or `b`?"),
+        (INVALID_VALUE.name, "got `2`", "did you mean `a`?; or render the job only elsewhere: `clusters: [b]`"),
+        (INVALID_VALUE.name, "got `2`", "write `code: {git: …}`"),
+        ("cut-command", "`train.py` is not a program", "write `python train.py`"),  # without its arguments
+        ("not-granted", "namespace `team` may not use `a`", "did you mean `b`?"),
+    ],
+)
+def test_other_hints_are_not_fixes(code: str, message: str, hint: str) -> None:
+    assert fixes_of(Diagnostic(Location("a.yaml", 1, 1), code, message, hint)) == ()
+
+
+def test_a_correction_is_of_the_value_that_the_message_names() -> None:
+    item = Diagnostic(Location("a.yaml", 9, 10), INVALID_VALUE.name, "got `5`", "did you mean `6`?")
+    with pytest.raises(EditError):
+        applied(PRINTED, *fixes_of(item))
+
+
+NOT_FIXED = {
+    "logs-of-a-batch-service": "the field has another form",
+    "overlay-accelerator-of-a-runtime-misspelt": "jobs show the mistake, not the overlay alone",
+    "overlay-exclude-of-nothing": "all jobs show the mistake",
+    "overlay-select-with-extension": "all jobs show the mistake",
+    "patch-with-unknown-field": "a job shows the mistake",
+    "patches-of-kustomize": "the field has another form",
+    "ranks-of-the-launcher": "the field has another form",
+    "typo-in-an-inherited-patch": "a job shows the mistake",
+}
+
+
+@pytest.mark.slow
+def test_each_correction_that_is_printed_as_the_only_one_is_applied(tmp_path: Path) -> None:
+    """In all cases with such a finding in a job or an overlay, except those that need more than the correction."""
+    left, mended = set(), 0
+    for case in error_cases():
+        if "did you mean" not in case.expected and "write `" not in case.expected:
+            continue
+        repository = case.copy(tmp_path / case.name)
+        with suppress(UsageError):
+            found = [item for item in repository.check(no_cache=True)[0].findings if fixes_of(item)]
+            if not any(item.place.file.endswith((f"/{case.name}.yaml", "overlay.yaml")) for item in found):
+                continue
+            write_fixes(repository.root, find_fixes(repository.root, ()))
+            after = {(item.code, item.message) for item in repository.check(no_cache=True)[0].findings}
+            left |= {case.name} if any((item.code, item.message) in after for item in found) else set()
+            mended += 1
+    assert mended > 100
+    assert left == NOT_FIXED.keys()
+
+
+def test_names_that_are_equally_similar_are_all_printed() -> None:
+    assert did_you_mean("data-3", ["data-1", "data-2", "nas"]) in {
+        "did you mean `data-1` or `data-2`?",
+        "did you mean `data-2` or `data-1`?",
+    }
+    assert did_you_mean("dtaa", ["data", "nas"]) == "did you mean `data`?"
+    assert did_you_mean("DATA", ["data", "data2"]) == "did you mean `data`?"
