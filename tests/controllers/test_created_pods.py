@@ -91,8 +91,6 @@ def ray_jobs(cluster: Cluster, controllers: Programs, controller_manager: Contro
 
 @pytest.fixture(scope="module")
 def volcano_jobs(cluster: Cluster, controllers: Programs, running: ExitStack) -> None:
-    controllers.path("volcano-controller-manager")
-    volcano.installed(cluster, controllers)
     running.enter_context(volcano.created(cluster, controllers))
 
 

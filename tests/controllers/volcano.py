@@ -28,6 +28,7 @@ _GROUPS = "scheduling.volcano.sh/v1beta1"
 
 
 def installed(cluster: Cluster, programs: Programs) -> None:
+    programs.path("volcano-controller-manager")
     cluster.add_namespaces([NAMESPACE])
     bodies = _shipped(programs)
     cluster.install(body for body in bodies if body["kind"] == "CustomResourceDefinition")
@@ -57,6 +58,7 @@ def started(cluster: Cluster, programs: Programs) -> Iterator[None]:
 @contextmanager
 def created(cluster: Cluster, programs: Programs) -> Iterator[None]:
     """Its webhooks and controllers, without a scheduler: `let_in` lets jobs have pods."""
+    installed(cluster, programs)
     port, health = free_ports(2)
     folder = programs.work / f"volcano-{port}"
     authority = webhooks.self_signed(folder, f"{_SERVICE}.{NAMESPACE}.svc")

@@ -140,7 +140,7 @@ _PYTORCHJOB = _training(
     scaled=True,
     largest=("spec", "elasticPolicy", "maxReplicas"),
 )
-PYTORCHJOB: Final = replace(_PYTORCHJOB, pod_env=training_env.of_pytorch)
+PYTORCHJOB: Final = replace(_PYTORCHJOB, pod_env=training_env.of_pytorch, added_containers=training_env.beside_pytorch)
 _XGBOOSTJOB = _training(
     "XGBoostJob", "xgbReplicaSpecs", _MASTER_WORKER, "xgboost", old=("xgboostjob.kubeflow.org/v1alpha1",)
 )
@@ -169,6 +169,7 @@ _MPIJOB = _training(
 MPIJOB: Final = replace(
     _MPIJOB,
     pod_env=training_env.of_mpi,
+    added_containers=training_env.beside_mpi,
     kueue=base.Queueing(framework="kubeflow.org/mpijob", versions=(V2,)),
     groups=(*_groups("--gang-scheduling", V2), *_groups("--gang-scheduler-name", V1)),
 )

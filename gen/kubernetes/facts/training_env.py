@@ -1,4 +1,5 @@
-"""Variables that the training operator and the MPI operator append to those of the containers of a pod.
+"""Variables that the training operator and the MPI operator append to those of the containers of a pod, and the init
+containers of the training operator.
 
 From `pkg/controller.v1/{pytorch,tensorflow,xgboost,paddlepaddle,jax,mpi}` of kubeflow/training-operator 1.9, and
 `pkg/controller/mpi_job_controller.go` of kubeflow/mpi-operator 0.7.
@@ -17,6 +18,7 @@ from gen.kubernetes.objects import Body
 _MASTER: Final = "Master"
 _WORKER: Final = "Worker"
 _LAUNCHER: Final = "Launcher"
+_V1: Final = "kubeflow.org/v1"
 _UNBUFFERED: Final = {"name": "PYTHONUNBUFFERED", "value": "1"}
 
 
@@ -151,7 +153,7 @@ def of_mpi(pod: PodOf) -> list[Body]:
     """Only the first container gets variables; a launcher that is no worker must not see the devices of its node."""
     if not pod.first:
         return []
-    return _of_mpi_v1(pod) if pod.body.get("apiVersion") == "kubeflow.org/v1" else _of_mpi_v2(pod)
+    return _of_mpi_v1(pod) if pod.body.get("apiVersion") == _V1 else _of_mpi_v2(pod)
 
 
 def _of_mpi_v1(pod: PodOf) -> list[Body]:
@@ -190,3 +192,25 @@ def _of_mpi_v2(pod: PodOf) -> list[Body]:
     }
     made += _env(of_implementation.get(str(spec.get("mpiImplementation") or "OpenMPI"), {}))
     return made if spec.get("runLauncherAsWorker") is True else made + _WITHOUT_DEVICES
+
+
+def beside_pytorch(body: Body, role: str) -> Mapping[str, list[Body]]:
+    """Workers wait for the master (`pkg/controller.v1/pytorch/initcontainer.go`). The operator has options for it."""
+    if role != _WORKER or _MASTER not in _roles(body, "pytorchReplicaSpecs"):
+        return {}
+    resources = {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}}
+    return {"initContainers": [{"name": "init-pytorch", "image": "alpine:3.10", "resources": resources}]}
+
+
+def beside_mpi(body: Body, role: str) -> Mapping[str, list[Body]]:
+    """The launcher of v1 gets `kubectl` (`newLauncher` in `pkg/controller.v1/mpi/mpijob_controller.go`)."""
+    if role != _LAUNCHER or body.get("apiVersion") != _V1:
+        return {}
+    amounts = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
+    container = {
+        "name": "kubectl-delivery",
+        "image": "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest",
+        "env": _env({"TARGET_DIR": "/opt/kube", "NAMESPACE": at(body, "metadata", "namespace") or "default"}),
+        "resources": {"limits": amounts, "requests": amounts},
+    }
+    return {"initContainers": [container]}
