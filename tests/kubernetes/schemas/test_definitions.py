@@ -205,3 +205,44 @@ def test_a_text_that_looks_like_a_reference_is_none(tmp_path: Path) -> None:
     kind = Kinds("1.34", Definitions((tmp_path,))).get("example.com/v1", "Gadget")
     assert kind is not None
     assert kind.validator.is_valid({"apiVersion": "example.com/v1", "kind": "Gadget", "spec": {"a": word}})
+
+
+ADDRESSES = definition(
+    "example.com",
+    "Address",
+    """\
+type: object
+properties:
+  either: {type: string, oneOf: [{format: ipv4}, {format: ipv6}]}
+  range: {type: string, format: cidr}
+""",
+)
+
+
+@for_each(
+    ("spec", "valid"),
+    [
+        ("{either: 10.0.0.1}", True),
+        ("{either: 010.0.0.001}", True),
+        ("{either: '10:2400:3::1'}", True),
+        ("{either: '::'}", True),
+        ("{either: '1:2:3:4:5:6:7::'}", True),
+        ("{either: '1:2:3:4:5:6:7:8'}", True),
+        ("{either: '64:ff9b::1.2.3.256'}", False),
+        ("{either: '::ffff:1.2.3.4'}", False),  # a server takes it for both
+        ("{either: 10.0.0.256}", False),
+        ("{either: 10.0.0}", False),
+        ("{either: '1::2::3'}", False),
+        ("{either: '1:2:3:4:5:6:7:8:9'}", False),
+        ("{either: example.com}", False),
+        ("{range: 10.0.0.0/32}", True),
+        ("{range: '2001:db8::/128'}", True),
+        ("{range: 10.0.0.0/33}", False),
+        ("{range: '2001:db8::/129'}", False),
+        ("{range: 10.0.0.0}", False),
+    ],
+)
+def test_formats_of_addresses_are_checked(tmp_path: Path, spec: str, valid: bool) -> None:
+    (tmp_path / "addresses.yaml").write_text(ADDRESSES)
+    body = f"apiVersion: example.com/v1\nkind: Address\nmetadata: {{name: a}}\nspec: {spec}\n"
+    assert (codes(tmp_path, body, schemas=(tmp_path / "addresses.yaml",)) == []) is valid
