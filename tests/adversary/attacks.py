@@ -156,7 +156,7 @@ _REACH = (
         "secret-of-the-platform", "not-granted", {JOB: f"{_HEAD}env: {{URL: {{secret: hook, key: url}}}}\n".encode()},
         overlay="pipelines: {argo: {serviceAccount: gen, notify: {secret: hook}}}\n",
     ),
-    Attack("too-many-gpus", "over-quota", {JOB: f"{_HEAD}workers: 100\ngpus: 8\n".encode()}, place="overlays/dev/overlay.yaml"),
+    Attack("too-many-gpus", "over-quota", {JOB: f"{_HEAD}workers: 100\ngpus: 8\n".encode()}),
     Attack("job-outside-a-namespace", "misplaced-file", {"jobs/demo.yaml": _HEAD.encode()}, place="jobs/demo.yaml"),
     Attack(
         "namespace-of-the-system", "unknown-namespace", {"jobs/kube-system/demo.yaml": _HEAD.encode()},

@@ -18,7 +18,7 @@ def test_the_pods_of_a_job(repo: Repository, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(repo.root)
     text = run(Request(name="team/demo", pods=True)).output
     assert text.startswith("rendered/dev/jobs/team/demo/pytorchjob-demo.yaml\n  demo-")
-    assert "-worker-0  nvidia.com/gpu: 8\n    pytorch: a:1\n" in text
+    assert "-worker-0  nvidia.com/gpu: 8\n    init-pytorch (init): alpine:3.10\n    pytorch: a:1\n" in text
     assert " MASTER_ADDR " in text
     with pytest.raises(UsageError, match="--pods"):
         run(Request(pods=True))
