@@ -207,7 +207,7 @@ def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
         copy = _copy(one, one.origin, lock.commit, seconds, found)
         if copy is not None and copy.lock != lock:
             differing = sorted(path for path, _ in copy.lock.files.items() ^ lock.files.items())
-            message = f"commit `{lock.commit}` has other content than {vendor_lock(one.name)} says"
+            message = f"{vendor_lock(one.name)} has other digests than commit `{lock.commit}`"
             place = Location(overlays_path(one.name, VENDOR, differing[0]))
             found.error(EDITED_VENDORED, place, message, "run `gen vendor`, which restores the files and the lock")
         if is_full_commit(one.origin.ref):
