@@ -337,7 +337,7 @@ _SETTING: Final = regex(
 """A line of a file with a name and nothing but a value."""
 _SUSPECT: Final = regex(r"(?i)pass|pwd|secret|token|key|credential|bearer")
 _NO_SECRET: Final = regex(
-    r"(?i)<[^<>]{1,60}>|empty|dummy|fake|none|test|x{3,}|\.{3}|your\W?\w.*|change_?me|no(?:t-needed|-key)|.*(?:placeholder|example).*"
+    r"(?i)<[^<>]{1,60}>|empty|dummy|fake|none|test|(?:[a-z]{1,8}[-_])?x{3,}|\.{3}|your\W?\w.*|change_?me|no(?:t-needed|-key)|.*(?:placeholder|example).*"
     r"|[\w./~@:-]+\.(?:pem|key|json|ya?ml|txt|crt|cfg|toml|env|py|sh|pt|bin)|[A-Za-z_]\w*=[^=].*"
 )
 """Values in commands and files that are none, or name a file."""

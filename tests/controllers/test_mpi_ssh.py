@@ -30,7 +30,7 @@ HOST = "127.0.0.2"
 JOB = """\
 kind: mpi
 image: a:1
-command: mpirun
+command: mpirun train
 workers: 1
 implementation: {implementation}
 network: host

@@ -12,6 +12,30 @@ CUT_COMMAND = Code(
     "The shell runs the line before without it, and then fails with exit code 127: the line before does not go on.",
     "End the line before with `\\`, and nothing behind it.",
 )
+CANNOT_START = Code(
+    "cannot-start",
+    "A command starts a program by another name, script, module or option than there is.",
+    "The container fails at once, after it waited for its GPUs.",
+    "Write what the finding names.",
+)
+UNREACHED = Code(
+    "unreached",
+    "A command has a program behind one that does not end, or that ends the shell.",
+    "It never runs: `exec` replaces the shell, and a server such as `tensorboard` runs until it is stopped.",
+    "Write it before the other one, or run the server in the background.",
+)
+NO_VARIABLE = Code(
+    "no-variable",
+    "A command sets a variable in a way that has no effect for its programs.",
+    "The shell fails or reads a program, such as with spaces around `=`, or does not export the variable.",
+    "Write `export NAME=value`, or set the variable in `env`.",
+)
+NEEDS_ANSWER = Code(
+    "needs-answer",
+    "A program of a command asks for confirmation.",
+    "Containers have no standard input, so that the program stops without doing anything.",
+    "Add the option that confirms, such as `-y`.",
+)
 PROCESS_COUNT = Code(
     "process-count",
     "A launcher starts another number of processes than the pods have GPUs, or slots of MPI.",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gen.base.findings import Location
 from gen.base.regex import regex
 from gen.base.shell_words import Word
-from gen.job.commands import accelerate, colossalai, deepspeed, horovodrun, mpirun, python, ray, torchrun
+from gen.job.commands import accelerate, colossalai, deepspeed, horovodrun, mpirun, paddle, python, ray, torchrun
 from gen.job.commands.base import Launch, Launcher
 from gen.job.commands.script import SHELLS, Program, Script, read_script
 
@@ -22,6 +22,7 @@ LAUNCHERS: Final[tuple[Launcher, ...]] = (
     horovodrun.LAUNCHER,
     colossalai.LAUNCHER,
     ray.LAUNCHER,
+    paddle.LAUNCHER,
     python.LAUNCHER,
 )
 BY_PROGRAM: Final = {program: one for one in LAUNCHERS for program in one.programs}
@@ -39,6 +40,12 @@ _WRAPPERS: Final[Mapping[str, tuple[frozenset[str], int]]] = {
     "taskset": (frozenset(), 1),
 }
 """Programs that run another one: their options with a value, and the number of words before the program."""
+_RUNNERS: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(("conda", "mamba", "micromamba"), frozenset({"-n", "-p", "--name", "--prefix", "--cwd"})),
+    "uv": frozenset({"--python", "-p", "--with", "--extra", "--group", "--directory", "--project", "--env-file"}),
+    **dict.fromkeys(("poetry", "pipenv", "pdm", "pixi", "rye", "hatch"), frozenset({"-e", "--environment"})),
+}
+"""Programs that run another one by `run`, and their options with a value."""
 _ASSIGNED: Final = regex(r"[A-Za-z_]\w*=")
 
 
@@ -50,9 +57,14 @@ def program_of(word: Word) -> str:
 def unwrapped(words: Sequence[Word]) -> tuple[Word, ...]:
     """The program that runs in the end, and its arguments, such as those behind `exec env LC_ALL=C`."""
     words = tuple(words)
-    while words and (wrapper := _WRAPPERS.get(program_of(words[0]))) is not None:
+    while words:
+        program = program_of(words[0])
+        runner = _RUNNERS.get(program) if len(words) > 1 and words[1].text == "run" else None
+        wrapper = (runner, 0) if runner is not None else _WRAPPERS.get(program)
+        if wrapper is None:
+            break
         values, positional = wrapper
-        at = 1
+        at = 1 if runner is None else 2
         while at < len(words) and (words[at].text.startswith("-") or _ASSIGNED.match(words[at].text)):
             at += 2 if words[at].text in values else 1
         words = words[at + positional :]

@@ -39,12 +39,19 @@ class Launch(Struct, frozen=True, kw_only=True):
     """The program or the script, and its arguments."""
     is_module: bool = False
     """Whether it names a Python module."""
-    complete: bool = True
-    """Whether every word before the program is understood."""
+    unread: Word | None = None
+    """The first word before the program that is not understood."""
 
     def get(self, name: str) -> Setting | None:
         """The setting of one of the `roles` of options."""
+        if not self.options:
+            return None
         return next((self.options[one] for one in self.launcher.roles.get(name, ()) if one in self.options), None)
+
+    def option(self, setting: Setting) -> str:
+        """The option of a setting, with its dashes."""
+        name = next((name for name, one in self.options.items() if one is setting), "")
+        return f"--{name}" if len(name) > 2 else f"-{name}"  # noqa: PLR2004 - such as `-np`
 
 
 PROCESSES: Final = "processes"
@@ -55,6 +62,10 @@ ALL_PROCESSES: Final = "all-processes"
 """Processes on all pods together."""
 ADDRESS: Final = "address"
 """Host, or host and port, at which the pods meet."""
+RANK: Final = "rank"
+"""Number of the pod among them."""
+DEVICES: Final = "devices"
+"""GPUs of the pod that are used."""
 PORT: Final = "port"
 """Port at which they meet."""
 ALONE: Final = "alone"
@@ -88,6 +99,8 @@ class Launcher(Struct, frozen=True, kw_only=True):
     """The option that makes the program the name of a module."""
     variables: Mapping[str, str] = {}
     """Environment variables that replace missing options, by the value that they set."""
+    alone: str = "start it with `torchrun`"
+    """Remedy for several pods, if it starts processes on its own pod only."""
     starts_programs: bool = False
     """Whether it starts any program, and not a script of Python."""
 
@@ -99,21 +112,21 @@ class Launcher(Struct, frozen=True, kw_only=True):
 
     def read_options(self, words: Sequence[Word], behind: int) -> Launch:
         """The programs that it starts, by the options behind a number of words."""
-        options, rest, complete = self._options(words[behind:])
+        options, rest, unread = self._options(words[behind:])
         module = self.module_flag in options
-        return Launch(launcher=self, word=words[0], options=options, program=rest, is_module=module, complete=complete)
+        return Launch(launcher=self, word=words[0], options=options, program=rest, is_module=module, unread=unread)
 
-    def _options(self, words: Sequence[Word]) -> tuple[dict[str, Setting], tuple[Word, ...], bool]:
-        """The options, the words behind them, and whether all are known."""
+    def _options(self, words: Sequence[Word]) -> tuple[dict[str, Setting], tuple[Word, ...], Word | None]:
+        """The options, the words behind them, and the first word that is not understood."""
         options: dict[str, Setting] = {}
         at = 0
         while at < len(words):
             word = words[at]
             text = word.text if word.unknown is None else _start(word)
             if text == "--":
-                return options, tuple(words[at + 1 :]), True
+                return options, tuple(words[at + 1 :]), None
             if not text.startswith("-") or text == "-":
-                return (options, tuple(words[at:]), True) if word.unknown is None else (options, (), False)
+                return (options, tuple(words[at:]), None) if word.unknown is None else (options, (), word)
             written, sign, value = text.lstrip("-").partition("=")
             name = self._name(written)
             if name in self.flags and not sign:
@@ -127,9 +140,9 @@ class Launcher(Struct, frozen=True, kw_only=True):
             elif name in self.pairs:
                 at += 1 if at + 1 < len(words) and "=" in words[at + 1].text else 2
             else:
-                return options, (), False
+                return options, (), word
             at += 1
-        return options, (), True
+        return options, (), None
 
     def _name(self, written: str) -> str:
         """The full name of an option, which authors may shorten."""

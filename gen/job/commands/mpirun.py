@@ -31,5 +31,6 @@ LAUNCHER: Final = Launcher(
         PROCESSES: ("npernode", "N", "ppn", "perhost"),
         HOSTS: ("hostfile", "machinefile", "f", "H", "host", "hosts"),
     },
+    alone="use `kind: mpi`",
     starts_programs=True,
 )

@@ -28,12 +28,11 @@ class Python(Launcher, frozen=True, kw_only=True):
             elif text == "-m" or (text.endswith("m") and _FLAGS.fullmatch(text[:-1])):
                 return Launch(launcher=self, word=words[0], program=tuple(words[at + 1 :]), is_module=True)
             elif _FLAGS.fullmatch(text) is None and not text.startswith(("-X", "-W")):
-                complete = not text.startswith("-")
-                return Launch(
-                    launcher=self, word=words[0], program=tuple(words[at:]) if complete else (), complete=complete
-                )
+                unread = words[at] if text.startswith("-") else None
+                program = tuple(words[at:]) if unread is None else ()
+                return Launch(launcher=self, word=words[0], program=program, unread=unread)
             at += 1
-        return Launch(launcher=self, word=words[0], complete=at >= len(words))
+        return Launch(launcher=self, word=words[0], unread=words[at] if at < len(words) else None)
 
 
 LAUNCHER: Final = Python(name="python", programs=frozenset({"python", "python2", "python3"}))

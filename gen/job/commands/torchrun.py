@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.job.commands.base import ADDRESS, ALONE, PODS, PORT, PROCESSES, Launcher, names
+from gen.job.commands.base import ADDRESS, ALONE, PODS, PORT, PROCESSES, RANK, Launcher, names
 
 LAUNCHER: Final = Launcher(
     name="torchrun",
@@ -22,6 +22,7 @@ LAUNCHER: Final = Launcher(
         PODS: ("nnodes",),
         ADDRESS: ("rdzv_endpoint", "master_addr"),
         PORT: ("master_port",),
+        RANK: ("node_rank",),
         ALONE: ("standalone",),
     },
     module_flag="module",

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from gen.kubernetes.objects import Body
     from tests.support import Repository
 
-JOB = "kind: mpi\nimage: a:1\ncommand: mpirun\nworkers: 2\n"
+JOB = "kind: mpi\nimage: a:1\ncommand: mpirun train\nworkers: 2\n"
 
 
 def containers(run: Body) -> dict[str, Body]:

@@ -12,7 +12,8 @@ from gen.job.plan import PodPlan
 from gen.render.parts.command.command import Command, read_command
 from gen.render.parts.command.launch import check_launches
 from gen.render.parts.command.paths import check_devices, check_paths
-from gen.render.parts.command.shell import check_shell, is_cut
+from gen.render.parts.command.shell import check_shell, check_syntax, is_cut
+from gen.render.parts.command.start import check_start
 from gen.render.parts.context import Context
 
 
@@ -26,10 +27,13 @@ def check_commands(context: Context, pods: Sequence[PodPlan]) -> None:
 
 def _check_command(command: Command) -> None:
     script = command.script
+    if not script.readable:
+        check_syntax(command)
     if not script.readable or not script.programs:
         return
     if command.text and any(is_cut(command, program) for program in script.programs if INNER not in program.around):
         return  # the rest has another meaning than intended
+    check_start(command)
     check_launches(command)
     check_shell(command)
     check_devices(command)

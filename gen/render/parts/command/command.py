@@ -89,6 +89,13 @@ class Command(Struct, frozen=True, dict=True):
         reserved = dict.fromkeys((*self.context.job.reserved, *self.pod.role.reserved_env))
         return {**reserved, **{entry["name"]: entry.get("value") for entry in self.pod.env}}
 
+    @cached_property
+    def flags(self) -> str:
+        """The letters of the options of the shell in a list."""
+        written = self.context.of_role(self.pod.role, "command") if self.entries else ()
+        words = (word for word in written[1:-1] if word.startswith("-") and not word.startswith("--"))
+        return "".join(word.lstrip("-") for word in words)
+
     def place(self, at: Word | Location) -> Location:
         """The place in the file of a word, or of a line and a column of the command."""
         inner = at.place if isinstance(at, Word) else at

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, NO_RENDEZVOUS, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
+from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
 from gen.base.findings import Location, counted
 from gen.base.regex import regex
 from gen.base.shell_words import Word
-from gen.job.commands import deepspeed, torchrun
+from gen.job.commands import accelerate, deepspeed, mpirun, python, torchrun
 from gen.job.commands.base import (
     ADDRESS,
     ALL_PROCESSES,
-    ALONE,
     CONFIG,
     HOSTS,
     PODS,
@@ -24,13 +23,7 @@ from gen.job.commands.base import (
 from gen.job.commands.script import SHELLS
 from gen.kubernetes.check.silence import warn
 from gen.render.parts.command.command import Command
-
-_HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0"})  # noqa: S104 - nothing listens here
-_OWN_NAME: Final = regex(
-    r"(?:--?[\w-]+=)?[\"']?(?:\$\(hostname(?: -[a-zA-Z]+)?\)|`hostname(?: -[a-zA-Z]+)?`|\$\{?HOSTNAME\}?)"
-    r"(?::\S*)?[\"']?"
-)
-"""The name of its own pod, which differs between them."""
+from gen.render.parts.command.rendezvous import check_address, check_variables
 
 
 class _Numbers:
@@ -75,10 +68,13 @@ def check_launches(command: Command) -> None:
             for launch in launched:
                 _check_processes(command, launch, numbers)
                 _check_pods(command, launch, numbers)
-                _check_address(command, launch, numbers)
+                check_address(command, launch, numbers.pods, of_mpi=numbers.slots is not None)
                 _check_port(command, launch)
                 _check_config(command, launch, numbers)
             _check_single(command, launched, numbers)
+            _check_nested(command, launched, numbers)
+    if numbers.pods is not None and numbers.pods > 1:
+        check_variables(command, numbers.pods)
     if numbers.slots is not None:
         _check_launcher(command)
 
@@ -98,14 +94,15 @@ def _check_processes(command: Command, launch: Launch, numbers: _Numbers) -> Non
         if launch.launcher.starts_programs or (pods is not None and not pods.number):
             return  # hosts are in files
         number = _divided(every, pods)
-    if setting is None or number is None or not gpus or number == gpus or not numbers.one_each:
+    if setting is None or not number or not gpus or number == gpus or not numbers.one_each:
         return
     if numbers.slots is not None and launch.launcher.starts_programs:
+        _check_slots_of_a_pod(command, launch, setting, numbers.slots)
         return
     named = setting.word.raw or setting.word.text
     right = gpus * (setting.number or 0) // number if number else gpus
     does = f"starts {counted(number, 'process')[:-1]}es on each pod" if number > 1 else "starts one process on each pod"
-    option = _option(launch, setting)
+    option = launch.option(setting)
     message = f"`{launch.launcher.name}` {does}, which has {counted(gpus, 'GPU')}"
     instead = f"`{right}` instead of `{named}`" if "=" not in named else f"`{named.split('=')[0]}={right}`"
     hint = f"write {instead}, remove `{option}`, or set `gpus: {number}`"
@@ -119,23 +116,38 @@ def _divided(every: Setting, pods: Setting | None) -> int | None:
     return number // machines if number % machines == 0 else None
 
 
-def _option(launch: Launch, setting: Setting) -> str:
-    name = next((name for name, one in launch.options.items() if one is setting), "")
-    return f"--{name}" if len(name) > 2 else f"-{name}"  # noqa: PLR2004 - such as `-np`
-
-
 def _check_slots(command: Command, launch: Launch, every: Setting, slots: int) -> None:
     number = every.number or 0
-    over = {"oversubscribe", "H", "host", "hosts", "hostfile", "machinefile", "f"} & launch.options.keys()
-    mapped = launch.options.get("map_by")
-    over = over or {"x"} & {"" if mapped is None or "OVERSUBSCRIBE" not in (mapped.value or "OVERSUBSCRIBE") else "x"}
-    if number > slots and not over and not any("oversubscribe" in name.lower() for name in command.env):
+    over = _oversubscribes(command, launch)
+    if number > slots and not over:
         message = f"`{launch.launcher.name}` starts {number} processes, and the workers have {counted(slots, 'slot')}"
         hint = f"write `{slots}`, increase `workers`, or set `slotsPerWorker`"
         command.error(PROCESS_COUNT, every.word, message, hint)
     elif number < slots and not over:
         message = f"`{launch.launcher.name}` starts {number} processes, and the workers have {counted(slots, 'slot')}"
         command.warning(PROCESS_COUNT, every.word, message, f"write `{slots}`, or reduce `workers` or `gpus`")
+
+
+def _check_slots_of_a_pod(command: Command, launch: Launch, each: Setting, slots: int) -> None:
+    workers = sum(pod.role.replicas for pod in command.pods if not pod.role.runs)
+    of_pod = slots // workers if workers and slots % workers == 0 else 0
+    if of_pod and (each.number or 0) > of_pod and not _oversubscribes(command, launch):
+        message = f"`{launch.launcher.name}` starts {each.number} processes on each worker, which has "
+        hint = f"write `{of_pod}`, or set `slotsPerWorker`"
+        command.error(PROCESS_COUNT, each.word, message + counted(of_pod, "slot"), hint)
+
+
+def _oversubscribes(command: Command, launch: Launch) -> bool:
+    """Whether slots are not counted, or are those of other hosts."""
+    mapped = launch.options.get("map_by")
+    return (
+        not _UNCOUNTED.isdisjoint(launch.options)
+        or (mapped is not None and "OVERSUBSCRIBE" in (mapped.value or "OVERSUBSCRIBE"))
+        or any("oversubscribe" in name.lower() for name in command.env)
+    )
+
+
+_UNCOUNTED: Final = frozenset({"oversubscribe", "H", "host", "hosts", "hostfile", "machinefile", "f"})
 
 
 def _check_pods(command: Command, launch: Launch, numbers: _Numbers) -> None:
@@ -148,7 +160,7 @@ def _check_pods(command: Command, launch: Launch, numbers: _Numbers) -> None:
     low, high = int(least), int(most or least)
     if low <= pods <= high:
         return
-    option = _option(launch, setting)
+    option = launch.option(setting)
     remedy = f"write `{pods}`, or set `workers: {high}`"
     if command.context.job.independent:
         message = f"`{option}` waits for {low} pods, and the tasks of an array do not meet"
@@ -162,78 +174,6 @@ def _check_pods(command: Command, launch: Launch, numbers: _Numbers) -> None:
     else:
         message = f"`{launch.launcher.name}` trains on {high} pods, and the job has {pods}"
         command.error(POD_COUNT, setting.word, message, remedy)
-
-
-def _check_address(command: Command, launch: Launch, numbers: _Numbers) -> None:
-    if numbers.slots is not None:
-        _check_hosts(command, launch)
-        return
-    pods, chosen = numbers.pods, launch.get(PODS)
-    if pods is None or pods == 1 or launch.launcher.starts_programs:
-        return
-    alone = launch.get(ALONE)
-    if alone is not None:
-        message = f"each of the {pods} pods trains alone, because of `--standalone`"
-        command.warning(NO_RENDEZVOUS, alone.word, message, "remove `--standalone`, or use `workers: 1`")
-        return
-    if chosen is not None and chosen.number != pods:
-        return  # it is reported, or unknown
-    variables = launch.launcher.variables
-    meets = chosen is not None or (PODS in variables and variables[PODS] in command.env)
-    if not meets:
-        _report_alone(command, launch, pods)
-        return
-    for name in launch.launcher.roles.get(ADDRESS, ()):
-        setting = launch.options.get(name)
-        if setting is not None and _is_here(setting):
-            message = f"each of the {pods} pods waits for the others at its own address"
-            command.error(NO_RENDEZVOUS, setting.word, message, _address_hint(command, launch, name))
-
-
-def _address_hint(command: Command, launch: Launch, name: str) -> str:
-    prefix = next((one for one in ("PET_", "") if f"{one}MASTER_ADDR" in command.env), None)
-    if prefix is None:
-        return "write the address of the first pod"
-    known = f"${prefix}MASTER_ADDR" + (f":${prefix}MASTER_PORT" if name == "rdzv_endpoint" else "")
-    alone = prefix and name == "master_addr" and launch.launcher is torchrun.LAUNCHER
-    return f"write `{known}`" + (", or remove the option" if alone else "")
-
-
-def _is_here(setting: Setting) -> bool:
-    if setting.value is None:
-        return _OWN_NAME.fullmatch(setting.word.raw) is not None
-    return setting.value.removeprefix("tcp://").rpartition(":")[0] in _HERE or setting.value in _HERE
-
-
-def _report_alone(command: Command, launch: Launch, pods: int) -> None:
-    if launch.get(HOSTS) is not None or launch.get(CONFIG) is not None or "no_ssh" in launch.options:
-        return
-    if not launch.complete or (launch.launcher is deepspeed.LAUNCHER and deepspeed.DEFAULT_HOSTS in _files(command)):
-        return
-    is_torchrun = launch.launcher is torchrun.LAUNCHER
-    if is_torchrun and (launch.get(ADDRESS) is not None or any(name.startswith("PET_") for name in command.env)):
-        return
-    if not (is_torchrun or launch.launcher.roles.get(PODS)):
-        return
-    message = f"`{launch.launcher.name}` starts processes on its own pod, so that each of the {pods} pods trains alone"
-    hint = "start it with `torchrun`"
-    if is_torchrun:
-        hint = f"add `--nnodes={pods}` with the rank and the address of the pods, or use `workers: 1`"
-    command.warning(NO_RENDEZVOUS, launch.word, message, hint)
-
-
-def _files(command: Command) -> tuple[str, ...]:
-    return tuple(mount.path for mount in command.pod.mounts)
-
-
-def _check_hosts(command: Command, launch: Launch) -> None:
-    """Launchers with a file of hosts, in the pod that starts processes on the others."""
-    if launch.launcher.name == "mpirun" or HOSTS not in launch.launcher.roles or launch.get(HOSTS) is not None:
-        return
-    if not launch.complete or deepspeed.DEFAULT_HOSTS in _files(command):
-        return
-    message = f"`{launch.launcher.name}` starts all processes in the launcher, because it gets no file of hosts"
-    command.warning(NO_RENDEZVOUS, launch.word, message, "add `--hostfile /etc/mpi/hostfile`")
 
 
 def _check_port(command: Command, launch: Launch) -> None:
@@ -291,7 +231,9 @@ def _check_single(command: Command, launched: tuple[Launch, ...], numbers: _Numb
     launch = launched[-1]
     if numbers.gpus < 2 or not launch.program:  # noqa: PLR2004
         return
-    if any(one.launcher.name != "python" for _, launches in command.launched for one in launches):
+    others = [one for _, launches in command.launched for one in launches]
+    programs = {one.name for one in command.script.programs}
+    if any(one.launcher is not python.LAUNCHER or one.is_module for one in others) or not programs.isdisjoint(SHELLS):
         return  # it starts before or after the training
     is_torch = "PET_NPROC_PER_NODE" in command.context.job.reserved or "torch" in command.pod.image
     script = launch.program[0]
@@ -302,6 +244,35 @@ def _check_single(command: Command, launched: tuple[Launch, ...], numbers: _Numb
         return
     message = f"`python` starts one process, and PyTorch trains on one of the {numbers.gpus} GPUs with it"
     command.warning(IDLE_GPUS, launch.word, message, "write `torchrun` instead of `python`, or set `gpus: 1`")
+
+
+_ONE_EACH: Final = frozenset({"npernode", "N", "ppn", "perhost", "pernode", "map_by", *_UNCOUNTED})
+"""Options of `mpirun` that may start one process on each worker."""
+_OF_TORCH: Final = (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER)
+
+
+def _check_nested(command: Command, launched: tuple[Launch, ...], numbers: _Numbers) -> None:
+    """A launcher in each process of another one, and options of a launcher behind its script."""
+    outer, inner = launched[0], launched[-1]
+    if numbers.slots and outer.launcher is mpirun.LAUNCHER and inner.launcher in _OF_TORCH:
+        workers, every = sum(pod.role.replicas for pod in command.pods if not pod.role.runs), outer.get(ALL_PROCESSES)
+        number = numbers.slots if every is None else every.number
+        if number is not None and number > workers and _ONE_EACH.isdisjoint(outer.options):
+            name = inner.launcher.name
+            message = f"`mpirun` starts `{name}` {number} times on {workers} workers, and each one starts processes"
+            hint = f"write `python` instead of `{name}`, or add `-npernode 1` to `mpirun`"
+            command.warning(PROCESS_COUNT, inner.word, message, hint)
+    if inner.launcher is torchrun.LAUNCHER and inner.program and inner.program[0].text.endswith(".py"):
+        for word in inner.program[1:]:
+            name = word.text.lstrip("-").partition("=")[0].replace("-", "_")
+            if word.text.startswith("--") and name in _BEFORE:
+                message = f"`torchrun` gives `{word.text.partition('=')[0]}` to its script, and does not read it"
+                command.warning(PROCESS_COUNT, word, message, "move it before the script")
+                return
+
+
+_BEFORE: Final = frozenset({"nproc_per_node", "nnodes", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "standalone"})
+"""Options of torchrun that no script has."""
 
 
 def _check_launcher(command: Command) -> None:

@@ -2,46 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from gen.base.codes.commands import CLOSED_FOLDER, DEVICE_MASK, LOST_OUTPUT, MISSING_PATH, UNUSED_CODE
 from gen.base.findings import Location
 from gen.base.regex import regex
 from gen.base.shell_words import Word
-from gen.job.commands.script import Program
+from gen.job.commands import deepspeed
+from gen.job.commands.base import DEVICES
 from gen.kubernetes.check.silence import warn
 from gen.render.parts.code import DEFAULT_WORKING_DIR
-from gen.render.parts.command.command import HARMLESS, Command
+from gen.render.parts.command.command import Command
 
 _MASK: Final = "CUDA_VISIBLE_DEVICES"
 
 
 def check_devices(command: Command) -> None:
+    """Report numbers of GPUs that the container does not have, and those that hide some."""
     gpus = command.pod.role.gpus
-    if not gpus or command.pod.effect.claims or (command.text and _MASK not in command.text):
+    if not gpus or command.pod.effect.claims:
         return
-    own = [one for program in command.script.programs for one in program.assigned]
-    masks = [
-        one
-        for one in (*command.script.assignments, *own)
-        if one.name == _MASK and one.value.unknown is None and not one.around
-    ]
-    for mask in masks:
-        numbers = mask.value.text.split(",")
-        if not all(number.isdecimal() for number in numbers):
+    named = [*_masks(command), *_devices(command)]
+    for name, text, at in named:
+        numbers = [number for number in text.split(",") if number != "-1"]
+        if not all(number.isdecimal() for number in numbers if number):
             continue
-        if max(map(int, numbers)) >= gpus:
-            message = f"`{_MASK}={mask.value.text}` names more GPUs than the {gpus} of the container"
+        chosen = {int(number) for number in numbers if number}
+        if chosen and max(chosen) >= gpus:
+            message = f"`{name}={text}` names more GPUs than the {gpus} of the container"
             hint = f"remove it, or increase `gpus`; the GPUs have the numbers from 0 to {gpus - 1}"
-            command.warning(DEVICE_MASK, _named(mask.value, _MASK), message, hint)
-        elif len(masks) == 1 and len(set(numbers)) < gpus:
-            message = f"`{_MASK}={mask.value.text}` hides {gpus - len(set(numbers))} of the {gpus} GPUs"
-            command.warning(DEVICE_MASK, _named(mask.value, _MASK), message, "remove it, or reduce `gpus`")
+        elif len(named) == 1 and len(chosen) < gpus:
+            message = f"`{name}={text}` hides {gpus - len(chosen)} of the {gpus} GPUs"
+            hint = "remove it, or reduce `gpus`" if chosen else "remove it, or remove `gpus`"
+        else:
+            continue
+        if isinstance(at, Word):
+            command.warning(DEVICE_MASK, at, message, hint)
+        else:
+            warn(command.context.found, command.context.job.annotations, DEVICE_MASK, at, message, hint)
 
 
-def _named(value: Word, name: str) -> Word:
-    return Word(name, value.place)
+def _masks(command: Command) -> Iterator[tuple[str, str, Word | Location]]:
+    """Values of the variable, with their places in the command or in the file."""
+    value = command.env.get(_MASK)
+    if value is not None:
+        yield _MASK, value, command.context.place("env", _MASK)
+    if command.text and _MASK not in command.text:
+        return
+    own = (one for program in command.script.programs for one in program.assigned)
+    for one in (*command.script.assignments, *own):
+        if one.name == _MASK and one.value.unknown is None and not one.around:
+            yield _MASK, one.value.text, Word(_MASK, one.value.place)
+
+
+def _devices(command: Command) -> Iterator[tuple[str, str, Word | Location]]:
+    """Options of launchers with the numbers of GPUs."""
+    for _, launched in command.launched:
+        for launch in [one for one in launched if one.options]:
+            included = launch.options.get("include") if launch.launcher is deepspeed.LAUNCHER else None
+            setting = included or launch.get(DEVICES)
+            if setting is not None and setting.value:
+                host, colon, numbers = setting.value.rpartition(":")
+                if not colon or host == "localhost":
+                    name = next(name for name, one in launch.options.items() if one is setting)
+                    yield f"--{name}", numbers, setting.word
 
 
 _DIRECTORIES: Final = regex(
@@ -55,38 +81,24 @@ def check_paths(command: Command) -> None:
     _check_code(command)
     mounts = [mount.path.rstrip("/") for mount in command.pod.mounts]
     kept = [*mounts, *_TEMPORARY, *command.context.job.outputs]
-    for program in command.script.programs:
-        if program.name in HARMLESS:
-            continue
-        for option, value in _options(program.words):
-            if not _DIRECTORIES.fullmatch(option) or not value.text.startswith("/"):
+    for program, launched in command.launched:
+        for option, value in _paths(program.words) if launched else ():
+            if not _DIRECTORIES.fullmatch(option) or any(_is_below(value.text, path) for path in kept):
                 continue
-            if not any(_is_below(value.text, path) for path in kept) and _is_of_training(command, program):
-                message = f"`{value.text}` is on no volume, and its files are deleted with the pod"
-                hint = "write below a volume in `data`, or add the folder to `outputs`"
-                command.warning(LOST_OUTPUT, value, message, hint)
+            message = f"`{value.text}` is on no volume, and its files are deleted with the pod"
+            hint = "write below a volume in `data`, or add the folder to `outputs`"
+            command.warning(LOST_OUTPUT, value, message, hint)
 
 
-def _is_of_training(command: Command, program: Program) -> bool:
-    return any(launched for one, launched in command.launched if one is program)
-
-
-def _options(words: Iterable[Word]) -> Iterator[tuple[str, Word]]:
-    """Options with their values: `--name=value`, `--name value` and `name=value`."""
-    before = ""
-    for word in words:
-        if word.unknown is not None:
-            before = ""
-            continue
-        name, sign, value = word.text.partition("=")
-        if sign and value:
+def _paths(words: Sequence[Word]) -> Iterator[tuple[str, Word]]:
+    """Absolute paths with their options: `--name=value`, `--name value` and `name=value`."""
+    for before, word in pairwise(words):
+        text = word.text
+        if text.startswith("/"):
+            yield before.text, word
+        elif "=/" in text:
+            name, _, value = text.partition("=")
             yield name, Word(value, Location("", word.place.line, word.place.column + len(name) + 1))
-            before = ""
-        elif before and not word.text.startswith("-"):
-            yield before, word
-            before = ""
-        else:
-            before = word.text if word.text.startswith("-") else ""
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -106,8 +118,8 @@ def _check_code(command: Command) -> None:
     if pod.code is None:
         return
     folder = f"{(pod.working_dir or DEFAULT_WORKING_DIR).rstrip('/')}/code"
-    for image, user, home in _USERS:
-        if folder.startswith("/root/") and image.fullmatch(pod.image):
+    for image, user, home in _USERS if folder.startswith("/root/") else ():
+        if image.fullmatch(pod.image):
             message = f"the user `{user}` of this image cannot enter `/root`, where the code is"
             place = context.place("code", key=True)
             hint = f"add `workingDir: {home}`"
@@ -141,9 +153,10 @@ _MOVERS: Final = frozenset({"git", "mkdir", "ln", "mv", "cp", "unzip", "tar", "r
 
 
 def _uses_code(command: Command, script: Word) -> bool:
-    words = (word.raw or word.text for one in command.script.programs for word in one.words)
-    values = (value for value in command.env.values() if value is not None)
-    return script.text.startswith("/") or any("code" in text for text in (*words, *values))
+    if script.text.startswith("/") or "code" in command.text or "code" in script.text:
+        return True
+    words = (word.text for one in command.script.programs for word in one.words)
+    return any("code" in text for text in (*words, *filter(None, command.env.values())))
 
 
 def _joined(directory: str | None, word: Word | None) -> str | None:

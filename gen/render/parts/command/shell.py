@@ -1,30 +1,68 @@
-"""Statements of a command that a shell reads otherwise than meant, and programs that no pod has."""
+"""Statements and variables that a shell reads otherwise than meant, and programs that no pod has."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
-from gen.base.codes.commands import BASH_SYNTAX, CUT_COMMAND, ENDS_AT_ONCE, IGNORED_FAILURE, NO_HOOK, NOT_IN_A_POD
+from gen.base.codes import Code
+from gen.base.codes.commands import (
+    BASH_SYNTAX,
+    CUT_COMMAND,
+    NEEDS_ANSWER,
+    NO_HOOK,
+    NO_VARIABLE,
+    NOT_IN_A_POD,
+)
 from gen.base.findings import Location
 from gen.base.regex import regex
 from gen.base.shell_words import Word
-from gen.job.commands import unwrapped
 from gen.job.commands.script import Program
 from gen.job.commands.slurm import PROGRAMS as SLURM
 from gen.job.scalars import shown
-from gen.render.parts.command.command import HARMLESS, Command
+from gen.render.parts.command.command import Command
+from gen.render.parts.command.statements import check_statements
 
 
 def check_shell(command: Command) -> None:
     _check_programs(command)
     if not command.text:
         return
-    _check_statements(command)
+    if not _has_lost_variable(command):
+        check_statements(command, _HOSTS_ONLY)
+    _check_text(command, _MISREAD)
     if command.shell == "sh":
         _check_bash(command)
     if "SLURM_" in command.text:
         _check_slurm(command)
+
+
+def check_syntax(command: Command) -> None:
+    """Report the syntax errors of a script."""
+    text = command.text
+    if "<<" in text:
+        return
+    _check_text(command, _REFUSED)
+    if text.strip().count("\n") == 0 and not any(mark in text for mark in ("$(", "`", "#", "\\")):
+        for quote, other in (("'", '"'), ('"', "'")):
+            if text.count(quote) % 2 == 1 and other not in text:
+                place = Location("", 1, text.rindex(quote) + 1)
+                message = f"the shell refuses the command: the {quote} is never closed"
+                command.error(CUT_COMMAND, Word(quote, place), message, f"add {quote} at the end of the value")
+
+
+def _check_text(command: Command, table: tuple[tuple[str, re.Pattern[str], str, str, Code], ...]) -> None:
+    for mark, pattern, message, hint, code in table:
+        match = pattern.search(command.text) if mark in command.text else None
+        if match is None:
+            continue
+        start = match.start(1)
+        before = command.text[command.text.rfind("\n", 0, start) + 1 : start]
+        if _COMMENT.search(before) or before.count("'") % 2 or before.count('"') % 2:
+            continue
+        place = Location("", command.text.count("\n", 0, start) + 1, len(before) + 1)
+        command.error(code, Word(match[1], place), message.format(match[1]), hint.format(match[1]))
 
 
 def is_cut(command: Command, program: Program) -> bool:
@@ -59,6 +97,47 @@ def is_cut(command: Command, program: Program) -> bool:
     return True
 
 
+_MISREAD: Final = (
+    (
+        "[",
+        regex(r"\b(?:if|elif|while)[ \t]+(?:![ \t]*)?(\[\[?)(?=[$\w\"-])"),
+        "the shell reads the word as a program, because `{0}` has no space behind it",
+        "write a space behind the bracket, and one before the closing bracket",
+        CUT_COMMAND,
+    ),
+    (
+        "://",
+        regex(r"(?<!\S)[a-z][a-z0-9+]*://[^\s'\"&]*\?[^\s'\"&]*(&)\w+="),
+        "the shell ends the command at the `&` of the URL, and runs it in the background",
+        "write the URL in quotes",
+        CUT_COMMAND,
+    ),
+    (
+        "export",
+        regex(r"(?m)^[ \t]*export[ \t]+([A-Za-z_]\w*)[ \t]+=(?:[ \t]|$)"),
+        "`export` fails, because of the spaces around `=`",
+        "remove the spaces: `export {0}=…`",
+        NO_VARIABLE,
+    ),
+)
+"""Texts that a shell reads otherwise: a part of each, the reported word, the message, the remedy and the code."""
+_REFUSED: Final = (
+    (
+        "\n",
+        regex(r"(?m)(?<![\\&|])\n[ \t]*(&&|\|\||\|)(?=\s)"),
+        "the shell refuses the command: no line can start with `{0}`",
+        "move `{0}` to the end of the line before it, or write `\\` there",
+        CUT_COMMAND,
+    ),
+    (
+        " ",
+        regex(r"(?m)^[ \t]*(?:if|elif|while)[ \t]+[^\n;#]*[^\n;#&|\s][ \t]+(then|do)\b"),
+        "the shell refuses the command: `{0}` is an argument of the condition",
+        "write `;` before `{0}`",
+        CUT_COMMAND,
+    ),
+)
+"""Texts that no shell reads, in a script that gen cannot read, either."""
 _SETTING: Final = regex(r"[A-Za-z_+~][\w.@/+-]*=")
 """Such as those of Hydra."""
 _SCRIPT: Final = regex(r"[\w-]+\.py")
@@ -105,10 +184,91 @@ def _check_programs(command: Command) -> None:
             message = f"`{name} activate` fails, because this shell does not load the hook of conda"
             hint = f"remove it, and write `{name} run -n {environment}` before the program"
             command.warning(NO_HOOK, program.words[0], message, hint)
+        elif name in _CONFIRM:
+            _check_answer(command, program)
+
+
+_CONFIRM: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(("apt-get", "apt"), frozenset({"install", "upgrade", "dist-upgrade", "remove", "purge"})),
+    **dict.fromkeys(("conda", "mamba"), frozenset({"install", "create", "update", "remove"})),
+    **dict.fromkeys(("pip", "pip3"), frozenset({"uninstall"})),
+    **dict.fromkeys(("yum", "dnf"), frozenset({"install", "remove"})),
+}
+"""Programs that ask before they do something, with their subcommands."""
+_CONFIRMS: Final = frozenset({"--yes", "--assume-yes", "-qq", "--dry-run", "-s", "--help", "--download-only"})
+
+
+def _check_answer(command: Command, program: Program) -> None:
+    words = [word.text for word in program.words[1:]]
+    asks = next((word for word in words if not word.startswith("-")), "")
+    if asks not in _CONFIRM[program.name] or "a pipe" in program.around or any(word.unknown for word in program.words):
+        return
+    short = any(word.startswith("-") and word[1:2] != "-" and "y" in word for word in words)
+    if short or not _CONFIRMS.isdisjoint(words) or _ASKS_NOT.search(command.text) or "CONDA_ALWAYS_YES" in command.env:
+        return
+    message = f"`{program.name} {asks}` asks for confirmation, and a container has no standard input"
+    command.warning(NEEDS_ANSWER, program.words[0], message, f"write `{program.name} {asks} -y`")
+
+
+_ASKS_NOT: Final = regex(r"always_yes|CONDA_ALWAYS_YES|apt\.conf|\byes\b")
+
+
+def _has_lost_variable(command: Command) -> bool:
+    """Report settings of variables that the shell reads otherwise, or that no program gets."""
+    for program in command.script.programs:
+        first = program.words[0]
+        second = program.words[1] if len(program.words) > 1 else None
+        name, message, hint = program.name, "", ""
+        if second is not None and second.text == "=" and _VARIABLE.fullmatch(first.text):
+            message = f"{shown(first.text)} is read as a program, because of the spaces around `=`"
+            hint = f"remove the spaces: `{first.text}=…`"
+        elif name == "setenv" and second is not None:
+            message, hint = "`setenv` is a command of csh", f"write `export {second.text}=…`"
+        elif name == "set" and second is not None and _ASSIGNMENT.fullmatch(second.text):
+            message = f"`set` sets no variable: {shown(second.text)} becomes the first argument of the shell"
+            hint = f"write `export {second.text}`"
+        elif first.unknown is not None and _DOLLAR.fullmatch(first.raw):
+            variable = first.raw[1:].partition("=")[0]
+            message, hint = f"{shown(first.raw)} is read as a program", f"write `{variable}=…`, without the `$`"
+        if message:
+            command.error(NO_VARIABLE, first, message, hint)
+            return True
+    for one in command.script.assignments:
+        if (
+            _READ.fullmatch(one.name)
+            and "a function" not in one.around
+            and one.name not in command.env
+            and not _exported(command, one.name)
+        ):
+            message = f"`{one.name}` is not exported, so that no program gets it"
+            command.warning(NO_VARIABLE, Word(one.name, one.value.place), message, f"write `export {one.name}=…`")
+            return True
+    return False
+
+
+_VARIABLE: Final = regex(r"[A-Za-z_]\w*")
+_ASSIGNMENT: Final = regex(r"[A-Za-z_]\w*=.*")
+_DOLLAR: Final = regex(r"\$[A-Za-z_]\w*=[^=].*")
+_READ: Final = regex(
+    r"(?:NCCL|WANDB|TORCH|CUDA|HF_HUB|HF_DATASETS|OMP|OMPI|MKL|GLOO|UCX|TF|XLA|JAX|TOKENIZERS|TRANSFORMERS|HOROVOD|DS|ACCELERATE|FI)_[A-Z0-9_]+"
+    r"|HF_(?:HOME|TOKEN|ENDPOINT)|PYTHON[A-Z]+|LD_LIBRARY_PATH|LD_PRELOAD"
+)
+"""Variables that libraries read."""
+
+
+def _exported(command: Command, name: str) -> bool:
+    """Whether a program gets a variable, or the command itself uses it."""
+    if command.text.count(name) > 1 or _EXPORTS_ALL.search(command.text):
+        return True
+    return any(name in line and _EXPORT.search(line) for line in command.text.splitlines())
+
+
+_EXPORTS_ALL: Final = regex(r"set -\w*a|allexport")
+_EXPORT: Final = regex(r"\b(?:export|declare|typeset|readonly)\b")
 
 
 def _has_hook(command: Command) -> bool:
-    return any(hook in command.text for hook in _HOOKS) or not {"l", "i"}.isdisjoint(_flags(command))
+    return any(hook in command.text for hook in _HOOKS) or not {"l", "i"}.isdisjoint(command.flags)
 
 
 _SUBCOMMANDS: Final = frozenset({"run", "exec", "build", "compose", "pull", "load", "purge", "start"})
@@ -117,63 +277,6 @@ _SUBCOMMANDS: Final = frozenset({"run", "exec", "build", "compose", "pull", "loa
 def _is_tried(program: Program) -> bool:
     """Whether the command goes on without it."""
     return any(one in ("a condition", "a function", "a substitution", "a pipe") for one in program.around)
-
-
-def _flags(command: Command) -> str:
-    """The letters of the options of the shell in a list."""
-    written = command.context.of_role(command.pod.role, "command")
-    if isinstance(written, str):
-        return ""
-    return "".join(word.lstrip("-") for word in written[1:-1] if word.startswith("-") and not word.startswith("--"))
-
-
-_STATEMENTS: Final = frozenset({"command", "redirected_statement", "pipeline"})
-
-
-def _check_statements(command: Command) -> None:
-    """Programs that end at once, and failures that stay hidden."""
-    script, programs = command.script, command.script.programs
-    last = len(script.statements) - 1
-    if script.statements[last].background and not any(one.name == "wait" for one in programs):
-        program = [one for one in programs if one.statement == last][-1]
-        word = next(iter(unwrapped(program.words)), program.words[0])
-        message = f"{shown(word.text)} runs in the background, and the container ends at once"
-        command.error(
-            ENDS_AT_ONCE, program.words[0], message, "remove the `&` behind it, or add `wait` as the last line"
-        )
-    if last == 0 or any(one.name == "set" and _sets_errexit(one) for one in programs) or "e" in _flags(command):
-        return
-    if any(one.name == "trap" for one in programs):
-        return
-    for number, statement in enumerate(script.statements[:last]):
-        own = [one for one in programs if one.statement == number and "a substitution" not in one.around]
-        if statement.type not in _STATEMENTS or statement.background or not own:
-            continue
-        program = own[-1]
-        if (
-            not program.name
-            or program.name in HARMLESS
-            or program.name in _HOSTS_ONLY
-            or program.name in script.functions
-            or all(one.around and "a pipe" in one.around for one in own)
-        ):
-            continue
-        later = next((one for one in programs if one.statement > number and one.name not in HARMLESS), None)
-        train = any(launched for one, launched in command.launched if one is program)
-        if later is None and not train:
-            continue
-        message = f"the command goes on when {shown(program.name)} fails"
-        if train and later is None:
-            message = f"the run succeeds even if {shown(program.name)} fails, because the command goes on"
-        command.warning(IGNORED_FAILURE, program.words[0], message, "write `set -e` as the first line of the command")
-        return
-
-
-def _sets_errexit(program: Program) -> bool:
-    words = [word.text for word in program.words[1:]]
-    return "errexit" in words or any(
-        word.startswith("-") and "e" in word and not word.startswith("--") for word in words
-    )
 
 
 def _check_bash(command: Command) -> None:
