@@ -212,7 +212,7 @@ def _similar(word: str, known: Iterable[str], least: float | None = None) -> lis
 
 
 def _as_near(word: str, guess: str, known: Iterable[str]) -> str:
-    """Another name that `word` is as similar to, such as `data-2` beside `data-1` to `data-3`; empty if none is."""
+    """Another name that `word` is as similar to, such as `data-2` for `data-1` to `data-3`; empty if there is none."""
     import difflib
 
     typed = word.lower()

@@ -245,7 +245,7 @@ _MEANT: Final = {
 
 
 def meant(word: str) -> str:
-    """`: …` with what a command of another tool does here, or an empty string."""
+    """`: …` with the equivalent of another tool's command, or an empty string."""
     hint = next((hint for hint, words in _MEANT.items() if word.lower() in words.split()), "")
     return f": {hint}" if hint else ""
 

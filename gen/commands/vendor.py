@@ -98,7 +98,7 @@ class Vendored(Struct, frozen=True, kw_only=True):
 
 
 class Copy(Struct, frozen=True, kw_only=True):
-    """What an overlay should have: files below `vendor/`, and the lock."""
+    """The desired files of an overlay below `vendor/`, and its lock."""
 
     lock: VendorLock
     texts: Mapping[str, bytes]
@@ -154,7 +154,7 @@ def _vendored(root: Path, names: Sequence[str], found: Findings) -> list[Vendore
         extended = fields_of(source).get("extends") if source is not None else None
         origin = origin_of(extended)
         if source is None or (isinstance(extended, dict) and origin is None):
-            hint = f"run `gen check --overlay {name}`, which reports what is wrong with it"
+            hint = f"run `gen check --overlay {name}`, which reports the errors in it"
             found.error(UNKNOWN_OVERLAY, Location(overlay_file(name)), "the overlay cannot be read", hint)
         elif origin is not None:
             read = read_vendor_lock(root, name, source.place(("extends",)), ignored)
@@ -225,7 +225,7 @@ def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
 
 
 def _copy(one: Vendored, origin: Origin, commit: str, seconds: float, found: Findings) -> Copy | None:
-    """The files of a commit that an overlay needs; None, with a finding, if one of them is refused."""
+    """The files of a commit that an overlay needs; None, with a finding, if any is refused."""
     with fetched(origin.git, commit, seconds * _LONGER) as tree:
         files = _Files(tree, one, found)
         texts = files.needed(origin.path)
@@ -308,7 +308,7 @@ class _Files(Struct, frozen=True):
 
 
 def _base(raw: bytes, file: str) -> str:
-    """The overlay beside it that one extends; empty if there is none, or it is in its own `vendor/`."""
+    """The overlay in the same folder that one extends; empty if there is none, or it is in its own `vendor/`."""
     source = source_of(raw, file, Findings())
     base = source.data.get("extends") if source is not None and isinstance(source.data, dict) else None
     return base if isinstance(base, str) and LABEL.fullmatch(base) else ""

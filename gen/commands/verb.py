@@ -199,7 +199,7 @@ def _report_running(job: JobFile, source: Source, runs: Sequence[DesiredRun], fo
     active = [run for run in runs if run.state == "active"]
     if active:
         message = f"{_named(active)} may still be running, and `gen finish` stops nothing"
-        hint = f"to end it, run `gen stop {job.key}`; `gen retire` finishes what has ended in the clusters"
+        hint = f"to end it, run `gen stop {job.key}`; `gen retire` finishes runs that have ended in the clusters"
         found.warning(MAY_STILL_RUN, source.place(("state",)), message, hint)
 
 

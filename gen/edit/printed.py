@@ -1,6 +1,6 @@
 """The correction that a hint prints as the only one, as a change of the text: `did you mean …?` or `write …`.
 
-The hint says what to write, and the place of the finding where. Whether it helps is for a render to judge.
+The hint has the new text, and the finding its place. Whether it helps is for a render to judge.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Printed(Struct, frozen=True, kw_only=True):
     write: str = ""
     """What to write instead, in YAML."""
     words: tuple[str, ...] = ()
-    """What the message quotes: the word in question is among them."""
+    """The quoted words of the message, with the word in question."""
 
 
 def printed(item: Diagnostic) -> tuple[Printed, ...]:

@@ -74,7 +74,7 @@ def overlay_text(needed: Mapping[str, object]) -> str:
 
 
 def judge(root: Path, job: ImportedJob, overlay: str, text: str, *, lacks: bool, found: Findings) -> Verdict:
-    """Render a job in an overlay with this text, and report what keeps it from running. `lacks` is whether the overlay
+    """Render a job in an overlay with this text, and report the reason if it cannot run. `lacks` is whether the overlay
     of the user lacks fields that the text has.
     """
     own = Findings()

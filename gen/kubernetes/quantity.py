@@ -111,7 +111,7 @@ def canonical(text: str) -> str:
 
 
 def total(texts: Sequence[str]) -> str:
-    """The sum of quantities, in the form of the API server. ValueError for what is no quantity."""
+    """The sum of quantities, in the form of the API server. ValueError for an invalid quantity."""
     if len(texts) == 1:
         return texts[0]
     value = sum(map(amount, texts), Decimal())

@@ -98,14 +98,14 @@ class OverlayFiles(Struct, dict=True):
         return self._chain(names, sources, complete=False)
 
     def _vendored(self, name: str, source: Source, extended: dict[str, Data]) -> str | None:
-        """The copy of an overlay of another repository; None if it is not usable, "" for what the model refuses."""
+        """The copy of an overlay of another repository; None if it is not usable, "" if the model refuses the field."""
         from gen.overlay.vendored import origin_of, vendored_overlay
 
         origin = origin_of(extended)
         return "" if origin is None else vendored_overlay(self.root, name, source, origin, self.found)
 
     def source(self, name: str) -> Source | None:
-        """The file of an overlay alone; None, with a finding, if it is no mapping."""
+        """The file of an overlay alone; None, with a finding, if it is not a mapping."""
         return self._source(name)
 
     def use(self, name: str, source: Source) -> None:

@@ -70,7 +70,7 @@ def origin_of(value: Data | None) -> Origin | None:
 
 
 class VendorLock(Struct, frozen=True):
-    """What `vendor.lock` says."""
+    """The content of `vendor.lock`."""
 
     origin: Origin
     commit: str
@@ -94,7 +94,7 @@ def read_vendor_lock(root: Path, overlay: str, at: Location, found: Findings) ->
     file = vendor_lock(overlay)
     own = Findings()
     if not (root / file).exists():
-        found.error(NOT_VENDORED, at, f"{file} does not exist", "run `gen vendor`, and commit what it writes")
+        found.error(NOT_VENDORED, at, f"{file} does not exist", "run `gen vendor`, and commit the copied files")
         return None
     source = read(root, file, own)
     lock = _lock(source.data) if source is not None else None
@@ -138,7 +138,7 @@ def vendored_overlay(root: Path, overlay: str, source: Source, origin: Origin, f
         here, there = getattr(origin, name), getattr(lock.origin, name)
         if here != there:
             message = f"`{name}` is `{there}`, but the overlay extends `{here}`"
-            found.error(OTHER_ORIGIN, written.place((name,)), message, "run `gen vendor`, and commit what it writes")
+            found.error(OTHER_ORIGIN, written.place((name,)), message, "run `gen vendor`, and commit the copied files")
     for place, message in _differences(root, overlay, lock):
         found.error(EDITED_VENDORED, place, message, _RESTORE.format(source.file))
         if len(found.items) - before >= _MOST_FINDINGS:

@@ -49,7 +49,7 @@ _MISSING: Final = ("not found", "does not exist", "does not appear to be a git r
 
 
 class Ref(Struct, frozen=True):
-    """What a branch or a tag is now."""
+    """The present commit of a branch or a tag."""
 
     name: str
     """Such as `refs/tags/v1`."""

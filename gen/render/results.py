@@ -97,7 +97,7 @@ class JobResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     clusters: tuple[tuple[str, Location], ...] = ()
     """Overlays that the job names, with their places."""
     record: bool = False
-    """Whether the job itself says that its runs are records, which start nowhere."""
+    """Whether the job declares its runs as records, which start nowhere."""
 
     @property
     def rendered(self) -> tuple[RenderedJob, ...]:

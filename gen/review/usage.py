@@ -128,7 +128,7 @@ def usage_changes(
 
 
 def _requested(run: RunChange, version: RunVersion | None) -> Requested:
-    """What a version of a run requests of the quotas of its namespace."""
+    """Requests of a version of a run that count for the quotas of its namespace."""
     requested: Requested = Counter()
     if version is not None and version.counts:
         demand = version.demand

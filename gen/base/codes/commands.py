@@ -16,7 +16,7 @@ CANNOT_START = Code(
     "cannot-start",
     "A command starts a program by another name, script, module or option than there is.",
     "The container fails at once, after it waited for its GPUs.",
-    "Write what the finding names.",
+    "Write the value in the finding.",
 )
 UNREACHED = Code(
     "unreached",

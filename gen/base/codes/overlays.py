@@ -18,15 +18,15 @@ EXTENDS_ITSELF = Code(
 )
 NOT_VENDORED = Code(
     "not-vendored",
-    "An overlay extends one of another repository, whose files are not here, or its `vendor.lock` cannot be read.",
+    "An overlay extends another repository without a copy here, or its `vendor.lock` cannot be read.",
     "Rendering reads only files of this repository.",
-    "Run `gen vendor`, and commit what it writes.",
+    "Run `gen vendor`, and commit the copied files.",
 )
 OTHER_ORIGIN = Code(
     "other-origin",
     "The `vendor.lock` of an overlay names another repository, ref or path than `extends`.",
     "The files are not those that the overlay extends, and a reviewer would take them for those.",
-    "Run `gen vendor`, and commit what it writes.",
+    "Run `gen vendor`, and commit the copied files.",
 )
 EDITED_VENDORED = Code(
     "edited-vendored",
@@ -46,14 +46,14 @@ REFUSED_TREE = Code(
 MOVED_TAG = Code(
     "moved-tag",
     "A tag that an overlay extends now is another commit than the one in its `vendor.lock`.",
-    "The content of a version should not change: somebody may have replaced it.",
+    "The content of a version should not change: an attacker may have replaced it.",
     "Ask the owners of the repository. Name another tag in `extends.ref`, or remove `vendor.lock` to take the new "
     "content.",
 )
 NEWER_VERSION = Code(
     "newer-version",
     "A repository that an overlay extends has a newer version.",
-    "`gen vendor --update` takes it. Runs keep what they started with.",
+    "`gen vendor --update` takes it. Runs keep their committed form.",
     "Run `gen vendor --update`.",
 )
 UNKNOWN_KUBERNETES_VERSION = Code(

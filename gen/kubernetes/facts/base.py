@@ -80,7 +80,7 @@ class PodOf(Struct, frozen=True):
     """Number of the pod in its role."""
     container: Body
     first: bool = True
-    """Whether it is the first container of the pod that is no init container."""
+    """Whether it is the first container of the pod, not counting init containers."""
     init: bool = False
     """Whether it is an init container."""
 

@@ -61,7 +61,7 @@ def _cluster_name(body: Body) -> str:
 
 
 def _pod_name(body: Body, role: str) -> str:
-    """Of the name of the cluster and the group, the operator keeps 50 characters (`PodName`)."""
+    """The operator keeps 50 characters of the name of the cluster and the group (`PodName`)."""
     name = _cluster_name(body)
     kept = name[:50] + "-head" if role == HEAD else f"{name}-{role}"[:50] + "-worker"
     return f"{kept.lower()}-{{random}}"
@@ -96,7 +96,7 @@ def _filled(*spec: str) -> tuple[base.Filled, ...]:
 
 _PORT: Final = "6379"
 _VERSION: Final = "v1.7.0"
-"""Of the operator, which tells it to Ray (`KUBERAY_VERSION`)."""
+"""The version of the operator (`KUBERAY_VERSION`)."""
 _NAMED: Final = {
     "RAY_CLUSTER_NAME": "metadata.labels['ray.io/cluster']",
     "RAY_CLUSTER_NAMESPACE": "metadata.namespace",
@@ -105,7 +105,7 @@ _NAMED: Final = {
 }
 _DEVICES: Final = {"aws.amazon.com/neuroncore": "neuron_cores", "google.com/tpu": "TPU"}
 _SWITCHES: Final = ("log-color", "include-dashboard", "include-log-monitor")
-"""Parameters of `ray start` whose value can be `false`; others are then left out."""
+"""Parameters of `ray start` that can be `false`; others are then left out."""
 
 
 def _env(values: Mapping[str, object]) -> list[Body]:
@@ -198,7 +198,7 @@ _OF_SUBMITTER: Final = {"cpu": "1", "memory": "1Gi"}, {"cpu": "500m", "memory": 
 
 
 def _added_containers(body: Body, role: str) -> Mapping[str, list[Body]]:
-    """The autoscaler and the submitter beside the head, and the init container with which workers wait for the head
+    """The autoscaler and the submitter in the pod of the head, and the init container with which workers wait for it
     (`controllers/ray/common/pod.go`, `job.go`).
     """
     spec = _spec(body)

@@ -150,7 +150,7 @@ _WITHOUT_DEVICES: Final = _env({"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAP
 
 
 def of_mpi(pod: PodOf) -> list[Body]:
-    """Only the first container gets variables; a launcher that is no worker must not see the devices of its node."""
+    """Only the first container gets variables; a launcher that does not train must not see the devices of its node."""
     if not pod.first:
         return []
     return _of_mpi_v1(pod) if pod.body.get("apiVersion") == _V1 else _of_mpi_v2(pod)

@@ -77,9 +77,9 @@ class Excess(Struct, frozen=True, kw_only=True):
     key: tuple[str, str, Quota]
     message: str
     place: Location
-    """Of the quota in the overlay."""
+    """Place of the quota in the overlay."""
     field: str
-    """Of the quota, for the remedy."""
+    """Field of the quota, for the remedy."""
 
 
 def exceeded(

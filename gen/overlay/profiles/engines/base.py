@@ -1,4 +1,4 @@
-"""The interface of a GitOps engine, what it does to an object when Git changes, and the overlay as it sees it."""
+"""The interface of a GitOps engine, what it does to an object when Git changes, and its view of the overlay."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Deed(IntEnum):
 class Outcome(Struct, frozen=True, kw_only=True):
     deed: Deed
     reason: str = ""
-    """Why the engine does not do what the change of the file asks for."""
+    """Why the engine ignores the change of the file."""
 
 
 class Change(Struct, frozen=True, kw_only=True):

@@ -153,7 +153,7 @@ _INTERFACES: Final = frozenset({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_
 
 
 def check_variables(command: Command, pods: int) -> None:
-    """Variables that the command gives all pods, and that only one of them may have."""
+    """Variables that the command gives all pods, and that only one pod may have."""
     script = command.script
     launchers = [launched[0].launcher for _, launched in command.launched if launched]
     alone = all(one is python.LAUNCHER for one in launchers)

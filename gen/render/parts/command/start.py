@@ -120,7 +120,7 @@ def _check_program(command: Command, program: Program) -> None:
 
 @lru_cache(maxsize=256)
 def _meant(name: str) -> str:
-    """The launcher that a similar name stands for."""
+    """The launcher with a similar name."""
     if len(name) < 5 or name in _SIMILAR or is_python(name) or "." in name:  # noqa: PLR2004 - shorter names are others
         return ""
     guess = near(name, _NAMES)

@@ -148,7 +148,7 @@ def _has_unreached(command: Command) -> bool:
 
 
 def _pipe(command: Command, stops: bool) -> tuple[Program, Program] | None:
-    """A launcher whose failure a pipe hides, and the last program of the pipe."""
+    """A launcher in a pipe that hides its failure, and the last program of the pipe."""
     script = command.script
     for number, statement in enumerate(script.statements):
         if statement.type != "pipeline" or (number < len(script.statements) - 1 and not stops) or statement.background:
