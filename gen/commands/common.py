@@ -15,6 +15,7 @@ from gen.base.findings import Findings, UsageError
 from gen.base.regex import regex
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
 from gen.base.repository.layout import checked_root, find_root
+from gen.base.repository.settings import check_version
 
 if TYPE_CHECKING:
     from gen.base.repository.layout import JobFile
@@ -56,8 +57,13 @@ def commit_message(subject: str, lines: Sequence[str]) -> str:
 
 
 def repository(root: Path | None) -> Path:
-    """The given repository, or the nearest one above the working directory. UsageError if there is none."""
-    return find_root(Path.cwd()) if root is None else checked_root(root)
+    """The given repository, or the nearest one above the working directory.
+
+    UsageError if there is none, or if it requires another version of gen.
+    """
+    folder = find_root(Path.cwd()) if root is None else checked_root(root)
+    check_version(folder)
+    return folder
 
 
 _COMPLETED: Final = regex(r"[A-Za-z0-9][A-Za-z0-9._/-]*")

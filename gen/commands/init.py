@@ -1,5 +1,8 @@
 """`gen init`: create a working repository with CI. Existing files are never overwritten.
 
+`--update` brings what an older gen wrote up to date: a three-way merge, by `git merge-file`, of the file as it was
+written, the file of today and the user's own. What was written is in `gen.yaml`, and in the history of Git.
+
 CI installs gen from a pinned source, a commit or a file with its digest: the owner of a name in an index chooses what a
 version installs.
 """
@@ -11,7 +14,7 @@ import re
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
@@ -24,8 +27,21 @@ from gen import __version__
 from gen.base.codes.files import IN_THE_WAY, KEPT
 from gen.base.findings import BugError, Findings, Location, UsageError
 from gen.base.regex import regex
-from gen.base.repository.files import create_files, refuse_links
-from gen.base.repository.layout import FREE, JOBS, OVERLAY_FILE, OVERLAYS, RENDERED, JobFile, is_job, overlay_file
+from gen.base.repository.files import create_files, refuse_links, replace_files
+from gen.base.repository.git import in_git
+from gen.base.repository.layout import (
+    FREE,
+    JOBS,
+    OVERLAY_FILE,
+    OVERLAYS,
+    RENDERED,
+    JobFile,
+    checked_root,
+    is_job,
+    overlay_file,
+)
+from gen.base.repository.scaffold import update_files
+from gen.base.repository.settings import SETTINGS_FILE, Settings, admits, blob_name, read_settings
 from gen.commands.common import CLEAN, VIOLATIONS, Result
 from gen.commands.environment import documentation
 from gen.commands.new import job_text
@@ -82,6 +98,7 @@ def _with_host(source: str) -> str:
 
 
 FIRST_JOB = "hello"
+REQUIREMENTS = "requirements.txt"
 TEMPLATES = "templates/init"
 OPTIONAL = ("retire", "live", "pins", "vendor", "renovate")
 """Parts that a flag of the same name adds, from a folder of templates of the same name."""
@@ -95,6 +112,9 @@ class Request:
     """Arguments of `gen init`."""
 
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to fill; created if missing.")]
+    update: Annotated[
+        bool, typer.Option("--update", help="Merge what this gen writes into the files that an older one wrote.")
+    ] = False
     namespace: Annotated[str, typer.Option("--namespace", metavar="NAMESPACE", help="Namespace of the first job.")] = (
         "team-a"
     )
@@ -145,12 +165,17 @@ class Request:
         return installed_source() if self.source is None else checked_source(self.source)
 
 
+_DEFAULTS: Final = Request(folder=Path())
+
+
 def run(request: Request) -> Result[Report]:
     """Fill a folder. A folder that is a repository already gets everything but the example."""
     _check(request)
     root = request.folder
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root} is not a folder")
+    if request.update:
+        return _updated(request)
     texts = repository_files(request, example=not all((root / name).exists() for name in (JOBS, OVERLAYS)))
     found = Findings()
     missing = [file for file, raw in texts.items() if not _equal(root, file, raw, found)]
@@ -187,6 +212,8 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
             texts |= _templates(f"templates/{name}", values)
     overlay = texts.pop(OVERLAY_FILE)
     texts |= {f"schemas/{name}.schema.json": schema_text(name).encode() for name in SCHEMAS}
+    written = {file: blob_name(raw) for file, raw in texts.items()}
+    texts[SETTINGS_FILE] = _settings(request, written, f"=={__version__}").encode()
     if example:
         inputs = {
             overlay_file(request.overlay): overlay,
@@ -194,6 +221,55 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
         }
         texts |= inputs | _rendered(inputs)
     return texts
+
+
+def _updated(request: Request) -> Result[Report]:
+    """Merge the files of today into those of a repository. Its jobs, overlays and rendered files stay."""
+    root = checked_root(request.folder)
+    if not in_git(root):
+        raise UsageError(f"{root} is not in a Git repository: its history has the files of older versions of gen")
+    known = read_settings(root)
+    request = _as_before(request, known)
+    _check(request)
+    texts = dict(repository_files(request, example=False))
+    mine = (REQUIREMENTS,) if request.source is None else ()  # the source of gen is the user's choice
+    written = {file: blob_name(raw) for file, raw in texts.items() if file != SETTINGS_FILE}
+    for file in mine:
+        del texts[file]
+        written[file] = known.files.get(file, "")
+    requires = known.requires if known.requires and admits(known.requires) else f"=={__version__}"
+    recorded = {file: name for file, name in written.items() if name}
+    texts[SETTINGS_FILE] = _settings(request, recorded, requires).encode()
+    found = Findings()
+    done = update_files(root, texts, known, mine, found)
+    create_files(root, done.new)
+    replace_files(root, done.changed)
+    for file in done.gone:
+        (root / file).unlink()
+    verbs = (("wrote", done.new), ("changed", done.changed), ("removed", done.gone))
+    lines = [f"{verb} {file}" for verb, files in verbs for file in files]
+    next_step = "next: read `git diff`, run `gen render`, and commit the result"
+    summary = "\n".join((*lines, next_step)) if lines else "all files are those of this version"
+    return Result(output=Report(tuple(found), (), summary), exit_code=VIOLATIONS if found.failed() else CLEAN)
+
+
+def _as_before(request: Request, known: Settings) -> Request:
+    """The request with the names and parts of earlier ones, unless it has others."""
+    values: dict[str, Any] = {
+        name: value for name, value in known.names.items() if getattr(request, name) == getattr(_DEFAULTS, name)
+    }
+    values |= {name: True for name in OPTIONAL if name in known.parts}
+    return replace(request, **values)
+
+
+def _settings(request: Request, written: Mapping[str, str], requires: str) -> str:
+    """The text of `gen.yaml`."""
+    return Settings(
+        requires=requires,
+        names={"namespace": request.namespace, "overlay": request.overlay, "owner": request.owner},
+        parts=tuple(name for name in OPTIONAL if getattr(request, name)),
+        files=written,
+    ).text()
 
 
 def _check(request: Request) -> None:

@@ -136,6 +136,12 @@ KEPT = Code(
     "The file may have been edited.",
     "Compare it with that of a new repository, or move it away and run `gen init` again.",
 )
+MERGE_CONFLICT = Code(
+    "merge-conflict",
+    "`gen init --update` found lines of a file that the user and gen both changed.",
+    "Only you know which to keep. The file has both, with the marks of Git.",
+    "Edit the file: keep what is right of both, and remove the marks.",
+)
 IN_THE_WAY = Code(
     "in-the-way",
     "`gen init` found a file instead of a folder, or something other than a regular file, at a path that it writes.",
