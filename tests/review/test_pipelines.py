@@ -23,7 +23,7 @@ steps:
 
 
 def test_a_plan_shows_the_steps_with_the_widest_moment(history: History) -> None:
-    history.job(JOB.replace("python", "sh"), name="other")
+    history.job(JOB.replace("main", "other"), name="other")
     branch(history)
     history.job(JOB)
     (run,) = history.report()["runs"]
@@ -92,7 +92,7 @@ def test_a_suspended_pipeline_goes_on_until_it_is_removed(history: History) -> N
 def test_a_definition_starts_and_stops_nothing(history: History) -> None:
     """People start the runs of a pipeline with `kfp`, and they go on without it."""
     history.overlay(defining(OVERLAY))
-    history.job(JOB.replace("python", "sh"), name="other")
+    history.job(JOB.replace("main", "other"), name="other")
     branch(history)
     job = JOB + "kfp: {}\n"
     history.job(job)

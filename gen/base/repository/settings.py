@@ -24,7 +24,6 @@ from msgspec import Struct
 
 from gen import __version__
 from gen.base.findings import Findings, UsageError
-from gen.base.yaml.source import read
 
 SETTINGS_FILE: Final = "gen.yaml"
 _PACKAGE: Final = "gitops-gen"
@@ -62,6 +61,8 @@ def read_settings(root: Path) -> Settings:
     """The settings of a repository, which are empty without a file. UsageError for a file that cannot be one."""
     if not (root / SETTINGS_FILE).exists():
         return Settings()
+    from gen.base.yaml.source import read
+
     found = Findings()
     source = read(root, SETTINGS_FILE, found)
     for finding in found:
