@@ -154,7 +154,7 @@ class Examined:
             kind = None
         yield from retired(api_version, name, kinds, known=kind is not None)
         if kind is None:
-            known = any(version == api_version for version, _ in kinds.schemas.kinds())
+            known = api_version in kinds.schemas.api_versions
             if not (missing and not known) and not is_removed(api_version, name, kinds):
                 yield unknown(api_version, name, kinds)
             return

@@ -129,9 +129,12 @@ def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
     return Draft202012Validator(schema, registry=Registry([(DEFINITIONS, document)], draft=Draft202012))
 
 
-def _complete() -> list[Path]:
-    """Files with complete schemas of kinds."""
-    return [path for folder in _FOLDERS if folder != _BUNDLES for path in sorted(folder.glob("*_*.json"))]
+@cache
+def _own_kinds() -> tuple[Key, ...]:
+    """The API versions and kinds with complete schemas in gen's own files."""
+    files = (path for folder in _FOLDERS if folder != _BUNDLES for path in sorted(folder.glob("*_*.json")))
+    found = (orjson.loads(path.read_bytes())["properties"] for path in files)
+    return tuple((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in found)
 
 
 class Schemas:
@@ -170,8 +173,12 @@ class Schemas:
 
     def kinds(self) -> list[Key]:
         """Every API version and kind with a complete schema."""
-        own = [orjson.loads(path.read_bytes())["properties"] for path in _complete()]
-        return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self.types.kinds]
+        return [*_own_kinds(), *self.types.kinds]
+
+    @cached_property
+    def api_versions(self) -> frozenset[str]:
+        """The API versions of `kinds`."""
+        return frozenset(api_version for api_version, _ in self.kinds())
 
     def schema(self, api_version: str, kind: str) -> Schema:
         """The schema of a kind of object, with references for `resolve`. BugError for a kind without a schema."""
