@@ -180,8 +180,9 @@ _BY_PART: tuple[Form, ...] = tuple(
 
 
 _PARTS = BytesAhoCorasick([part.encode() for part, _, _ in _BY_PART])
-MAX_SEARCHED = 1 << 16
+_SEARCHED = 1 << 16
 """Bytes that are searched at once; each occurrence takes memory."""
+_OVERLAP = max(len(part) for part, _, _ in _BY_PART)
 
 
 def forms_in(data: object, json: bytes | None = None) -> list[Form]:
@@ -197,9 +198,8 @@ def forms_in(data: object, json: bytes | None = None) -> list[Form]:
 
 
 def _parts_in(json: bytes) -> list[Form]:
-    if len(json) > MAX_SEARCHED:
-        return [form for form in _BY_PART if form[0].encode() in json]
-    numbers = {number for number, _, _ in _PARTS.find_matches_as_indexes(json, overlapping=True)}
+    parts = (json[start : start + _SEARCHED + _OVERLAP] for start in range(0, len(json), _SEARCHED))
+    numbers = {number for part in parts for number, _, _ in _PARTS.find_matches_as_indexes(part, overlapping=True)}
     return [_BY_PART[number] for number in sorted(numbers)]
 
 

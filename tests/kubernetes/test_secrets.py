@@ -280,3 +280,11 @@ def test_a_secret_is_found_behind_anything(before: str) -> None:
     token = "ghp_" + "a1B2" * 9
     assert known_form(before + token, forms_in({"a": before + token})) == "a GitHub token"
     assert forms_in({"a": f"x{token}"}) == []
+
+
+@pytest.mark.parametrize("before", range((1 << 16) - 50, (1 << 16) + 5, 5))
+def test_a_large_text_is_searched_in_parts_that_overlap(before: int) -> None:
+    token = "ghp_" + "a1B2" * 9
+    assert [what for _, what, _ in forms_in({"a": "." * before + " " + token})] == ["a GitHub token"]
+    part = "GOCSPX-" + "a1B2" * 5
+    assert [what for _, what, _ in forms_in({"a": "." * before + " " + part})] == ["a Google key"]

@@ -45,7 +45,7 @@ _PRINTED = regex(r"[^\n\r\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 def differs(text: str) -> bool:
     """Whether the two may read a text differently; fast."""
-    backslash = ("\\/" in text or "\\'" in text) and _ESCAPED.search(text) is not None
+    backslash = "\\" in text and ("\\/" in text or "\\'" in text) and _ESCAPED.search(text) is not None
     directive = "%" in text and (text.startswith("%") or "\n%" in text)
     return backslash or directive or _has_ends(text) or _may_have_question(text)
 
