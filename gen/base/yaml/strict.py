@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from yaml import events
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without exporting it
 from yaml.error import MarkedYAMLError, YAMLError
-from yaml.events import AliasEvent, MappingStartEvent
+from yaml.events import AliasEvent
 
 from gen.base.codes import Code
 from gen.base.codes import files as codes
@@ -83,7 +83,7 @@ class Policy(ABC):
 
     @abstractmethod
     def container(self, event: object) -> Any:
-        """A new mapping or list."""
+        """A new mapping or list, with a tag or an anchor."""
 
     @abstractmethod
     def alias(self, event: object, stack: Stack, holder: object, *, expects_key: bool) -> Any:
@@ -147,7 +147,10 @@ def _document(get: Any, policy: Policy, values: int) -> tuple[Any, int]:  # noqa
             if len(stack) >= policy.max_depth:
                 message = f"nested deeper than {policy.max_depth} levels"
                 raise Refused(event, TOO_DEEP, message, "flatten the data")
-            value = policy.container(event)
+            if event.tag is not None or event.anchor is not None:
+                value = policy.container(event)
+            else:
+                value = {} if kind is events.MappingStartEvent else []
             stack.append((holder, key))
             if holder is None:
                 root = value
@@ -288,10 +291,8 @@ class StrictPolicy(Policy):
             self.first.report(event, key, self.found)
         return key
 
-    def container(self, event: Any) -> Any:
-        if event.tag is not None or event.anchor is not None:
-            raise _refused_mark(event)
-        return {} if event.__class__ is MappingStartEvent else []
+    def container(self, event: object) -> NoReturn:
+        raise _refused_mark(event)
 
     def alias(self, event: object, stack: Stack, holder: object, *, expects_key: bool) -> NoReturn:
         raise _refused_mark(event)
