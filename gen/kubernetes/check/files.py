@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from yaml import YAMLError
 
 from gen.base.codes.files import UNREADABLE
@@ -49,6 +51,7 @@ from gen.kubernetes.schemas.registry import minor_version, versions
 
 if TYPE_CHECKING:
     from gen.kubernetes.policies.policy_set import PolicySet
+    from gen.kubernetes.schemas.lookup import Cluster, Clusters
 
 _FILES_PER_PROCESS: Final = 200
 """Minimum number of files for each process."""
@@ -65,42 +68,12 @@ Content = bytes | tuple[object, ...]
 """A manifest as text in UTF-8, or objects."""
 
 
-class Cluster(Protocol):
-    """What is known of the cluster of a file."""
-
-    @property
-    def kubernetes(self) -> str | None:
-        """The version; None for the newest."""
-
-    @property
-    def definitions(self) -> tuple[Path, ...]:
-        """Folders or files of CustomResourceDefinitions."""
-
-    @property
-    def policies(self) -> tuple[tuple[Path, str], ...]:
-        """Folders or files of admission policies, each with its name in findings."""
-
-
-class Clusters(Protocol):
-    """The clusters of files. Files of one folder are in the same cluster."""
-
-    def cluster_of(self, file: str) -> Cluster | None:
-        """The cluster of a file, if it is known."""
-
-    def scope_of(self, file: str) -> str | None:
-        """The folder whose objects are in the cluster together; None for the file's own folder."""
-
-    def shown(self, definition: Path) -> str | None:
-        """The name in findings of a file with definitions of a cluster."""
-
-
 class ReadFile(Struct, frozen=True):
     """A file before its objects are checked."""
 
     name: str
     manifests: Manifests | None
     found: Findings
-    size: int = 0
 
 
 class _Outline(Struct, frozen=True):
@@ -118,10 +91,22 @@ class CheckedFile(Struct, frozen=True):
     findings: tuple[Diagnostic, ...]
     facts: tuple[tuple[int, Route, Fact], ...] = ()
     """Facts of its objects, each with document and route."""
-    policies: bool = False
-    """Whether it contains admission policies or their bindings."""
+    kinds: frozenset[str] = frozenset()
+    """The kinds of its objects."""
     outline: _Outline | None = None
     """None without facts."""
+
+    def of_copy(self, file: str, copy: str) -> CheckedFile:
+        """The result for a copy of the file."""
+
+        def place(one: Location) -> Location:
+            return replace(one, file=_shown(copy)) if one.file == _shown(file) else one
+
+        findings = (
+            replace(one, place=place(one.place), related=tuple((place(at), text) for at, text in one.related))
+            for one in self.findings
+        )
+        return replace(self, findings=tuple(findings))
 
 
 class _Object(Struct, frozen=True):
@@ -167,15 +152,14 @@ class ManifestChecker:
         files = [*dict.fromkeys(named_files(self.paths)), *self.contents]
         # worker processes have no standard input
         own = {STDIN: self.check_files([STDIN])[0]} if STDIN in files else {}
-        others = [file for file in files if file not in own]
+        others = sorted((file for file in files if file not in own), key=_size)  # copies are side by side
         checked = map_parallel(self.check_files, others, self.parallel, worth_it=_FILES_PER_PROCESS, progress=progress)
         own.update(zip(others, checked, strict=True))
         done = [own[file] for file in files]
         objects = sum(one.objects for one in done)
-        with_policies = [file for file, one in zip(files, done, strict=True) if one.policies]
         found = Findings([finding for one in done for finding in one.findings])
         found.extend(self._conflicts(dict(zip(files, done, strict=True))))
-        found.extend(self._policy_findings(files, with_policies))
+        found.extend(self._policy_findings({file: one.kinds for file, one in zip(files, done, strict=True)}))
         if not objects and not found.items and self.paths:
             raise UsageError(f"no manifests found in {', '.join(self.paths)}")
         return CheckedFiles(files=len(files), objects=objects, findings=found)
@@ -187,29 +171,45 @@ class ManifestChecker:
         """
         results: list[CheckedFile] = []
         for start in range(0, len(files), _FILES):
-            batch: list[ReadFile] = []
-            for file in files[start : start + _FILES]:
-                one = self._read_file(file)
-                if one.size > _LARGE:
-                    results += check_batch(self._examined, batch)
-                    batch = []
-                    results += check_batch(self._examined, [one])
-                else:
-                    batch.append(one)
-            results += check_batch(self._examined, batch)
+            results += self._check_some(files[start : start + _FILES])
             done(len(results))
         return results
 
-    def _read_file(self, file: str) -> ReadFile:
-        found = Findings()
-        try:
-            content = self._content(file)
-        except OSError as error:
-            place = Location(_shown(file))
-            found.error(UNREADABLE, place, f"cannot read the file: {error.strerror}", "check its permissions")
-            return ReadFile(file, None, found)
-        manifests = _manifests(content, file, found)
-        return ReadFile(file, manifests, found, len(content) if isinstance(content, bytes) else 0)
+    def _check_some(self, files: Sequence[str]) -> list[CheckedFile]:
+        """Check files together. Copies in the same cluster are checked once."""
+        results: dict[str, CheckedFile] = {}
+        originals: dict[bytes, str] = {}
+        copies: dict[str, str] = {}
+        batch: list[ReadFile] = []
+
+        def check() -> None:
+            results.update(zip((one.name for one in batch), check_batch(self._examined, batch), strict=True))
+            batch.clear()
+
+        for file in files:
+            found = Findings()
+            try:
+                content = self._content(file)
+            except OSError as error:
+                place = Location(_shown(file))
+                found.error(UNREADABLE, place, f"cannot read the file: {error.strerror}", "check its permissions")
+                batch.append(ReadFile(file, None, found))
+                continue
+            size = len(content) if isinstance(content, bytes) else 0
+            original = originals.setdefault(blake2b(content).digest(), file) if isinstance(content, bytes) else file
+            if original != file and self._kinds(original) is self._kinds(file):
+                copies[file] = original
+                continue
+            if batch and size > _LARGE:  # alone
+                check()
+            batch.append(ReadFile(file, _manifests(content, file, found), found))
+            if size > _LARGE:
+                check()
+        if batch:
+            check()
+        return [
+            results[file] if file not in copies else results[copies[file]].of_copy(copies[file], file) for file in files
+        ]
 
     def _content(self, file: str) -> Content:
         """The content of a file. Standard input can be read only once."""
@@ -261,15 +261,17 @@ class ManifestChecker:
         manifests = Manifests(_shown(file), text, (), outline.begins, outline.is_unique, outline.is_yaml)
         return [(spot, manifests.place_of_existing(spot.document, spot.route)) for spot in spots]
 
-    def _policy_findings(self, files: list[str], with_policies: list[str]) -> Iterator[Diagnostic]:
-        """Findings of all policies: those of the option, of the clusters, and in the files `with_policies`."""
+    def _policy_findings(self, kinds: Mapping[str, frozenset[str]]) -> Iterator[Diagnostic]:
+        """Findings of all policies: those of the option, of the clusters, and in the files, with the kinds of each."""
+        files = list(kinds)
+        with_policies = [file for file in files if not kinds[file].isdisjoint(POLICY_KINDS)]
         one_of_folder = {_folder(file): file for file in files}
         of_folder = {folder: self._cluster_policies(file) for folder, file in one_of_folder.items()}
         if not with_policies and not self.policies and not any(of_folder.values()):
             return
         from gen.kubernetes.check.policies import ManifestPolicies
 
-        own = self._own_policies(files, with_policies) if with_policies else None
+        own = self._own_policies(kinds, with_policies) if with_policies else None
         checker = ManifestPolicies(tuple((path, str(path)) for path in self.policies), own, self._kinds)
         yield from checker.findings_of_sets()
         if not checker.is_bound(of_folder.values()):
@@ -286,20 +288,23 @@ class ManifestChecker:
         for found in map_parallel(findings, files, self.parallel, worth_it=_FILES_PER_PROCESS):
             yield from found
 
-    def _own_policies(self, files: list[str], with_policies: list[str]) -> PolicySet:
+    def _own_policies(self, kinds: Mapping[str, frozenset[str]], with_policies: list[str]) -> PolicySet:
         """The policies among the manifests, and all that they can refer to: parameters and namespaces."""
         from gen.kubernetes.check.policies import accepted
         from gen.kubernetes.policies.policy_set import PolicySet, param_kinds, read_stored, stored_in
 
-        unnamed = [file for file in files if file == STDIN or file in self.contents]
+        unnamed = [file for file in kinds if file == STDIN or file in self.contents]
         known = (_manifests(self._content(file), file, Findings()) for file in unnamed)
         more = tuple(stored for one in known if one is not None for stored in stored_in(one))
-        policies = {file for file in with_policies if file not in unnamed}
-        stored = (*more, *read_stored(tuple((Path(file), file) for file in policies)))
-        kinds = {kind.encode() for kind in ("Namespace", *param_kinds(stored))}
-        needed = (one for one in files if one in policies or (one not in unnamed and _has_word(one, kinds)))
-        paths = tuple((Path(file), file) for file in needed)
-        return PolicySet(paths, more, lambda body: accepted(body, self._kinds(files[0])))
+        policies = tuple((Path(file), file) for file in with_policies if file not in unnamed)
+        stored = (*more, *read_stored(policies))
+        needed = {"Namespace", *POLICY_KINDS, *param_kinds(stored)}
+        paths = tuple(
+            (Path(file), file)
+            for file, inside in kinds.items()
+            if file not in unnamed and not inside.isdisjoint(needed)
+        )
+        return PolicySet(paths, more, lambda body: accepted(body, self._kinds(next(iter(kinds)))))
 
     def _cluster_policies(self, file: str) -> tuple[tuple[Path, str], ...]:
         cluster = self._cluster_of(file)
@@ -366,12 +371,11 @@ def _manifests(content: Content, file: str, found: Findings) -> Manifests | None
     return Manifests(file, "", content, ((0, 0),) * len(content), is_yaml=False)
 
 
-def _has_word(file: str, words: Collection[bytes]) -> bool:
-    """Whether a file contains one of the words, which takes a hundredth of the time of parsing it."""
-    with suppress(OSError):
-        raw = read_bytes(file)
-        return any(word in raw for word in words)
-    return False
+def _size(file: str) -> int:
+    """0 for what is no file, or cannot be read."""
+    with suppress(OSError, ValueError):
+        return os.stat(file).st_size  # noqa: PTH116 - called for every file
+    return 0
 
 
 def _folder(file: str) -> str:
@@ -401,21 +405,22 @@ def check_batch(examine: Callable[[ReadFile, object], Examined | None], files: S
                 with contained(one.file.found, Location(_shown(one.file.name)), "compare the object with others"):
                     known[one.file.name] += [(one.document, one.route, fact) for fact in facts(one.body)]
     counts = Counter(one.file.name for one in objects)
-    policies = {one.file.name for one in objects if isinstance(one.body, dict) and one.body.get("kind") in POLICY_KINDS}
+    kinds: dict[str, set[str]] = {file.name: set() for file in files}
+    for one in objects:
+        if isinstance(one.body, dict) and isinstance(kind := one.body.get("kind"), str):
+            kinds[one.file.name].add(kind)
     return [
         CheckedFile(
             counts[file.name],
             tuple(file.found.items),
             tuple(known[file.name]),
-            file.name in policies,
-            _outline(file.manifests) if known[file.name] else None,
+            frozenset(kinds[file.name]),
+            _Outline(read.begins, read.is_unique, read.is_yaml)
+            if (read := file.manifests) and known[file.name]
+            else None,
         )
         for file in files
     ]
-
-
-def _outline(manifests: Manifests | None) -> _Outline | None:
-    return None if manifests is None else _Outline(manifests.begins, manifests.is_unique, manifests.is_yaml)
 
 
 def _checked(examine: Callable[[ReadFile, object], Examined | None], objects: Sequence[_Object]) -> list[Checked]:

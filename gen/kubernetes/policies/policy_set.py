@@ -171,6 +171,15 @@ class PolicySet:
         """All objects of the files."""
         return (*self._more, *read_stored(self._paths, self._found))
 
+    @cached_property
+    def _by_kind(self) -> dict[tuple[str, str], list[Stored]]:
+        """By API version and kind, where both are texts."""
+        found: dict[tuple[str, str], list[Stored]] = {}
+        for one in self.stored:
+            if isinstance(version := one.body.get("apiVersion"), str) and isinstance(kind := one.body.get("kind"), str):
+                found.setdefault((version, kind), []).append(one)
+        return found
+
     @property
     def unreadable(self) -> list[Diagnostic]:
         """Findings about files that cannot be read."""
@@ -190,7 +199,7 @@ class PolicySet:
     @cached_property
     def namespaces(self) -> dict[str, Body]:
         """Namespaces that the files describe, by name."""
-        return {name_of(one.body): one.body for one in self.stored if _is(one.body, "v1", "Namespace")}
+        return {name_of(one.body): one.body for one in self._by_kind.get(("v1", "Namespace"), ())}
 
     @cached_property
     def bound(self) -> tuple[tuple[Stored, Stored], ...]:
@@ -211,15 +220,14 @@ class PolicySet:
 
     def params(self, kind: Body) -> list[Param]:
         """The objects of a kind of parameters."""
-        version, name = kind.get("apiVersion"), kind.get("kind")
+        version, name = str(kind.get("apiVersion")), str(kind.get("kind"))
         found: dict[tuple[str, str], Param] = {}
-        for one in self.stored:
-            if _is(one.body, version, name):
-                given = at(one.body, "metadata", "namespace")
-                cluster = is_cluster_scoped(str(version), str(name)) or ("/" in str(version) and not given)
-                namespace = "" if cluster else str(given or "default")
-                param = Param(namespace, name_of(one.body), one.body)
-                found.setdefault((param.namespace, param.name), param)
+        for one in self._by_kind.get((version, name), ()):
+            given = at(one.body, "metadata", "namespace")
+            cluster = is_cluster_scoped(version, name) or ("/" in version and not given)
+            namespace = "" if cluster else str(given or "default")
+            param = Param(namespace, name_of(one.body), one.body)
+            found.setdefault((param.namespace, param.name), param)
         return list(found.values())
 
     def chosen_params(self, kind: Body, reference: Body, namespace: str) -> list[Param]:
@@ -256,7 +264,3 @@ def name_of(body: Body) -> str:
 def _spec(body: Body) -> Any:
     spec = body.get("spec")
     return spec if isinstance(spec, dict) else {}
-
-
-def _is(body: Body, version: object, kind: object) -> bool:
-    return (body.get("kind"), body.get("apiVersion")) == (kind, version)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -262,3 +262,32 @@ class Kinds:
         facts = resource_of_object(api_version, kind)
         replicas = facts.scaled if facts is not None else ()
         return Kind(schema, shared, namespaced=namespaced, partial=is_partial(api_version, kind), replicas=replicas)
+
+
+class Cluster(Protocol):
+    """What is known of the cluster of a file."""
+
+    @property
+    def kubernetes(self) -> str | None:
+        """The version; None for the newest."""
+
+    @property
+    def definitions(self) -> tuple[Path, ...]:
+        """Folders or files of CustomResourceDefinitions."""
+
+    @property
+    def policies(self) -> tuple[tuple[Path, str], ...]:
+        """Folders or files of admission policies, each with its name in findings."""
+
+
+class Clusters(Protocol):
+    """The clusters of files. Files of one folder are in the same cluster."""
+
+    def cluster_of(self, file: str) -> Cluster | None:
+        """The cluster of a file, if it is known."""
+
+    def scope_of(self, file: str) -> str | None:
+        """The folder whose objects are in the cluster together; None for the file's own folder."""
+
+    def shown(self, definition: Path) -> str | None:
+        """The name in findings of a file with definitions of a cluster."""

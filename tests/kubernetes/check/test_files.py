@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes.check import files
 from gen.kubernetes.check.files import ManifestChecker, check_batch
 from gen.kubernetes.manifests.files import read_bytes
+from gen.kubernetes.manifests.read import Manifests, read_manifests
+from gen.kubernetes.policies import policy_set
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
+
+    from gen.base.findings import Findings
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
 
 def test_a_large_file_does_not_wait_in_memory_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abcd":
-        (tmp_path / name).write_text(CONFIG)
+        (tmp_path / name).write_text(f"{CONFIG}# {name}\n")
     (tmp_path / "c").write_text(CONFIG + f"data: {{a: {'b' * 200_000}}}\n")
     batches = []
 
@@ -31,6 +34,45 @@ def test_a_large_file_does_not_wait_in_memory_for_others(tmp_path: Path, monkeyp
     paths = [str(tmp_path / name) for name in "abcd"]
     checked = ManifestChecker(tuple(paths)).check_files(paths, counts.append)
     assert ([one.objects for one in checked], batches, counts) == ([1, 1, 1, 1], [2, 1, 1], [4])
+
+
+def test_copies_are_checked_once_each_with_findings_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def noted(raw: bytes, file: str, found: Findings) -> Manifests | None:
+        parsed.append(file)
+        return read_manifests(raw, file, found)
+
+    monkeypatch.setattr(files, "read_manifests", noted)
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(CONFIG.replace("name: a", "name: A, name: b"))
+    found = files.ManifestChecker((str(tmp_path),)).run().findings.items
+    assert parsed == [str(tmp_path / "a.yaml")]
+    places = [(Path(one.place.file).name, one.place.column, one.code) for one in found]
+    assert places == [
+        ("a.yaml", 21, "duplicate-key"),
+        ("b.yaml", 21, "duplicate-key"),
+        ("b.yaml", 27, "same-object"),
+    ]
+    assert [Path(at.file).name for one in found[:2] for at, _ in one.related] == ["a.yaml", "b.yaml"]
+
+
+def test_only_namespaces_are_read_again_for_policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def noted(raw: bytes, file: str, found: Findings) -> Manifests | None:
+        parsed.append(Path(file).name)
+        return read_manifests(raw, file, found)
+
+    monkeypatch.setattr(policy_set, "read_manifests", noted)
+    binding = (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: a}\n"
+    )
+    (tmp_path / "binding.yaml").write_text(f"{binding}spec: {{policyName: a, validationActions: [Deny]}}\n")
+    (tmp_path / "config.yaml").write_text(f"{CONFIG}data: {{a: Namespace}}\n")
+    (tmp_path / "namespace.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+    files.ManifestChecker((str(tmp_path),)).run()
+    assert sorted(set(parsed)) == ["binding.yaml", "namespace.yaml"]
 
 
 def test_a_file_that_only_names_policies_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
