@@ -28,7 +28,7 @@ def run(request: Request) -> Result[str]:  # noqa: ARG001 - all commands have th
             raise
         raise UsageError("this command needs a language server library: `pip install 'gitops-gen[editor]'`") from None
     gc.enable()  # a server runs for hours, unlike other commands
-    server = make_server(documentation(), _plan)
+    server = make_server(documentation(), _plan, _pin)
     try:
         server.start_io()
     finally:
@@ -44,3 +44,12 @@ def _plan(root: Path) -> str:
     from gen.report.terminal import View
 
     return as_text(View(data=review(PlanRequest(root=root))))
+
+
+def _pin(root: Path, job: str) -> str:
+    """Pin the images and the code of a job. The only thing here that uses a network, when an author asks for it."""
+    from gen.commands.pin import Request as PinRequest
+    from gen.commands.pin import run as pin
+
+    report = pin(PinRequest(jobs=(job,), root=root)).output
+    return "\n".join((*(f"{one.message} ({one.hint})" for one in report.findings if one.is_error), report.summary))

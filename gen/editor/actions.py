@@ -8,6 +8,7 @@ from contextlib import suppress
 from lsprotocol.types import (
     CodeAction,
     CodeActionKind,
+    Command,
     Position,
     Range,
     TextEdit,
@@ -16,29 +17,36 @@ from lsprotocol.types import (
 from lsprotocol.types import Diagnostic as Shown
 
 from gen.base.codes.commands import SILENCEABLE
-from gen.base.findings import Diagnostic, Findings, Put, Rename, Respell
+from gen.base.findings import Diagnostic, Findings, Move, Put, Rename, Respell, Route
 from gen.base.line_changes import changed_lines
+from gen.base.routes import follow
 from gen.base.yaml.source import source_of
+from gen.base.yaml.strict import parse
 from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
-from gen.edit.fixes import fixed_alone, fixes_of
+from gen.edit.fixes import applied_or_none, fixed_alone, fixes_of
 from gen.edit.printed import Printed
 from gen.edit.splice import edited
 from gen.edit.verbs import VERBS, runs_change
 from gen.editor.view import JOB, View
 from gen.kubernetes.rules.rule import SILENCE
+from gen.pins.lock import is_full_commit, is_full_digest
+
+PIN = "gen.pin"
 
 
-def actions(view: View, line: int, findings: Sequence[Diagnostic], shown: Sequence[Shown]) -> list[CodeAction]:
-    """The actions for a line. `shown` are the findings of the line as the client has them."""
-    items = [one for one in findings if one.place.file == view.path and one.place.line == line + 1]
+def actions(view: View, lines: range, findings: Sequence[Diagnostic], shown: Sequence[Shown]) -> list[CodeAction]:
+    """The actions for lines. `shown` are the findings of these lines as the client has them."""
+    items = [one for one in findings if one.place.file == view.path and one.place.line - 1 in lines]
     by_key = {(one.code, one.range.start.line): one for one in shown}
     found: list[CodeAction] = []
     for item in items:
-        diagnostics = [one] if (one := by_key.get((item.code, line))) is not None else None
+        diagnostics = [one] if (one := by_key.get((item.code, item.place.line - 1))) is not None else None
         found += _fixes(view, item, diagnostics)
         found += _silence(view, item, diagnostics)
     if view.kind == JOB:
+        found += _pin(view, lines)
+        found += _to_roles(view, lines)
         found += _verbs(view)
     return found
 
@@ -80,6 +88,55 @@ def _silence(view: View, item: Diagnostic, shown: list[Shown] | None) -> Iterato
     after = _changed(view.text, Change(("annotations", f"{SILENCE}{item.code}"), "<reason>"))
     if after is not None:
         yield _action(view, f"Accept `{item.code}` with a reason", after, CodeActionKind.QuickFix, shown)
+
+
+def _pin(view: View, lines: range) -> Iterator[CodeAction]:
+    """`gen pin` for an image or a ref that can get other content."""
+    data = view.source.data if view.source is not None else {}
+    routes = {_pinned_route(one.route) for one in view.document.entries if one.line in lines}
+    values = [str(value) for route in routes if route and (value := follow(data, route)) is not None]
+    lock = view.checker.lock(view.job)
+    known = {*lock.images, *(ref for _, ref in lock.commits)} if lock is not None else set()
+    if any(not is_full_digest(one) and not is_full_commit(one) and one not in known for one in values):
+        command = Command(title="Pin", command=PIN, arguments=[(view.checker.root / view.path).as_uri()])
+        yield CodeAction(title="Pin images and code (as `gen pin`)", kind=CodeActionKind.Refactor, command=command)
+
+
+def _pinned_route(route: Route) -> Route:
+    """The route of the image or the ref that a field is about; empty for other fields."""
+    if route[-1:] == ("image",):
+        return route
+    return (*route[: route.index("code") + 1], "ref") if "code" in route else ()
+
+
+def _to_roles(view: View, lines: range) -> Iterator[CodeAction]:
+    """Fields of the job, or of a step, as those of one of its roles."""
+    if view.fields is None or view.source is None or view.source.text != view.text:
+        return
+    chosen = [one for one in view.document.entries if one.line in lines and one.route]
+    for outer in {one.route[:-1] for one in chosen if len(one.route) == 1 or one.route[0] == "steps"}:
+        for role in view.fields.names((*outer, "roles"), view.kind_at):
+            allowed = view.fields.names((*outer, "roles", role), view.kind_at)
+            names = [str(one.route[-1]) for one in chosen if one.route[:-1] == outer and one.route[-1] in allowed]
+            after: str | None = view.text
+            for name in names:
+                after = _moved(after, (*outer, name), (*outer, "roles", role, name)) if after is not None else None
+            if names and after is not None:
+                what = ", ".join(f"`{name}`" for name in names)
+                yield _action(view, f"Move {what} to the role `{role}`", after, CodeActionKind.Refactor)
+
+
+def _moved(text: str, route: Route, to: Route) -> str | None:
+    """The text with a field at another place; None if it is there already, or if a comment would be lost."""
+    data = parse(text, "", Findings())
+    value = follow(data, route)
+    if value is None or follow(data, to) is not None:
+        return None
+    if isinstance(value, str):
+        return applied_or_none(text, Move(route, to))
+    after = _changed(text, Change(to, value))
+    after = _changed(after, Change(route, None)) if after is not None else None
+    return after if after is not None and after.count("#") == text.count("#") else None
 
 
 def _verbs(view: View) -> Iterator[CodeAction]:

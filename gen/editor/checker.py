@@ -6,7 +6,7 @@ the committed runs change, and a file that is half written keeps its last result
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -17,16 +17,18 @@ from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import JobFile, RenderedPath, object_file, overlays_path, source_job
 from gen.base.yaml.source import Source, read
 from gen.editor.workspace import Workspace
+from gen.job.plan import Plan
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
+from gen.pins.lock import Lock, read_lock
 from gen.render.check import field_of_route, with_valid_policies
 from gen.render.committed import CommittedRuns
 from gen.render.job_run import JobInput
-from gen.render.pipeline import STAGES, render_files
+from gen.render.pipeline import STAGES, Stage, render_files
 from gen.render.results import JobResult, RunResult
 from gen.render.run import combine
-from gen.render.stages import expand, model, patch
-from gen.render.work import EndedRun, Inputs, LoadedFile, LoadedJob, ModelledJob, PatchedRun, Work
+from gen.render.stages import expand, model, patch, plan
+from gen.render.work import EndedRun, Inputs, LoadedFile, LoadedJob, ModelledJob, PatchedRun, PlannedRun, Work
 from gen.render.write.compare import compare
 
 _AT_ONCE: Final = 8
@@ -104,6 +106,10 @@ class Checker:
             return read(self.workspace.copy, path, Findings())
         return None
 
+    def lock(self, job: JobFile) -> Lock | None:
+        """The pins of a job; None if they are invalid."""
+        return read_lock(self.workspace.copy, job, Findings())
+
     def expanded(self, source: Source, job: JobFile, overlay: Overlay) -> JobInput | None:
         """The first run of a job with its expressions replaced; None if the job cannot be read."""
         file = LoadedFile(job=job, source=source, overlays=(overlay,))
@@ -112,6 +118,19 @@ class Checker:
                 return next((run.run.given for run in expand(modelled)[0].runs if run.run is not None), None)
         return None
 
+    def _until(self, stage: Stage, source: Source, job: JobFile, overlay: Overlay) -> Iterator[Work]:
+        """The runs of a job after the stages up to one."""
+        file = LoadedFile(job=job, source=source, overlays=(overlay,))
+        batch: list[Work] = [LoadedJob(file=file, source=source, overlay=overlay, committed=None)]
+        for one in STAGES[1 : 1 + STAGES.index(stage)]:
+            batch = [result for item in batch if not isinstance(item, EndedRun) for result in one(item)]
+        yield from batch
+
+    def planned(self, source: Source, job: JobFile, overlay: Overlay) -> Iterator[Plan]:
+        """The plans of the first run of a job in an overlay: one, or one for each step. None if it has an error."""
+        first = next((run for run in self._until(plan, source, job, overlay) if isinstance(run, PlannedRun)), None)
+        yield from (part.plan for part in (first.parts if first is not None else ()))
+
     def decided(self, rendered: RenderedPath, route: Route) -> Location | None:
         """The line of a job, or of a patch, that decides a value of a rendered file; None if nothing is known of it."""
         job = JobFile(rendered.namespace, rendered.job)
@@ -119,11 +138,7 @@ class Checker:
         overlay = next((one for one in self.overlays if one.name == rendered.overlay), None)
         if source is None or overlay is None:
             return None
-        file = LoadedFile(job=job, source=source, overlays=(overlay,))
-        batch: list[Work] = [LoadedJob(file=file, source=source, overlay=overlay, committed=None)]
-        for stage in STAGES[1 : 1 + STAGES.index(patch)]:
-            batch = [result for item in batch if not isinstance(item, EndedRun) for result in stage(item)]
-        for run in batch:
+        for run in self._until(patch, source, job, overlay):
             if isinstance(run, PatchedRun) and run.patched[0] is not None:
                 for manifest, provenance in zip(run.patched[0].manifests, run.patched[0].provenance, strict=True):
                     name = manifest.file or object_file(manifest.body["kind"], manifest.name)

@@ -9,11 +9,12 @@ from zoneinfo import ZoneInfo
 
 from lsprotocol.types import Hover, MarkupContent, MarkupKind
 
+from gen.base.findings import counted
 from gen.base.routes import follow
 from gen.edit.splice import flow
 from gen.editor.document import Entry
 from gen.editor.names import Use, use_at
-from gen.editor.view import View
+from gen.editor.view import JOB, View
 from gen.kubernetes.rules.cron import FIELDS, values
 from gen.report.fields import default_text
 
@@ -44,6 +45,7 @@ def hover(view: View, line: int, column: int, now: datetime) -> Hover | None:
         parts += _field(view, entry)
         parts += _value(view, entry)
         parts += _times(view, entry, now)
+        parts += _devices(view, entry)
     if "{{" in (document.lines[line] if line < len(document.lines) else ""):
         parts += _evaluated(view, line)
     if not parts:
@@ -118,6 +120,24 @@ def _lines(view: View, path: str, line: int) -> str:
             break
         found.append(text[indentation:])
     return "\n".join(found).rstrip()
+
+
+def _devices(view: View, entry: Entry) -> Iterator[str]:
+    """The devices that pods get in each overlay, and their nodes."""
+    if view.kind != JOB or entry.route[-1] not in {"gpus", "accelerator"} or view.source is None:
+        return
+    for overlay in view.overlays:
+        for plan in view.checker.planned(view.source, view.job, overlay):
+            for pod in plan.pods:
+                claims = {one.device_class: str(one.count) for one in pod.effect.claims}
+                devices = {**pod.effect.resources, **claims}
+                if devices:
+                    each = ", ".join(f"{count} `{name}`" for name, count in devices.items())
+                    labels = sorted(pod.nodes.labels.items())
+                    nodes = ", ".join(f"`{label}: {' or '.join(values)}`" for label, values in labels)
+                    where = f", on nodes with {nodes}" if nodes else ", on any node that has them"
+                    pods = counted(pod.role.most, "pod")
+                    yield f"Overlay `{overlay.name}`: {pods} of `{pod.role.name}`, each with {each}{where}"
 
 
 def _times(view: View, entry: Entry, now: datetime) -> Iterator[str]:

@@ -43,6 +43,9 @@ _ACTIONS: Final = types.CodeActionOptions(
     code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
 )
 PlanText = Callable[[Path], str]
+"""The plan of a repository."""
+Pin = Callable[[Path, str], str]
+"""Pins the images and the code of a job, and returns what it did."""
 
 
 class Repository:
@@ -107,7 +110,9 @@ class Repository:
         try:
             found = await asyncio.to_thread(work, *arguments)
         except Exception:  # noqa: BLE001 - the server must go on
-            self.server.say(f"this is a bug of gen, not of your files:\n{traceback.format_exc()}", error=True)
+            self.server.say(
+                f"this is a bug of gen, not of your files:\n{traceback.format_exc()}", kind=types.MessageType.Error
+            )
             return
         if found is None:
             return
@@ -192,9 +197,9 @@ def _resolved(uri: str) -> Path:
 class Server(LanguageServer):
     """A language server for the repositories of the files that an editor opens."""
 
-    def __init__(self, site: Documentation, plan: PlanText) -> None:
+    def __init__(self, site: Documentation, plan: PlanText, pin: Pin) -> None:
         super().__init__("gen", __version__, max_workers=2)
-        self.site, self.plan = site, plan
+        self.site, self.plan, self.pin = site, plan, pin
         self.schemas: dict[str, Fields] = {}
         self.repositories: dict[Path, Repository] = {}
 
@@ -225,9 +230,8 @@ class Server(LanguageServer):
             if name not in self.schemas:
                 self.schemas[name] = Fields(schema())
 
-    def say(self, text: str, *, error: bool = False) -> None:
+    def say(self, text: str, *, kind: types.MessageType = types.MessageType.Warning) -> None:
         """A message in the editor."""
-        kind = types.MessageType.Error if error else types.MessageType.Warning
         self.window_show_message(types.ShowMessageParams(type=kind, message=f"gen: {text}"))
 
     def close(self) -> None:
@@ -350,7 +354,8 @@ def _act(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     if view is None or repository is None:
         return []
     found = repository.findings.get(view.path, ())
-    return actions.actions(view, params.range.start.line, found, params.context.diagnostics)
+    lines = range(params.range.start.line, params.range.end.line + 1)
+    return actions.actions(view, lines, found, params.context.diagnostics)
 
 
 def _lens(ls: Server, params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -371,6 +376,22 @@ async def _plan(ls: Server, uri: str) -> str:
         return await asyncio.to_thread(ls.plan, repository.root)
     except UsageError as error:
         return f"{error}\n"
+
+
+async def _pin(ls: Server, uri: str) -> None:
+    """Pin what the saved file names, and show the result as a message."""
+    repository, view = ls.repository(uri), ls.view(uri)
+    if repository is None or view is None:
+        return
+    text, kind = "save the file first: `gen pin` reads saved files", types.MessageType.Error
+    with suppress(OSError):
+        if (repository.root / view.path).read_text("utf-8", "replace") == view.text:
+            try:
+                text, kind = await asyncio.to_thread(ls.pin, repository.root, view.job.key), types.MessageType.Info
+            except UsageError as error:
+                text = str(error)
+    ls.say(text, kind=kind)
+    await repository.changed()
 
 
 FEATURES: Final[Mapping[str, tuple[Callable[..., Any], Any]]] = {
@@ -398,12 +419,13 @@ FEATURES: Final[Mapping[str, tuple[Callable[..., Any], Any]]] = {
 COMMANDS: Final[Mapping[str, Callable[..., Any]]] = {
     effects.SHOW_RENDERED: _rendered,
     effects.SHOW_PLAN: _plan,
+    actions.PIN: _pin,
 }
 
 
-def make_server(site: Documentation, plan: PlanText) -> Server:
-    """The server with all its features. `plan` returns the text of the plan of a repository."""
-    server = Server(site, plan)
+def make_server(site: Documentation, plan: PlanText, pin: Pin) -> Server:
+    """The server with all its features, of which only `pin` uses a network, when an author chooses it."""
+    server = Server(site, plan, pin)
     for method, (function, options) in FEATURES.items():
         server.feature(method, options)(function)
     for name, function in COMMANDS.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 from lsprotocol import types
 
 from tests.cases import for_each
-from tests.editor.client import Editor, in_editor
+from tests.editor.client import LIMIT_S, Editor, in_editor
+from tests.pins.servers import git, git_server
 from tests.support import Repository
 
 OVERLAY = """\
@@ -221,6 +222,18 @@ def test_hover(repository: Repository) -> None:
         assert "torchrun train.py --lr 0.1" in found["command"]
         assert found["schedule"].count("01-01 03:00") == 5
         editor.change(FILE, JOB)
+        devices = await editor.hover(FILE, 4, 1)
+        assert "Overlay `dev`: 1 pod of `master`, each with 1 `nvidia.com/gpu`, on any node that has them" in devices
+        assert "Overlay `dev`: 1 pod of `worker`, each with 1" in devices
+        editor.open(
+            OVERLAY_FILE,
+            OVERLAY + "accelerators: {h100: {nvidia: NVIDIA-H100-80GB-HBM3, nodeLabels: {pool: training}}}\n",
+        )
+        nodes = "on nodes with `nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3`, `pool: training`"
+        expected = f"each with 1 `nvidia.com/gpu`, {nodes}"
+        async with asyncio.timeout(LIMIT_S):
+            while expected not in await editor.hover(FILE, 4, 1):  # noqa: ASYNC110 - a hover causes no event
+                await asyncio.sleep(0.05)
         assert "Overlay `dev` sets `cpu: 4` (overlays/dev/overlay.yaml:2)" in await editor.hover(FILE, 0, 1)
 
     in_editor(repository.root, use)
@@ -298,12 +311,13 @@ def test_actions(repository: Repository) -> None:
         editor.open(FILE, text)
         (shown,) = await editor.until(lambda: editor.shown.get(FILE))
 
-        async def offered(line: int) -> dict[str, str]:
-            where = types.Range(types.Position(line, 0), types.Position(line, 0))
+        async def offered(line: int, last: int | None = None) -> dict[str, str]:
+            where = types.Range(types.Position(line, 0), types.Position(line if last is None else last, 0))
             context = types.CodeActionContext(diagnostics=[shown])
             params = types.CodeActionParams(text_document=editor.document(FILE), range=where, context=context)
             found: Any = await editor.text_document_code_action_async(params)
-            return {one.title: applied(text, one.edit.changes[editor.uri(FILE)]) for one in found}
+            edits = {one.title: one.edit.changes[editor.uri(FILE)] for one in found if one.edit is not None}
+            return {title: applied(text, edit) for title, edit in edits.items()}
 
         first = await offered(0)
         assert first["Suspend (as `gen suspend`)"] == text + "state: suspended\n"
@@ -313,8 +327,57 @@ def test_actions(repository: Repository) -> None:
         editor.change(FILE, text)
         await editor.until(lambda: "worker" in texts(editor.shown[FILE]))
         assert (await offered(3))["Rename it to `workers`"] == JOB
+        text = JOB.replace("gpus: 1", "cpu: 4  # each\nmemory: 8Gi\ngpus: 1")
+        editor.change(FILE, text)
+        await editor.until(lambda: editor.codes(FILE) == [])
+        moved = (await offered(4, 5))["Move `cpu`, `memory` to the role `worker`"]
+        assert moved == JOB + "roles:\n  worker:\n    cpu: 4  # each\n    memory: 8Gi\n"
+        assert "Move `workers` to the role `worker`" not in await offered(3)
 
     in_editor(repository.root, use)
+
+
+@pytest.fixture
+def served_code(tmp_path: Path) -> Iterator[str]:
+    """The URL of a repository of code with one commit."""
+    code = tmp_path / "git/code"
+    git("init", "--quiet", "--initial-branch", "main", str(code))
+    git("commit", "--quiet", "--allow-empty", "--message", "one", folder=code)
+    with git_server(tmp_path / "git") as address:
+        yield f"{address}/code/.git"
+
+
+@pytest.mark.slow
+def test_images_and_code_are_pinned(repository: Repository, served_code: str) -> None:
+    image = JOB.replace("train:1", f"train@sha256:{64 * 'a'}")
+    text = image + f"code: {{git: '{served_code}', ref: main, name: code}}\n"
+    repository.write(FILE, text)
+
+    async def use(editor: Editor) -> None:
+        editor.open(FILE, text + "cpu: 8\n")
+        await editor.until(lambda: editor.codes(FILE))
+
+        async def offered(line: int) -> bool:
+            where = types.Range(types.Position(line, 0), types.Position(line, 0))
+            params = types.CodeActionParams(editor.document(FILE), where, types.CodeActionContext(diagnostics=[]))
+            found: Any = await editor.text_document_code_action_async(params)
+            return any(one.title == "Pin images and code (as `gen pin`)" for one in found)
+
+        assert not await offered(1)  # the image has a digest
+        assert await offered(8)
+        run = types.ExecuteCommandParams(command="gen.pin", arguments=[editor.uri(FILE)])
+        await editor.workspace_execute_command_async(run)
+        assert await editor.until(lambda: editor.messages) == ["gen: save the file first: `gen pin` reads saved files"]
+        editor.change(FILE, text)
+        await editor.workspace_execute_command_async(run)
+        await editor.until(lambda: len(editor.messages) > 1)
+        assert "Pin images and code of team/demo" in editor.messages[1]
+        async with asyncio.timeout(LIMIT_S):
+            while await offered(8):  # noqa: ASYNC110 - a file on the disk causes no event
+                await asyncio.sleep(0.05)
+
+    in_editor(repository.root, use)
+    assert "main:" in (repository.root / "jobs/team/demo.lock").read_text("utf-8")
 
 
 @pytest.mark.slow
