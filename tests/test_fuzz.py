@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import random
-import resource
 import subprocess
 import sys
 import time
@@ -453,15 +451,11 @@ def large_job_files(by: random.Random, folder: Path) -> None:
     text = head + "".join(form(by.randrange(1, 5000)) for form in by.sample(forms, by.randrange(1, 4)))
     text = changed_text(text[:100_000], by) if by.random() < 0.5 else text[:100_000]
     repo.write("jobs/team/demo.yaml", text.encode("utf-8", "surrogatepass"))
-    before = time.process_time()
     is_sound(repo.render()[0].findings)
-    if RUNS >= LONG:
-        assert time.process_time() - before < SECONDS
-        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MEMORY
 
 
-SECONDS, MEMORY, LONG = 2, 300 << 10, 1000
-"""Limits for one file of 100 kB: processor time, and kibibytes of a process that only runs this test."""
+SECONDS, LONG = 2, 1000
+"""Processor time of a run, and the number of runs for which it is measured."""
 
 
 CASES: dict[Callable[[random.Random, Path], None], int] = {
@@ -482,11 +476,17 @@ BATCHES: dict[Callable[[random.Random, Path], None], int] = {foreign_files: 20, 
 
 @pytest.mark.parametrize(("case", "weight"), CASES.items(), ids=[case.__name__ for case in CASES])
 def test_any_input_ends_in_findings(case: Callable[[random.Random, Path], None], weight: float, tmp_path: Path) -> None:
+    failed: dict[int, Exception] = {}
     for seed in range(SEED, SEED + max(1, int(RUNS * weight))):
+        before = time.process_time()
         try:
             case(random.Random(seed), tmp_path)  # noqa: S311 - not for secrets
-        except Exception as error:
-            raise AssertionError(f"FUZZ_SEED={seed} fails: {error!r}") from error
+        except Exception as error:  # noqa: BLE001 - the other seeds run
+            failed[seed] = error
+        if RUNS >= LONG and (seconds := time.process_time() - before) > SECONDS:
+            failed[seed] = TimeoutError(f"{seconds:.1f} s")
+    for seed, cause in failed.items():
+        raise AssertionError(f"FUZZ_SEED={seed} fails: {cause!r}; so do {[*failed][1:20]}") from cause
 
 
 @pytest.mark.parametrize(("case", "share"), BATCHES.items(), ids=[case.__name__ for case in BATCHES])
@@ -542,23 +542,3 @@ def test_any_input_with_a_plugin_ends_in_findings(tmp_path: Path) -> None:
     command = [sys.executable, "-c", f"import sys\n{code}", str(tmp_path / "work")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("name", ["mkdir", "rename"])
-def test_a_tree_that_may_only_be_read_is_one_message(
-    repo: Repository, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """As root, permissions do not count, so the functions fail instead."""
-    repo.overlay(OVERLAY)
-    repo.job("kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\n")
-
-    def refuses(*_: Any, **__: Any) -> Any:
-        raise PermissionError(13, "Permission denied", "rendered")
-
-    with monkeypatch.context() as patched:
-        for module in (os, pathlib.Path):
-            if hasattr(module, name):
-                patched.setattr(module, name, refuses)
-        with pytest.raises((OSError, UsageError), match="Permission denied"):
-            repo.render()
-    assert repo.check()[1] == 1, "it only reads"

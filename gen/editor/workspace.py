@@ -15,10 +15,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from gen.base.repository.files import MAX_DEPTH
 from gen.base.repository.layout import JOBS, OVERLAYS
 
 _MAX_COPIED: Final = 1 << 24
 """Bytes of a file that are copied. Longer ones exceed every limit of gen, so that their size is all that counts."""
+_MAX_NESTED: Final = MAX_DEPTH + 4
+"""Nested folders that are copied: gen refuses an overlay with as many."""
 _Status = tuple[int, int, int, int]
 
 
@@ -81,7 +84,8 @@ class Workspace:
                 with suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):
                         (self.copy / path).mkdir(exist_ok=True)
-                        yield from self._files(path)
+                        if path.count("/") < _MAX_NESTED:
+                            yield from self._files(path)
                         continue
                     status = entry.stat(follow_symlinks=False)
                     yield path, (status.st_mode, status.st_mtime_ns, status.st_size, status.st_ino)

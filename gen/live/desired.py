@@ -11,7 +11,7 @@ from msgspec import Struct
 from gen.base.engines import is_finished, is_stopped, name_in_cluster
 from gen.base.findings import Findings
 from gen.base.regex import regex
-from gen.base.repository.files import read_regular
+from gen.base.repository.files import read_regular, walk
 from gen.base.repository.layout import JobFile, source_job, tree_folder
 from gen.base.routes import at
 from gen.kubernetes.facts.base import Resource
@@ -66,7 +66,7 @@ def _files(root: Path, overlay: str, jobs: Collection[JobFile] | None) -> Iterat
     """The files of an overlay, only of the namespaces of jobs."""
     top = tree_folder(overlay, "jobs")
     tops = [top] if jobs is None else [f"{top}/{name}" for name in sorted({job.namespace for job in jobs})]
-    for folder, folders, files in (found for one in tops for found in os.walk(root / one)):
+    for folder, folders, files in (found for one in tops for found in walk(root / one)):
         folders.sort()
         inner = os.path.relpath(folder, root).replace(os.sep, "/")
         yield from (f"{inner}/{name}" for name in sorted(files))

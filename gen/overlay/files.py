@@ -12,10 +12,10 @@ from typing import cast
 
 from msgspec import Struct, field
 
-from gen.base.codes.files import NOT_A_FILE
+from gen.base.codes.files import MISPLACED_FILE, NOT_A_FILE
 from gen.base.codes.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
 from gen.base.findings import Findings, Location, did_you_mean
-from gen.base.repository.files import links_in, printable_path
+from gen.base.repository.files import MAX_DEPTH, is_too_deep, links_in, printable_path
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import (
     DEFINITIONS,
@@ -137,7 +137,7 @@ class OverlayFiles(Struct, dict=True):
         return Chain(tuple(sources), complete, tuple(path for path, _ in definitions), policies, runtimes)
 
     def _folder(self, name: str, kind: str) -> Path | None:
-        """A folder of one overlay; None if there is none, or if it contains a link."""
+        """A folder of one overlay; None if there is none, or if it contains a link or too many nested folders."""
         folder = self.root / overlays_path(name, kind)
         if not folder.is_dir():
             return None
@@ -145,6 +145,11 @@ class OverlayFiles(Struct, dict=True):
         for link in links:
             place = Location(overlays_path(name, kind, printable_path(link)).rstrip("/"))
             self.found.error(NOT_A_FILE, place, "links are not allowed", "replace the link with the file itself")
+        if is_too_deep(folder):
+            place = Location(overlays_path(name, kind))
+            message = f"more than {MAX_DEPTH} nested folders"
+            self.found.error(MISPLACED_FILE, place, message, "move the files up")
+            return None
         return None if links else folder
 
     def _source(self, name: str, at: Location | None = None) -> Source | None:

@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base.findings import Diagnostic, Findings
-from gen.base.repository.files import MAX_BYTES, read_regular
+from gen.base.repository.files import MAX_BYTES, read_regular, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
 from gen.render.manifest import File
@@ -251,7 +251,8 @@ def _stamps_below(folder: str) -> Iterator[tuple[str, int, int]]:
 
 def _plugins(root: Path) -> Iterator[object]:
     """The installed plugins, if an overlay can name one: looking for them takes as long as reading a hundred jobs."""
-    if any(b"plugins" in _read_if_possible(path) for path in sorted((root / OVERLAYS).rglob(OVERLAY_FILE))):
+    files = (Path(folder, OVERLAY_FILE) for folder, _, names in walk(root / OVERLAYS) if OVERLAY_FILE in names)
+    if any(b"plugins" in _read_if_possible(path) for path in files):
         from gen.overlay.plugins import plugin_stamps
 
         yield from plugin_stamps()
@@ -271,7 +272,7 @@ def _stamp(path: str) -> tuple[str, int, int]:
 
 def _overlays(root: Path) -> Iterator[tuple[str, object]]:
     """Everything below `overlays/`. File names count too, because they occur in findings and hints."""
-    for folder, folders, files in os.walk(root / OVERLAYS):
+    for folder, folders, files in walk(root / OVERLAYS):
         folders.sort()
         for name in sorted(files + folders):
             path = Path(folder, name)

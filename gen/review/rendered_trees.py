@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gen.base.codes import Code
 from gen.base.codes.files import NOT_A_FILE
 from gen.base.findings import Findings, Location, Severity, UsageError, did_you_mean
-from gen.base.repository.files import printable_path, read_regular
+from gen.base.repository.files import printable_path, read_regular, walk
 from gen.base.repository.git import Base, Entry, report_empty_folder
 from gen.base.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay, settings_name
 from gen.render.rendered_object import RenderedObject, generated_object, parse_object
@@ -127,7 +127,7 @@ def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
         if not isinstance(error, FileNotFoundError):  # without the folder, everything is removed
             found.error(*_not_a_file(os.path.relpath(str(error.filename), root)))
 
-    for folder, folders, files in os.walk(top, onerror=unreadable):
+    for folder, folders, files in walk(top, onerror=unreadable):
         inner = os.path.relpath(folder, root).replace(os.sep, "/")
         links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - many paths
         folders[:] = sorted(name for name in folders if f"{inner}/{name}" != STAGING)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -83,15 +84,41 @@ def linked_folder(root: Path, file: str) -> str | None:
     return None
 
 
+def walk(
+    top: str | Path, onerror: Callable[[OSError], None] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """`os.walk` without recursion: Git stores more nested folders than Python permits nested calls.
+
+    The caller may sort and shorten the list of folders.
+    """
+    waiting = [os.fspath(top)]
+    while waiting:
+        here, folders, files = next(os.walk(waiting.pop(), onerror=onerror), ("", [], []))
+        if here:
+            yield here, folders, files
+            below = (f"{here}/{name}" for name in reversed(folders))
+            waiting += (path for path in below if not os.path.islink(path))  # noqa: PTH114 - many paths
+
+
+MAX_DEPTH = 16
+"""Nested folders that a folder of an overlay may have."""
+
+
 def links_in(folder: Path) -> Iterator[str]:
     """Symbolic links in a folder at any depth, relative to it; an empty string if the folder itself is one."""
     if folder.is_symlink():
         yield ""
         return
-    for top, folders, files in os.walk(folder):
+    for top, folders, files in walk(folder):
         for name in (*folders, *files):
-            if os.path.islink(path := os.path.join(top, name)):  # noqa: PTH114, PTH118 - `os.walk` returns texts
+            if os.path.islink(path := os.path.join(top, name)):  # noqa: PTH114, PTH118 - `walk` returns texts
                 yield os.path.relpath(path, folder)
+
+
+def is_too_deep(folder: Path) -> bool:
+    """Whether a folder has more nested folders than `MAX_DEPTH`."""
+    start = os.fspath(folder).count(os.sep)
+    return any(top.count(os.sep) - start > MAX_DEPTH for top, _, _ in walk(folder))
 
 
 def printable_path(path: str) -> str:
@@ -130,27 +157,31 @@ def tree_entries(root: Path, path: str) -> Iterator[TreeEntry]:
 
 
 def _entries(root: Path, folder: str) -> Iterator[TreeEntry]:
-    empty = True
-    for entry in _listed(root, folder):
-        empty = False
-        path = f"{folder}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            yield from _entries(root, path)
-            continue
-        try:
-            yield TreeEntry(path, _type(entry.stat(follow_symlinks=False).st_mode))
-        except FileNotFoundError:  # removed meanwhile
-            continue
-    if empty:
-        yield TreeEntry(folder, EntryType.EMPTY_FOLDER)
+    """No recursion: see `walk`."""
+    open_ = [(folder, _listed(root, folder))]
+    while open_:
+        here, entries = open_[-1]
+        entry = next(entries, None)
+        if entry is None:
+            open_.pop()
+        elif isinstance(entry, TreeEntry):
+            yield entry
+        elif entry.is_dir(follow_symlinks=False):
+            path = f"{here}/{entry.name}"
+            open_.append((path, _listed(root, path)))
+        else:
+            with suppress(FileNotFoundError):  # removed meanwhile
+                yield TreeEntry(f"{here}/{entry.name}", _type(entry.stat(follow_symlinks=False).st_mode))
 
 
-def _listed(root: Path, folder: str) -> list[os.DirEntry[str]]:
+def _listed(root: Path, folder: str) -> Iterator[os.DirEntry[str] | TreeEntry]:
+    """The entries of a folder; the folder itself if it is empty."""
     try:
         with os.scandir(f"{root}/{folder}") as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            found = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         raise unusable(folder, error, "check its permissions") from error
+    return iter(found) if found else iter([TreeEntry(folder, EntryType.EMPTY_FOLDER)])
 
 
 def _type(mode: int) -> EntryType:

@@ -289,7 +289,22 @@ def checked_root(root: Path) -> Path:
     for name in (JOBS, OVERLAYS):
         if (root / name).is_symlink():
             raise UsageError(f"{root / name} is a symbolic link; replace it with the folder itself")
-    return root.resolve()
+    root = root.resolve()
+    if (bare := _bare_repository(root)) is not None:
+        what = "is a bare Git repository, whose configuration can run commands"
+        raise UsageError(f"{bare} {what}; remove its file `HEAD`")
+    return root
+
+
+def _bare_repository(root: Path) -> Path | None:
+    """A folder that Git takes for a repository without `.git`: a commit of another repository can contain its files."""
+    for folder in (root, *root.parents):
+        if os.path.lexists(folder / ".git"):
+            return None
+        names = [name for name in ("HEAD", "objects", "refs", "commondir") if os.path.lexists(folder / name)]
+        if names[:1] == ["HEAD"] and (names[1:3] == ["objects", "refs"] or names[-1] == "commondir"):
+            return folder
+    return None
 
 
 def _missing(root: Path) -> str:

@@ -32,17 +32,26 @@ def named_files(names: Iterable[str]) -> Iterator[str]:
 
 def _below(folder: str) -> Iterator[str]:
     """Sorted manifests in a folder; the folder itself if it is unreadable, so that reading it reports the error."""
-    try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except OSError:
-        yield folder
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path)
+    open_ = [_listed(folder)]  # no recursion: there may be more nested folders than Python permits calls
+    while open_:
+        entry = next(open_[-1], None)
+        if entry is None:
+            open_.pop()
+        elif isinstance(entry, str):
+            yield entry
+        elif entry.is_dir(follow_symlinks=False):
+            open_.append(_listed(entry.path))
         elif entry.name.endswith(_ENDINGS) and _is_file(entry):
             yield entry.path.removeprefix("./")
+
+
+def _listed(folder: str) -> Iterator[os.DirEntry[str] | str]:
+    """The sorted entries of a folder; the folder itself if it is unreadable."""
+    try:
+        with os.scandir(folder) as found:
+            return iter(sorted(found, key=lambda entry: entry.name))
+    except OSError:
+        return iter([folder])
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
