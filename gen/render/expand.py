@@ -20,10 +20,10 @@ from gen.render.record import SWEEP
 from gen.render.starters import starter_of
 from gen.render.sweep import Combination, run_combinations, value_list
 
-MAX_VALUES: Final = 100_000
+MAX_VALUES: Final = 64_000
 """Values of a job in all its runs, roles and steps: the time of a render grows with them."""
-MAX_CHARACTERS: Final = 8 << 20
-"""Characters of these values. The size of the rendered files grows with them."""
+MAX_CHARACTERS: Final = 3 << 20
+"""Characters of these values. The size of the rendered files, and the time to read the commands, grow with them."""
 _PARTS: Final = ("roles", "steps")
 """Fields with parts of a run. Each part has the other values, too."""
 _OF_PART: Final = 20
@@ -61,9 +61,21 @@ def _size(data: Data) -> tuple[int, int]:
     return 1 + sum(values for values, _ in inner), keys + sum(characters for _, characters in inner)
 
 
+MAX_ERRORS: Final = 1000
+"""Errors of the runs of one job, after which its other runs are not read."""
+
+
 def expand(written: WrittenJob, values: Sequence[RunValues | None]) -> tuple[ExpandedRun, ...]:
-    """A run of a job for each of its `values`."""
-    return tuple(_expanded(written, own) for own in values)
+    """A run of a job for each of its `values`, until they have `MAX_ERRORS`: none is rendered then."""
+    runs: list[ExpandedRun] = []
+    left = MAX_ERRORS
+    for own in values:
+        one = _expanded(written, own)
+        runs.append(one)
+        left -= sum(finding.is_error for found in (one.found, *(step.found for step in one.steps)) for finding in found)
+        if left <= 0:
+            break
+    return tuple(runs)
 
 
 def run_values(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[RunValues | None, ...]:

@@ -261,19 +261,19 @@ USED = "command: python train.py {{ params.a }} {{ params.b }}\n"
 LARGE = {
     "variables": (
         f"kind: batch\n{IMAGE}{USED}{RUNS}env:\n" + "".join(f"  V{number}: x\n" for number in range(6000)),
-        "4:1: the job has 6006 values in 256 runs, together 1537536; the maximum is 100000",
+        "4:1: the job has 6006 values in 256 runs, together 1537536; the maximum is 64000",
     ),
     "text": (
         f"kind: batch\n{IMAGE}{USED}{RUNS}env: {{A: {'x' * 90_000}}}\n",
-        "4:1: the job has 90079 characters in 256 runs, together 23060224; the maximum is 8388608",
+        "4:1: the job has 90079 characters in 256 runs, together 23060224; the maximum is 3145728",
     ),
     "steps": (
         f"kind: pipeline\n{IMAGE}env:\n" + "".join(f"  V{n}: x\n" for n in range(3000)) + f"steps:\n{STEPS}",
-        "1:1: the job has 3186 values in 60 roles or steps, together 181622; the maximum is 100000",
+        "1:1: the job has 3186 values in 60 roles or steps, together 181622; the maximum is 64000",
     ),
     "roles": (
         f"kind: jobset\n{IMAGE}{USED}{RUNS}env: {{A: b, C: d}}\nroles:\n{ROLES}",
-        "4:1: the job has 209 values in 256 runs with 100 roles or steps, together 742912; the maximum is 100000",
+        "4:1: the job has 209 values in 256 runs with 100 roles or steps, together 742912; the maximum is 64000",
     ),
 }
 
@@ -309,3 +309,14 @@ def test_the_text_of_a_repository_is_limited(repo: Repository, monkeypatch: pyte
     (finding,) = [one for one in repo.render()[0].findings if one.is_error]
     assert (finding.code, finding.place.file) == ("too-large", "jobs/team/large.yaml")
     assert finding.message.endswith("of them from this file; the maximum is 5000")
+
+
+def test_the_work_for_errors_does_not_grow_with_the_runs(repo: Repository) -> None:
+    """Each of 256 runs has 100 errors, which are the same."""
+    repo.overlay(OVERLAY)
+    wrong = "".join(f"  V{number}: '{{{{ params.b }}}}{{{{ run.nmae }}}}'\n" for number in range(200))
+    job = f"kind: batch\n{IMAGE}{USED}{{runs}}env:\n{wrong}"
+    repo.job(job.replace("{runs}", RUNS))
+    many = lines_run(repo.render, "jinja2")
+    repo.job(job.replace("{runs}", "sweep: {matrix: {a: [1, 2], b: [1, 2, 3, 4]}}\n"))
+    assert many < 2 * lines_run(repo.render, "jinja2")
