@@ -144,7 +144,10 @@ CASES = {
     "set-field": Case(job(), ("set", "team/train", "memroy=64Gi", "timeout=12 hours")),
     "set": Case(job(), ("set", "team/train", "gpus=4"), plain=False),
     "pin": Case(job("kind: pytorch\nimage: {{ params.a }}\n"), ("pin", "--check")),
-    "import": Case(script, ("import", "slurm", "train.sbatch", "--namespace", "team")),
+    "import": Case(
+        script,
+        ("import", "slurm", "train.sbatch", "--namespace", "team", "--image", "registry.example.com/team/train:1.0"),
+    ),
     "validate": Case(manifest, ("validate", "job.yaml", *ONE)),
     "site": Case(misspelled, ("site", "pages")),
     "plan": Case(planned, ("plan",)),
