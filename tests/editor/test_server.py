@@ -221,19 +221,22 @@ def test_hover(repository: Repository) -> None:
         assert "10Gi, nas:" in found["datasets"]
         assert "torchrun train.py --lr 0.1" in found["command"]
         assert found["schedule"].count("01-01 03:00") == 5
+
+        async def shows(expected: str) -> None:
+            """Wait for a hover of `gpus`: the devices are those of the text that was checked last."""
+            async with asyncio.timeout(LIMIT_S):
+                while expected not in await editor.hover(FILE, 4, 1):  # noqa: ASYNC110 - a hover causes no event
+                    await asyncio.sleep(0.05)
+
         editor.change(FILE, JOB)
-        devices = await editor.hover(FILE, 4, 1)
-        assert "Overlay `dev`: 1 pod of `master`, each with 1 `nvidia.com/gpu`, on any node that has them" in devices
-        assert "Overlay `dev`: 1 pod of `worker`, each with 1" in devices
+        await shows("Overlay `dev`: 1 pod of `master`, each with 1 `nvidia.com/gpu`, on any node that has them")
+        await shows("Overlay `dev`: 1 pod of `worker`, each with 1")
         editor.open(
             OVERLAY_FILE,
             OVERLAY + "accelerators: {h100: {nvidia: NVIDIA-H100-80GB-HBM3, nodeLabels: {pool: training}}}\n",
         )
         nodes = "on nodes with `nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3`, `pool: training`"
-        expected = f"each with 1 `nvidia.com/gpu`, {nodes}"
-        async with asyncio.timeout(LIMIT_S):
-            while expected not in await editor.hover(FILE, 4, 1):  # noqa: ASYNC110 - a hover causes no event
-                await asyncio.sleep(0.05)
+        await shows(f"each with 1 `nvidia.com/gpu`, {nodes}")
         assert "Overlay `dev` sets `cpu: 4` (overlays/dev/overlay.yaml:2)" in await editor.hover(FILE, 0, 1)
 
     in_editor(repository.root, use)
