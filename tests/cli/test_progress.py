@@ -72,7 +72,7 @@ def manifests(repo: History) -> None:
     [
         (branch, ["plan"], "rendering jobs"),
         (planned, ["plan"], "rendering jobs"),
-        (manifests, ["import", "manifests", "old"], "comparing jobs with their originals"),
+        (manifests, ["import", "manifests", "old"], "rendering jobs in memory"),
     ],
 )
 def test_commands_that_compare_have_a_bar(
