@@ -78,7 +78,7 @@ def change_files(
         changed = {job: one.raw for job, one in pairs if one is not None and one.draft.changes}
         check_quota(root, changed, overlays, found)
     if found.failed():
-        return refused(found, root)
+        return refused(found, root, in_files=False)
     known = [result for result in results if result is not None]
     done = [result for result in known if result.draft.changes]
     if not dry_run:

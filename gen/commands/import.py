@@ -105,7 +105,7 @@ def run(request: Request) -> Result[Report]:
     unready = [] if request.overlay and request.yes else [one for one in jobs if overlay_needs.lacking([one], known)]
     proofs, verdicts = ([], []) if found.failed() else _judged(root, overlay, jobs, unready, found)
     if found.failed():
-        result = refused(found, Path())
+        result = refused(found, Path(), in_files=False)
         lines = [one.line for one in verdicts]
         return replace(result, output=replace(result.output, summary="\n".join([*lines, result.output.summary])))
     texts |= {JobFile(one.job.namespace, one.job.name).file: text_of(one.job, _schema(root)) for one in proofs}

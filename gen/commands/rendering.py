@@ -120,13 +120,16 @@ def _version(text: str | None) -> str | None:
     return version
 
 
-def refused(found: Findings, root: Path | None = None) -> Result[Report]:
-    """Result of a run with errors: nothing was written. `root` is None for findings in texts that are not in files."""
+def refused(found: Findings, root: Path | None = None, *, in_files: bool = True) -> Result[Report]:
+    """Result of a run with errors: nothing was written. `root` is None for findings in texts that are not in files.
+
+    `in_files` is False for findings about edits that were not written, which `gen check --fix` does not see.
+    """
     findings = tuple(found)
     errors = sum(finding.is_error for finding in findings)
     from gen.edit.fixes import may_be_fixed
 
-    fixable = sum(may_be_fixed(finding) for finding in findings) if root is not None else 0
+    fixable = sum(may_be_fixed(finding) for finding in findings) if root is not None and in_files else 0
     hint = f"; `gen check --fix` corrects {fixable} of them" if fixable else ""
     report = Report(findings, (), f"{counted(errors, 'error')}; nothing was written{hint}", root=root)
     return Result(output=report, exit_code=VIOLATIONS)
