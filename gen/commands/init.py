@@ -156,7 +156,7 @@ class Request:
         typer.Option("--vendor", help="Add a nightly CI job for `gen vendor`, for overlays of other repositories."),
     ] = False
     renovate: Annotated[
-        bool, typer.Option("--renovate", help="Add a configuration by which Renovate updates the pins of jobs.")
+        bool, typer.Option("--renovate", help="Add a configuration of Renovate that updates the pins of jobs.")
     ] = False
 
     @property

@@ -32,7 +32,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     route: Route
     line: int
     column: int
-    """Of the key, or of the item."""
+    """Place of the key, or of the item."""
     end: int
     """The column behind the key; for an item, that of its end."""
     value: str
@@ -41,7 +41,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Cursor(Struct, frozen=True, kw_only=True):
-    """What a position of a text points at."""
+    """The target of a position in a text."""
 
     route: Route
     """The mapping whose key is being written, or the value that is."""
@@ -160,7 +160,7 @@ class Document:
         return None
 
     def cursor(self, line: int, column: int) -> Cursor | None:
-        """What a position points at; None in a comment."""
+        """The target of a position; None in a comment."""
         reader = _Reader()
         for number, text in enumerate(self.lines[:line]):
             for _ in reader.read(number, text.rstrip()):

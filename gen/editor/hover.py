@@ -36,7 +36,7 @@ _WORDS: Final = {
 
 
 def hover(view: View, line: int, column: int, now: datetime) -> Hover | None:
-    """What is known of a position. `now` has a time zone."""
+    """The hover of a position. `now` has a time zone."""
     document = view.document
     entry = document.entry_at(line, column)
     use = use_at(document, line, column, overlay=view.is_overlay)
@@ -95,7 +95,7 @@ def _short(value: object) -> str:
 
 
 def _definition(view: View, use: Use) -> Iterator[str]:
-    """What a name is, with the lines that define it."""
+    """The kind of a name, with the lines that define it."""
     if use.defines:
         return
     yield f"{use.name.what} `{use.text}`"

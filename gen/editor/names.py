@@ -26,15 +26,15 @@ class Name(Struct, frozen=True, kw_only=True):
 
     what: str
     field: str = ""
-    """The field of an overlay whose keys are the names; empty for other things."""
+    """The field of an overlay with the names as keys; empty for other things."""
     values: tuple[str, ...] = ()
-    """Fields of jobs whose value is a name."""
+    """Fields of jobs with a name as the value."""
     keys: tuple[str, ...] = ()
-    """Fields of jobs whose keys are names."""
+    """Fields of jobs with names as keys."""
     in_overlays: tuple[str, ...] = ()
-    """Fields of overlays whose value is a name."""
+    """Fields of overlays with a name as the value."""
     own: tuple[str, ...] = ()
-    """Fields of the same job whose keys are the names."""
+    """Fields of the same job with the names as keys."""
     expression: str = ""
     """The scope of the name in `{{ … }}`."""
     known: Callable[[Overlay, Grant | None], Iterable[str]] = lambda _overlay, _grant: ()

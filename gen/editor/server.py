@@ -45,7 +45,7 @@ _ACTIONS: Final = types.CodeActionOptions(
 PlanText = Callable[[Path], str]
 """The plan of a repository."""
 Pin = Callable[[Path, str], str]
-"""Pins the images and the code of a job, and returns what it did."""
+"""Pins the images and the code of a job, and returns a summary."""
 
 
 class Repository:
@@ -379,7 +379,7 @@ async def _plan(ls: Server, uri: str) -> str:
 
 
 async def _pin(ls: Server, uri: str) -> None:
-    """Pin what the saved file names, and show the result as a message."""
+    """Pin the images and the code of the saved file, and show the result as a message."""
     repository, view = ls.repository(uri), ls.view(uri)
     if repository is None or view is None:
         return
@@ -424,7 +424,7 @@ COMMANDS: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 def make_server(site: Documentation, plan: PlanText, pin: Pin) -> Server:
-    """The server with all its features, of which only `pin` uses a network, when an author chooses it."""
+    """The server with all its features. Only `pin` uses a network, when an author chooses it."""
     server = Server(site, plan, pin)
     for method, (function, options) in FEATURES.items():
         server.feature(method, options)(function)

@@ -291,7 +291,7 @@ def checked_root(root: Path) -> Path:
             raise UsageError(f"{root / name} is a symbolic link; replace it with the folder itself")
     root = root.resolve()
     if (bare := _bare_repository(root)) is not None:
-        what = "is a bare Git repository, whose configuration can run commands"
+        what = "is a bare Git repository, and its configuration can run commands"
         raise UsageError(f"{bare} {what}; remove its file `HEAD`")
     return root
 

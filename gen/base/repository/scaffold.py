@@ -23,13 +23,13 @@ class Update(Struct, frozen=True, kw_only=True):
     new: Mapping[str, bytes]
     changed: Mapping[str, bytes]
     gone: tuple[str, ...]
-    """Files that gen does not write any more and nobody edited."""
+    """Files that gen does not write any more, without edits."""
 
 
 def update_files(
     root: Path, texts: Mapping[str, bytes], known: Settings, keep: Collection[str], found: Findings
 ) -> Update:
-    """Merge texts into the files of a repository, but for those to keep. A file that the user removed stays away."""
+    """Merge texts into the files of a repository, except those to keep. A file that the user removed stays away."""
     new, changed = dict[str, bytes](), dict[str, bytes]()
     for file, raw in texts.items():
         own = _own(root, file)
@@ -90,6 +90,6 @@ def _merged(file: str, own: bytes, base: bytes, new: bytes, found: Findings) -> 
         raise UsageError(f"`git merge-file` failed: {reason(done) if done is not None else 'Git is not installed'}")
     for number, line in enumerate(done.stdout.splitlines(), 1):
         if done.returncode and line.startswith(b"<<<<<<< "):
-            hint = "edit the file: keep what is right of both, and remove the marks"
+            hint = "edit the file: keep the right lines of both, and remove the marks"
             found.error(MERGE_CONFLICT, Location(file, number), "you and gen changed the same lines", hint)
     return done.stdout

@@ -83,7 +83,7 @@ def read_settings(root: Path) -> Settings:
 
 
 def admits(requires: str, version: str = __version__) -> bool:
-    """Whether a version is one of those that a repository requires. UsageError for what is no range of versions."""
+    """Whether a version is one of those that a repository requires. UsageError for an invalid range of versions."""
     if requires in ("", f"=={version}"):
         return True
     from packaging.specifiers import InvalidSpecifier, SpecifierSet

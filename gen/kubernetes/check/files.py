@@ -372,7 +372,7 @@ def _manifests(content: Content, file: str, found: Findings) -> Manifests | None
 
 
 def _size(file: str) -> int:
-    """0 for what is no file, or cannot be read."""
+    """0 without a file, or if it cannot be read."""
     with suppress(OSError, ValueError):
         return os.stat(file).st_size  # noqa: PTH116 - called for every file
     return 0

@@ -16,7 +16,7 @@ GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Annotation of a pod with the name of its PodGroup."""
 DEFAULT_QUEUE: Final = "default"
 DEFAULT_RETRIES: Final = 3
-"""What the webhook sets (`pkg/webhooks/admission/jobs/mutate`)."""
+"""Defaults of the webhook (`pkg/webhooks/admission/jobs/mutate`)."""
 _TASK: base.Pattern = ("spec", "tasks", base.ANY_ITEM)
 _PHASE = ("status", "state", "phase")
 
