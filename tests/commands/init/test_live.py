@@ -61,3 +61,4 @@ def test_credentials_are_those_of_the_base_branch_and_never_for_forks(root: Path
     gitlab = yaml.safe_load((root / OWN[1]).read_text("utf-8"))["live"]
     assert "$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID" in gitlab["rules"][0]["if"]
     assert gitlab["environment"]["name"] == "gen-live"
+    assert gitlab["script"][0] == "rm -rf gen-live", "a plan that the branch committed is never published"
