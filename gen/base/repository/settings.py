@@ -18,12 +18,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from gen import __version__
-from gen.base.findings import Findings, UsageError
+from gen.base.findings import Findings, Route, UsageError
+
+if TYPE_CHECKING:
+    from gen.base.yaml.source import Source
 
 SETTINGS_FILE: Final = "gen.yaml"
 _PACKAGE: Final = "gitops-gen"
@@ -67,19 +70,37 @@ def read_settings(root: Path) -> Settings:
     source = read(root, SETTINGS_FILE, found)
     for finding in found:
         raise UsageError(f"{finding.place}: {finding.message}; {finding.hint}")
-    data = source.data if source is not None else None
-    requires = data.get("requires", "") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or not isinstance(requires, str) or data.keys() - {"requires", "init"}:
-        raise UsageError(f"{SETTINGS_FILE}: expected `requires` with versions of gen, and `init`")
-    init = data.get("init")
-    init = init if isinstance(init, dict) else {}
-    files, parts = init.get("files"), init.get("with")
+    assert source is not None  # or there is a finding
+    data = source.data
+    _check(source, (), isinstance(data, dict), "a mapping with `requires` and `init`")
+    init = data.get("init", {}) if isinstance(data, dict) else {}
+    _check(source, ("init",), isinstance(init, dict), "a mapping, as `gen init` writes it")
+    assert isinstance(data, dict)
+    assert isinstance(init, dict)
+    for mapping, route, known in ((data, (), ("requires", "init")), (init, ("init",), (*_INIT, "with", "files"))):
+        for name in mapping.keys() - set(known):
+            _check(source, (*route, name), False, f"one of {', '.join(f'`{one}`' for one in known)}")
+    requires, parts, files = data.get("requires", ""), init.get("with", []), init.get("files", {})
+    _check(source, ("requires",), isinstance(requires, str), "a range of versions, such as `==0.1.0`")
+    for name in _INIT:
+        _check(source, ("init", name), isinstance(init.get(name, ""), str), "a text")
+    are_texts = isinstance(parts, list) and all(isinstance(part, str) for part in parts)
+    _check(source, ("init", "with"), are_texts, "a list of texts")
+    are_blobs = isinstance(files, dict) and all(isinstance(blob, str) for blob in files.values())
+    _check(source, ("init", "files"), are_blobs, "paths with the names of their blobs in Git")
     return Settings(
-        requires=requires,
-        names={name: value for name in _INIT if isinstance(value := init.get(name), str)},
-        parts=tuple(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else (),
-        files={path: blob for path, blob in files.items() if isinstance(blob, str)} if isinstance(files, dict) else {},
+        requires=str(requires),
+        names={name: str(init[name]) for name in _INIT if name in init},
+        parts=tuple(str(part) for part in parts) if isinstance(parts, list) else (),
+        files={path: str(blob) for path, blob in files.items()} if isinstance(files, dict) else {},
     )
+
+
+def _check(source: Source, route: Route, valid: bool, expected: str) -> None:
+    """UsageError with the place of a field that is not as expected."""
+    if not valid:
+        name = f"`{route[-1]}` is not valid" if route else "the file is not valid"
+        raise UsageError(f"{source.place(route)}: {name}: expected {expected}; `gen init --update` writes the file")
 
 
 def admits(requires: str, version: str = __version__) -> bool:

@@ -65,6 +65,22 @@ def test_settings_that_are_none_are_refused(repo: Repository, content: str) -> N
         repo.render()
 
 
+@pytest.mark.parametrize(
+    ("content", "place", "expected"),
+    [
+        ("init:\n  filez: {}\n", "2:10", "one of `namespace`, `overlay`, `owner`, `with`, `files`"),
+        ("init:\n  files: {a: [b]}\n", "2:10", "paths with the names of their blobs"),
+        ("init:\n  with: pins\n", "2:9", "a list of texts"),
+        ("init:\n  owner: [a]\n", "2:10", "a text"),
+        ("init: a\n", "1:7", "a mapping"),
+    ],
+)
+def test_no_field_of_the_settings_is_ignored(repo: Repository, content: str, place: str, expected: str) -> None:
+    repo.write("gen.yaml", content)
+    with pytest.raises(UsageError, match=rf"^gen\.yaml:{place}: .* is not valid: expected {expected}"):
+        repo.render()
+
+
 @pytest.mark.parametrize(("requires", "fits"), [("==0.1.0", True), (">=0.1,<0.2", True), ("~=0.2", False), ("", True)])
 def test_ranges_of_versions(requires: str, fits: bool) -> None:
     assert admits(requires, "0.1.0") is fits
