@@ -254,7 +254,7 @@ def _program(draft: JobDraft, task: Record, image: str) -> None:
     if named or image:
         draft.set(literal(named or image), "image", place=docker.place("Image"))
     else:
-        hint = "add `image` to the job, or import it again with `--image`"
+        hint = "import it again with `--image`"
         draft.drop(application.place(), "the program", "the task has no container image", hint)
 
 

@@ -320,7 +320,7 @@ def _image(draft: JobDraft, last: dict[str, Option], image: str) -> None:
     if named:
         draft.set(literal(named), "image", place=option.place if option is not None else draft.place)
     else:
-        hint = "add `image` to the job, or import it again with `--image`"
+        hint = "import it again with `--image`"
         draft.drop(draft.place, "the software of the nodes", "the script names no container image", hint)
     mounts = last.get("container-mounts")
     for part in mounts.value.split(",") if mounts is not None else ():
