@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 
 from tests.contract.test_jobs import EVERY
@@ -12,6 +13,7 @@ def test_a_seed_always_gives_the_same_files() -> None:
     assert generated(7) == generated(7) != generated(8)
 
 
+@pytest.mark.slow
 def test_the_compared_seeds_have_every_kind_and_many_fields() -> None:
     from scripts.compare import GENERATED
 

@@ -130,22 +130,13 @@ def listed(found: list[Message]) -> str:
     return "\n".join(f"{message.place}: {message.text}" for message in found)
 
 
-def test_messages_are_found() -> None:
-    assert len(messages()) > 500
-
-
-def test_messages_have_no_trailing_full_stop() -> None:
-    wrong = [message for message in messages() if message.ends_with_stop]
-    assert not wrong, listed(wrong)
-
-
-def test_messages_start_in_lower_case() -> None:
-    wrong = [message for message in messages() if message.starts_with_capital]
-    assert not wrong, listed(wrong)
-
-
-def test_messages_have_no_odd_phrases() -> None:
-    wrong = [message for message in messages() if message.odd_phrase]
+def test_messages_follow_the_style() -> None:
+    """One test: each worker would read all modules again."""
+    found = messages()
+    assert len(found) > 500
+    assert not (wrong := [message for message in found if message.ends_with_stop]), listed(wrong)
+    assert not (wrong := [message for message in found if message.starts_with_capital]), listed(wrong)
+    wrong = [message for message in found if message.odd_phrase]
     assert len(wrong) <= MAX_ODD_MESSAGES, listed(wrong)
 
 

@@ -110,16 +110,16 @@ def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:
 
 
 def test_a_large_change(history: History) -> None:
-    for number in range(200):
+    for number in range(80):
         history.job(JOB, name=f"job-{number:04}")
     branch(history)
-    for number in range(20):
+    for number in range(8):
         history.job(JOB.replace("train:1", "train:2"), name=f"job-{number:04}")
-    for number in range(20, 30):
+    for number in range(8, 12):
         (history.root / f"jobs/team/job-{number:04}.yaml").unlink()
-    for number in range(10):
+    for number in range(4):
         history.job(JOB, name=f"new-{number:04}")
     history.rendering()
     done = gen("plan", "--output", "json", cwd=history.root)
     runs = json.loads(done.stdout)["summary"]["runs"]
-    assert (runs["started"], runs["stopped"], runs["kept"], runs["replaced"]) == (30, 30, 170, 20)
+    assert (runs["started"], runs["stopped"], runs["kept"], runs["replaced"]) == (12, 12, 68, 8)
