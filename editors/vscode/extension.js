@@ -8,9 +8,20 @@ const SCHEME = "gen";
 const DOCUMENTS = { rendered: "gen.showRendered", plan: "gen.showPlan" };
 const clients = new Map();
 
+/** The program for a folder; a message if there is none. */
+function programOf(folder) {
+  try {
+    return program(vscode.workspace.getConfiguration("gen").get("path"), folder.uri.fsPath);
+  } catch (error) {
+    vscode.window.showErrorMessage(error.message);
+    return undefined;
+  }
+}
+
 /** Start a server for a folder. */
 async function start(folder) {
-  const command = program(vscode.workspace.getConfiguration("gen").get("path"), folder.uri.fsPath);
+  const command = programOf(folder);
+  if (!command) return;
   const pattern = new vscode.RelativePattern(folder, "{jobs,overlays,rendered}/**");
   const client = new LanguageClient(
     "gen",
@@ -73,8 +84,8 @@ async function show(documents, name) {
 function render() {
   const editor = vscode.window.activeTextEditor;
   const folder = editor && vscode.workspace.getWorkspaceFolder(editor.document.uri);
-  if (!folder) return;
-  const command = program(vscode.workspace.getConfiguration("gen").get("path"), folder.uri.fsPath);
+  const command = folder && programOf(folder);
+  if (!command) return;
   const execution = new vscode.ProcessExecution(command, ["render"], { cwd: folder.uri.fsPath });
   vscode.tasks.executeTask(new vscode.Task({ type: "gen" }, folder, "render", "gen", execution));
 }

@@ -1,7 +1,7 @@
 "use strict";
 // The parts of the extension that need no editor, and the server that it starts, with the protocol of its client.
 const assert = require("node:assert");
-const { spawn } = require("node:child_process");
+const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
@@ -14,13 +14,69 @@ const GEN = process.env.GEN || "gen";
 const OVERLAY = 'kubernetes: "1.34"\nvolumes: {datasets: {claim: datasets}}\n';
 const JOB = "kind: batch\nimage: example.com/a:1\ncommand: echo\ntimeout: 1h\n";
 
-test("the program is that of the setting, of the folder, or of the path", () => {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "gen-"));
-  assert.strictEqual(program("/x/gen", folder), "/x/gen");
-  assert.strictEqual(program("", folder, "linux"), "gen");
-  fs.mkdirSync(path.join(folder, ".venv", "bin"), { recursive: true });
-  fs.writeFileSync(path.join(folder, ".venv", "bin", "gen"), "");
-  assert.strictEqual(program("", folder, "linux"), path.join(folder, ".venv", "bin", "gen"));
+/** A folder with an executable file. */
+function executable(folder, ...names) {
+  const file = path.join(folder, ...names);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, "#!/bin/sh\n", { mode: 0o755 });
+  return file;
+}
+
+function repository() {
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "gen-")));
+  execFileSync("git", ["init", "-q"], { cwd: folder });
+  return folder;
+}
+
+const OWN = "${workspaceFolder}/.venv/bin/gen";
+
+test("the program is that of the setting or of the search path, never one of the opened folder without a setting", () => {
+  const folder = repository();
+  const tools = fs.mkdtempSync(path.join(os.tmpdir(), "tools-"));
+  const gen = executable(tools, "gen");
+  executable(folder, "gen");
+  const own = executable(folder, ".venv", "bin", "gen");
+  const search = [".", "", tools, process.env.PATH].join(path.delimiter);
+  assert.strictEqual(program("", folder, search), gen);
+  assert.strictEqual(program("/x/gen", folder, search), "/x/gen");
+  assert.strictEqual(program(OWN, folder, search), own);
+  assert.throws(() => program("", folder, "."), /was not found: install gen, or set gen.path/);
+  assert.throws(() => program("gen", folder, search), /was not found/);
+});
+
+for (const committed of [".venv/bin/gen", ".venv/lib/python3.12/site-packages/x.pth", ".VENV/pyvenv.cfg"]) {
+  test(`an environment with a committed ${committed} is not started`, () => {
+    const folder = repository();
+    executable(folder, ".venv", "bin", "gen");
+    executable(folder, ...committed.split("/"));
+    execFileSync("git", ["add", "-f", committed], { cwd: folder });
+    assert.throws(() => program(OWN, folder), /may come from a commit, so it is not started/);
+    const search = [path.join(folder, ".venv", "bin"), process.env.PATH].join(path.delimiter);
+    assert.throws(() => program("", folder, search), /may come from a commit/);
+  });
+}
+
+test("an environment below a folder that is no repository is not started, and Git starts nothing to find out", () => {
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "gen-")));
+  executable(folder, ".venv", "bin", "gen");
+  assert.throws(() => program(OWN, folder), /may come from a commit/);
+  execFileSync("git", ["init", "-q"], { cwd: folder });
+  execFileSync("git", ["config", "core.fsmonitor", `touch ${folder}/started; false`], { cwd: folder });
+  assert.strictEqual(program(OWN, folder), path.join(folder, ".venv", "bin", "gen"));
+  assert.ok(!fs.existsSync(path.join(folder, "started")));
+});
+
+test("Git does not take its settings from a committed bare repository", () => {
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "gen-")));
+  execFileSync("git", ["init", "-q", "--bare"], { cwd: folder });
+  executable(folder, ".venv", "bin", "gen");
+  assert.throws(() => program(OWN, folder), /may come from a commit/);
+});
+
+test("no server starts for an untrusted workspace, and no folder sets the program", () => {
+  const manifest = JSON.parse(fs.readFileSync(path.join(__dirname, "..", "package.json"), "utf8"));
+  assert.strictEqual(manifest.capabilities.untrustedWorkspaces.supported, false);
+  assert.strictEqual(manifest.contributes.configuration.properties["gen.path"].scope, "machine");
 });
 
 test("a missing program has a message with a remedy", () => {
