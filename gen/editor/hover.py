@@ -16,6 +16,7 @@ from gen.editor.document import Entry
 from gen.editor.names import Use, use_at
 from gen.editor.view import JOB, View
 from gen.kubernetes.rules.cron import FIELDS, values
+from gen.report.escaping import code_block, code_span
 from gen.report.fields import default_text
 
 _TIMES: Final = 5
@@ -62,7 +63,7 @@ def _field(view: View, entry: Entry) -> Iterator[str]:
         return
     name = ".".join(str(step) for step in entry.route if isinstance(step, str))
     default = default_text(field)
-    yield f"**`{name}`**" + (f", default `{default}`" if default else "")
+    yield f"**{code_span(name)}**" + (f", default {code_span(default)}" if default else "")
     if field.get("description"):
         yield str(field["description"])
 
@@ -86,7 +87,7 @@ def _value(view: View, entry: Entry) -> Iterator[str]:
             )
             source = f" ({place.file}:{place.line})" if place is not None else ""
             verb = "sets" if entry.route == ("kind",) else "has the default"
-            yield f"Overlay `{overlay.name}` {verb} `{name}: {_short(defaults[name])}`{source}"
+            yield f"Overlay `{overlay.name}` {verb} {code_span(f'{name}: {_short(defaults[name])}')}{source}"
 
 
 def _short(value: object) -> str:
@@ -98,20 +99,20 @@ def _definition(view: View, use: Use) -> Iterator[str]:
     """The kind of a name, with the lines that define it."""
     if use.defines:
         return
-    yield f"{use.name.what} `{use.text}`"
+    yield f"{use.name.what} {code_span(use.text)}"
     for overlay in view.overlays:
         if use.name.field and use.text in getattr(overlay.fields, use.name.field):
             place = overlay.place(use.name.field, use.text, key=True)
-            text = _lines(view, place.file, place.line - 1)
-            yield f"In overlay `{overlay.name}` ({place.file}:{place.line}):\n```yaml\n{text}\n```"
+            block = code_block(_lines(view, place.file, place.line - 1), "yaml")
+            yield f"In overlay `{overlay.name}` ({place.file}:{place.line}):\n{block}"
 
 
-def _lines(view: View, path: str, line: int) -> str:
+def _lines(view: View, path: str, line: int) -> list[str]:
     """The lines of an entry."""
     source = view.checker.source(path)
     lines = source.text.split("\n") if source is not None else []
     if line >= len(lines):
-        return ""
+        return []
     first = lines[line]
     indentation = len(first) - len(first.lstrip())
     found = [first[indentation:]]
@@ -119,7 +120,9 @@ def _lines(view: View, path: str, line: int) -> str:
         if text.strip() and len(text) - len(text.lstrip()) <= indentation:
             break
         found.append(text[indentation:])
-    return "\n".join(found).rstrip()
+    while not found[-1].strip() and len(found) > 1:
+        del found[-1]
+    return found
 
 
 def _devices(view: View, entry: Entry) -> Iterator[str]:
@@ -132,9 +135,9 @@ def _devices(view: View, entry: Entry) -> Iterator[str]:
                 claims = {one.device_class: str(one.count) for one in pod.effect.claims}
                 devices = {**pod.effect.resources, **claims}
                 if devices:
-                    each = ", ".join(f"{count} `{name}`" for name, count in devices.items())
+                    each = ", ".join(f"{count} {code_span(name)}" for name, count in devices.items())
                     labels = sorted(pod.nodes.labels.items())
-                    nodes = ", ".join(f"`{label}: {' or '.join(values)}`" for label, values in labels)
+                    nodes = ", ".join(code_span(f"{label}: {' or '.join(values)}") for label, values in labels)
                     where = f", on nodes with {nodes}" if nodes else ", on any node that has them"
                     pods = counted(pod.role.most, "pod")
                     yield f"Overlay `{overlay.name}`: {pods} of `{pod.role.name}`, each with {each}{where}"
@@ -194,4 +197,4 @@ def _evaluated(view: View, line: int) -> Iterator[str]:
         if isinstance(value, str):
             texts.setdefault(value.strip(), []).append(overlay.name)
     for text, names in texts.items():
-        yield f"In {', '.join(f'`{name}`' for name in names)}:\n```\n{text}\n```"
+        yield f"In {', '.join(f'`{name}`' for name in names)}:\n{code_block(text.splitlines())}"

@@ -21,6 +21,7 @@ from pygls.lsp.server import LanguageServer
 
 from gen import __version__
 from gen.base.findings import Diagnostic, Severity, UsageError
+from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.layout import find_root, is_input, jobs_path, overlays_path, rendered_path
 from gen.editor import actions, completion, effects, hover, references
 from gen.editor.checker import Checker
@@ -177,7 +178,7 @@ class Repository:
         if text is None:
             folder = self.checker.workspace.copy if is_input(path) else self.root
             try:
-                text = (folder / path).read_text("utf-8", "replace")
+                text = read_regular(folder / path, MAX_BYTES).decode("utf-8", "replace")
             except OSError:
                 return None
         return View(path, text, self.checker, schemas, codec)
@@ -232,7 +233,8 @@ class Server(LanguageServer):
 
     def say(self, text: str, *, kind: types.MessageType = types.MessageType.Warning) -> None:
         """A message in the editor."""
-        self.window_show_message(types.ShowMessageParams(type=kind, message=f"gen: {text}"))
+        inactive = text.replace("](", "] (")  # VS Code makes links of it, also to its commands
+        self.window_show_message(types.ShowMessageParams(type=kind, message=f"gen: {inactive}"))
 
     def close(self) -> None:
         for repository in self.repositories.values():

@@ -66,11 +66,16 @@ def table_cell(text: str) -> str:
     return code_span(text).replace("|", "\\|")
 
 
-def diff_block(lines: Iterable[str]) -> str:
-    """A code block of diff lines that its content cannot end."""
+def code_block(lines: Iterable[str], language: str = "") -> str:
+    """A code block that its content cannot end."""
     text = "".join(f"{sanitize(line)}\n" for line in lines)
     fence = "`" * max(3, _longest_fence(text) + 1)
-    return f"{fence}diff\n{text}{fence}\n"
+    return f"{fence}{language}\n{text}{fence}\n"
+
+
+def diff_block(lines: Iterable[str]) -> str:
+    """A code block of diff lines."""
+    return code_block(lines, "diff")
 
 
 def _longest_fence(text: str) -> int:

@@ -100,13 +100,13 @@ def test_each_test_of_the_page_exists() -> None:
     """A wall without a test is a hope."""
     page = (PROJECT / "docs/security.md").read_text("utf-8")
     walls = page[page.index("\n## Walls") : page.index("\n## Required settings")]
-    named = re.findall(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`", walls)
+    named = re.findall(r"`((?:tests|editors)/[\w/]+(?:\.[\w.]+)?)(?:::(\w+))?`", walls)
     assert len(named) > 60
     for file, test in named:
         assert (PROJECT / file).exists(), file
         assert not test or f"def {test}(" in (PROJECT / file).read_text("utf-8"), test
     rows = [line for line in walls.splitlines() if line.startswith("| ") and not line.startswith("| wall |")]
-    assert [row for row in rows if "`tests/" not in row and "pyproject.toml" not in row] == []
+    assert [row for row in rows if not re.search("`(tests|editors)/", row) and "pyproject.toml" not in row] == []
 
 
 def test_there_are_at_least_sixty() -> None:

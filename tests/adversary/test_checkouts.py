@@ -14,6 +14,7 @@ from gen.base.findings import UsageError
 from gen.base.repository.layout import find_root
 from gen.commands import list as list_command
 from gen.report.formats import REPORTERS
+from tests.editor.test_checker import in_editor
 from tests.history import History
 from tests.support import OVERLAY, PROJECT, Repository, validated
 
@@ -114,6 +115,9 @@ def test_any_depth_of_folders_is_a_finding(history: History, tmp_path: Path, fol
         assert history.render()[1] == 1
         history.plan()
         validated(history.root, ignore_missing=True)
+        found = in_editor(history.root)
+        assert isinstance(found, set)
+        assert code in {one.code for one in found} or folder.startswith("rendered/")  # it compares no broken tree
     finally:
         subprocess.run(["rm", "-r", f"{history.root / folder}/a"], check=True)  # as Python's functions call themselves
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from lsprotocol import types
+from markdown_it import MarkdownIt
 
+from gen.editor.actions import PIN
 from tests.cases import for_each
 from tests.editor.client import LIMIT_S, Editor, in_editor
 from tests.pins.servers import git, git_server
@@ -238,6 +240,63 @@ def test_hover(repository: Repository) -> None:
         nodes = "on nodes with `nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3`, `pool: training`"
         await shows(f"each with 1 `nvidia.com/gpu`, {nodes}")
         assert "Overlay `dev` sets `cpu: 4` (overlays/dev/overlay.yaml:2)" in await editor.hover(FILE, 0, 1)
+
+    in_editor(repository.root, use)
+
+
+ACTIVE = "![seen](https://evil.example.com/seen.png) [run](command:workbench.action.terminal.new)"
+"""Text that loads a picture, and runs a command, in editors that take it for Markdown."""
+
+
+@pytest.mark.slow
+def test_no_text_of_a_file_is_active_in_a_hover_or_a_message(repository: Repository) -> None:
+    name = f"A`` {ACTIVE}"
+    script = "|\n  ```\n  {{ params.lr }} " + ACTIVE + "\n  ```\n  `````\n"
+    text = f'{JOB}network: "{name}"\nargs:\n- {script}'
+    repository.write(
+        OVERLAY_FILE, f'{OVERLAY}defaults: {{cpu: 4, image: "a``` {ACTIVE}"}}\n'.replace("defaults: {cpu: 4}\n", "")
+    )
+    repository.write("jobs/team/other.yaml", f"{JOB}".replace("example.com/train:1", f'"{ACTIVE}"'))
+
+    async def use(editor: Editor) -> None:
+        editor.open(FILE, text)
+        await editor.until(lambda: editor.shown.get(FILE))
+        lines = text.split("\n")
+        at = {line.strip(): await editor.hover(FILE, number, 12) for number, line in enumerate(lines)}
+        assert ACTIVE in at[f"{{{{ params.lr }}}} {ACTIVE}"]
+        assert any(ACTIVE in one for line, one in at.items() if line.startswith("network"))
+        at["image"] = await editor.hover(FILE, 1, 1)
+        assert "![seen]" in at["image"]
+        for shown in at.values():
+            tokens = MarkdownIt().parse(shown)
+            assert not {inner.type for token in tokens for inner in token.children or ()} & {
+                "image",
+                "link_open",
+                "html_inline",
+            }
+        editor.open("jobs/team/other.yaml")
+        await editor.workspace_execute_command_async(
+            types.ExecuteCommandParams(command=PIN, arguments=[editor.uri("jobs/team/other.yaml")])
+        )
+        (message,) = editor.messages
+        assert "command:" in message
+        assert "](" not in message
+
+    in_editor(repository.root, use)
+
+
+@pytest.mark.slow
+def test_no_link_in_rendered_files_is_followed(repository: Repository) -> None:
+    """A link to a device without an end would take all memory."""
+    repository.render()
+    link = repository.root / "rendered/dev/jobs/team/demo/forever.yaml"
+    link.symlink_to("/dev/zero")
+
+    async def use(editor: Editor) -> None:
+        editor.open(FILE)
+        await editor.until(lambda: editor.refreshed)
+        editor.close(FILE)
+        await editor.until(lambda: editor.shown.get("rendered/dev/jobs/team/demo/forever.yaml"))
 
     in_editor(repository.root, use)
 
