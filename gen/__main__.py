@@ -53,7 +53,7 @@ def _explained(error: OSError) -> str:
 
 
 def _run() -> int:
-    from gen.base.findings import UsageError
+    from gen.base import UsageError
     from gen.cli import run
 
     try:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from gen.base.codes.files import CONTROL_FILE
 from gen.base.findings import Findings, Location
 from gen.base.labels import STOPPED
-from gen.base.regex import regex
+from gen.base.lazy import regex
 from gen.base.routes import at
 
 RECORDS: Final = frozenset({"finished", "stopped"})

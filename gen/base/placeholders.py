@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gen.base.regex import regex
+from gen.base.lazy import regex
 
 HASH_LENGTH = 8
 """Hexadecimal digits of a run's hash."""

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from gen.base.findings import Location
-from gen.base.regex import regex
+from gen.base.lazy import regex
 from gen.base.shell_words import Expander, Unknown, Value, behind_redirections
 
 if TYPE_CHECKING:

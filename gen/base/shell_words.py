@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.base.findings import Location
-from gen.base.regex import regex
+from gen.base.lazy import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node

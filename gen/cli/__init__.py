@@ -25,7 +25,7 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command = super().get_command(ctx, cmd_name)
         if command is None and not ctx.resilient_parsing and not cmd_name.startswith("-"):
-            from gen.base.findings import UsageError
+            from gen.base import UsageError
             from gen.cli.command import meant, suggestion
 
             hint = meant(cmd_name) or suggestion(cmd_name, COMMANDS) or "; `gen --help` lists the commands"

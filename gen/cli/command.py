@@ -21,9 +21,8 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 from typer.core import TyperCommand
 
+from gen.base import Diagnostic, Location, UsageError, did_you_mean, near, regex
 from gen.base.containment import BUG, has_internal_error, internal_error, is_passed
-from gen.base.findings import Diagnostic, Location, UsageError, did_you_mean, near
-from gen.base.regex import regex
 from gen.base.repository.files import MAX_BYTES, linked_folder, read_regular
 from gen.commands import COMMANDS
 from gen.commands.common import Stream

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gen.base import Diagnostic, Findings, Route, counted, dotted, follow
 from gen.base.codes.jobs import CANNOT_EDIT
-from gen.base.findings import Diagnostic, Findings, Route, counted
 from gen.base.repository.files import replace_files
 from gen.base.repository.layout import JobFile
-from gen.base.routes import dotted, follow
 from gen.base.yaml.source import Source, read, source_of
 from gen.commands.common import Result
 from gen.commands.rendering import refused

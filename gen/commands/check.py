@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace as replaced
 
+from gen.base import Findings, Severity, UsageError
 from gen.base.codes.overlays import NOTHING_MATCHES
-from gen.base.findings import Findings, Severity, UsageError
 from gen.base.repository.git import (
     changed_files,
     check_index,

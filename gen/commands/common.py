@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeVar
 import typer
 from msgspec import Struct
 
-from gen.base.findings import Findings, UsageError
-from gen.base.regex import regex
+from gen.base import Findings, UsageError, regex
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
 from gen.base.repository.layout import checked_root, find_root
 from gen.base.repository.settings import check_version

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from gen.base.findings import counted
+from gen.base import counted
 from gen.commands.common import CLEAN, VIOLATIONS, Result
 from gen.commands.environment import terminal
 from gen.commands.rendering import Compared, RenderRequest, render_and_compare, summary

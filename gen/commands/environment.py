@@ -31,7 +31,7 @@ def documentation() -> Documentation:
 
     site = _site()
     if site is None:
-        from gen.base.findings import UsageError
+        from gen.base import UsageError
 
         raise UsageError(f"`{VARIABLE}` is not a valid address; use a form like `https://docs.example.com/gen`")
     return Documentation(site)
@@ -51,7 +51,7 @@ def _site() -> str | None:
     """The address, without `/` at the end; None if it is not valid."""
     site = os.environ.get(VARIABLE) or DOCUMENTATION
     if site:
-        from gen.base.regex import regex
+        from gen.base import regex
 
         if regex(_FORM).fullmatch(site) is None:
             return None

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from gen.base.findings import Findings, UsageError, near
+from gen.base import Findings, UsageError, near
 from gen.base.repository.layout import find_root
 from gen.commands.common import Result, completions
 from gen.commands.environment import documentation, terminal

@@ -24,9 +24,8 @@ import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gen import __version__
+from gen.base import BugError, Findings, Location, UsageError, regex
 from gen.base.codes.files import IN_THE_WAY, KEPT
-from gen.base.findings import BugError, Findings, Location, UsageError
-from gen.base.regex import regex
 from gen.base.repository.files import create_files, refuse_links, replace_files
 from gen.base.repository.git import in_git
 from gen.base.repository.layout import (

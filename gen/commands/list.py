@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from gen.base.findings import UsageError, did_you_mean
+from gen.base import UsageError, did_you_mean
 from gen.commands.common import CLEAN, VIOLATIONS, Jobs, Overlays, Result, Root, completions, repository
 from gen.commands.environment import terminal
 from gen.job.kinds import ALL_KINDS

@@ -6,7 +6,7 @@ import gc
 from dataclasses import dataclass
 from pathlib import Path
 
-from gen.base.findings import UsageError
+from gen.base import UsageError
 from gen.commands.common import Result
 from gen.commands.environment import documentation
 

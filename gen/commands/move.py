@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gen.base.findings import Findings
+from gen.base import Findings
 from gen.base.repository.git import find_base
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, Root, repository
 from gen.overlay.extensions import load_extensions

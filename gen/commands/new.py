@@ -16,7 +16,7 @@ import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import ValidationError
 
-from gen.base.findings import Findings, UsageError, did_you_mean
+from gen.base import Findings, UsageError, did_you_mean
 from gen.base.repository.files import EntryType, linked_folder, tree_entries, unusable
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import (

@@ -13,10 +13,10 @@ from typing import Annotated
 
 import typer
 
+from gen.base import Findings, UsageError, counted
 from gen.base.codes.files import NOT_A_FILE
 from gen.base.codes.pins import MOVED_PIN, MUTABLE_REF
 from gen.base.engines import RECORDS
-from gen.base.findings import Findings, UsageError, counted
 from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.job_files import all_jobs, chosen_jobs
 from gen.base.repository.layout import JobFile

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gen.base import Diagnostic, Findings, Location, UsageError
 from gen.base.codes import Code
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, PLAN_INCOMPLETE
-from gen.base.findings import Diagnostic, Findings, Location, UsageError
 from gen.base.repository.git import check_index, find_base, head_commit
 from gen.base.repository.layout import overlays_path
 from gen.base.repository.merges import judged_tree, other_changes

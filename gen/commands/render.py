@@ -19,7 +19,7 @@ from typing import Annotated, Final
 import typer
 from msgspec.structs import replace
 
-from gen.base.findings import Diagnostic, UsageError, counted
+from gen.base import Diagnostic, UsageError, counted
 from gen.base.repository.layout import JOBS, OVERLAYS
 from gen.commands.common import CLEAN, Result, Stream, repository
 from gen.commands.rendering import RenderRequest, refused, render_and_compare, summary

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gen.base import Diagnostic, Findings, Location, counted
 from gen.base.codes.clusters import NOT_RETIRED
 from gen.base.codes.jobs import CANNOT_EDIT
 from gen.base.codes.rendered import MAY_STILL_RUN
-from gen.base.findings import Diagnostic, Findings, Location, counted
 from gen.base.repository.files import replace_files
 from gen.base.repository.layout import JobFile, RenderedPath, source_job
 from gen.base.yaml.source import Source, read, source_of

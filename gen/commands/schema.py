@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from gen.base.findings import UsageError
+from gen.base import UsageError
 from gen.base.repository.layout import find_root
 from gen.commands.common import Result
 from gen.overlay.extensions import load_extensions

@@ -12,11 +12,10 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
+from gen.base import Findings, UsageError, dotted, follow
 from gen.base.codes.jobs import CANNOT_EDIT, UNKNOWN_FIELD
-from gen.base.findings import Findings, UsageError
 from gen.base.repository.job_files import chosen_jobs, overlay_names
 from gen.base.repository.layout import JobFile
-from gen.base.routes import dotted, follow
 from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data, parse
 from gen.commands.changes import Draft, Edit, change_files, printable

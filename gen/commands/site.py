@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gen.base.findings import Findings, UsageError, counted
+from gen.base import Findings, UsageError, counted
 from gen.base.repository.files import create_files
 from gen.base.repository.git import git_prefix, head_commit
 from gen.commands.common import CLEAN, VIOLATIONS, Result, Root, repository

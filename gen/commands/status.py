@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.base.findings import Findings, UsageError, did_you_mean
+from gen.base import Findings, UsageError, did_you_mean
 from gen.commands.common import CLEAN, VIOLATIONS, Jobs, LiveRequest, Result, Stream, cluster_questions
 from gen.commands.environment import terminal
 from gen.kubernetes import quantity

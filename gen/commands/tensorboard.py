@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.base.findings import Findings, UsageError
+from gen.base import Findings, UsageError
 from gen.commands.common import CLEAN, VIOLATIONS, LiveRequest, Stream, cluster_questions
 from gen.report.findings.text import text
 from gen.report.formats import Report

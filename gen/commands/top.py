@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gen.base.findings import Findings
+from gen.base import Findings
 from gen.commands.common import CLEAN, VIOLATIONS, LiveRequest, Result, cluster_targets
 from gen.commands.environment import terminal
 from gen.report.formats import TOP_REPORTERS

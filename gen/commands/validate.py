@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from gen.base.findings import Findings, Severity, UsageError, counted
+from gen.base import Findings, Severity, UsageError, counted
 from gen.base.repository.layout import find_root, is_input, overlay_folder
 from gen.commands.common import Parallel, Result
 from gen.commands.environment import progress_bar

@@ -10,8 +10,8 @@ from typing import Annotated, Final
 import typer
 from msgspec import Struct
 
+from gen.base import Findings, Location, UsageError, counted, did_you_mean
 from gen.base.codes.overlays import EDITED_VENDORED, MOVED_TAG, NEWER_VERSION, REFUSED_TREE, UNKNOWN_OVERLAY
-from gen.base.findings import Findings, Location, UsageError, counted, did_you_mean
 from gen.base.repository.files import (
     EntryType,
     create_files,

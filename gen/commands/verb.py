@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gen.base import Findings, UsageError, at
 from gen.base.codes.jobs import CANNOT_EDIT
 from gen.base.codes.rendered import MAY_STILL_RUN
 from gen.base.engines import ENGINES, RECORDS
-from gen.base.findings import Findings, UsageError
 from gen.base.repository.git import CommittedFiles
 from gen.base.repository.job_files import chosen_jobs
 from gen.base.repository.layout import JobFile
-from gen.base.routes import at
 from gen.base.yaml.source import Source
 from gen.base.yaml.strict import parse
 from gen.commands.changes import Draft, change_files

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from gen.base.findings import Findings, Route, UsageError
-from gen.base.routes import at, dotted
+from gen.base import Findings, Route, UsageError, at, dotted
 from gen.base.yaml.strict import Data, parse
 from gen.base.yaml.user_text import with_additions
 from gen.job.fields import JobFields

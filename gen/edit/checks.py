@@ -7,11 +7,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from gen.base.findings import Diagnostic, Findings, Location, Route
+from gen.base import Diagnostic, Findings, Location, Route, dotted
 from gen.base.line_changes import Lines, changed_lines
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import JobFile
-from gen.base.routes import dotted
 from gen.base.yaml.source import Source, read, source_of
 from gen.job.scalars import clipped
 from gen.overlay.overlay import Overlay, selects

@@ -16,12 +16,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import Diagnostic, Findings, Fix, Move, Put, Rename, Respell, Route, UsageError, counted, follow
 from gen.base.codes.files import TOO_MANY
-from gen.base.findings import Diagnostic, Findings, Fix, Move, Put, Rename, Respell, Route, UsageError, counted
 from gen.base.repository.files import MAX_BYTES, Edit, linked_folder, read_regular, replace_files
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
 from gen.base.repository.layout import OVERLAY_FILE, JobFile, is_job, overlay_file
-from gen.base.routes import follow
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse
 from gen.base.yaml.yaml_errors import lines_with_ends

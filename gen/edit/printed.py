@@ -12,11 +12,9 @@ from typing import Any, Final
 from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from gen.base import Diagnostic, Findings, Route, follow, near, regex
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_VALUE
-from gen.base.findings import Diagnostic, Findings, Route, near
-from gen.base.regex import regex
-from gen.base.routes import follow
 from gen.base.yaml.source import node_of
 from gen.base.yaml.strict import Data, parse
 from gen.edit.change import Change, EditError

@@ -14,8 +14,7 @@ from typing import Any
 from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from gen.base.findings import Findings, Route
-from gen.base.regex import regex
+from gen.base import Findings, Route, regex
 from gen.base.yaml.source import node_of
 from gen.base.yaml.strict import Data, Plain, parse
 from gen.edit.change import Change, EditError, changed

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base.findings import UsageError, did_you_mean
-from gen.base.routes import at
+from gen.base import UsageError, at, did_you_mean
 from gen.edit.change import Change
 from gen.job.scalars import clipped, visible
 

@@ -16,10 +16,9 @@ from lsprotocol.types import (
 )
 from lsprotocol.types import Diagnostic as Shown
 
+from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, follow
 from gen.base.codes.commands import SILENCEABLE
-from gen.base.findings import Diagnostic, Findings, Move, Put, Rename, Respell, Route
 from gen.base.line_changes import changed_lines
-from gen.base.routes import follow
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse
 from gen.edit.change import Change, EditError

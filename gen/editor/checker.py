@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from gen.base.findings import Diagnostic, Findings, Location, Route, UsageError
+from gen.base import Diagnostic, Findings, Location, Route, UsageError
 from gen.base.repository.git import check_index
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import JobFile, RenderedPath, object_file, overlays_path, source_job

@@ -16,7 +16,7 @@ from lsprotocol.types import (
 )
 from msgspec import Struct
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.editor.document import Cursor
 from gen.editor.fields import Fields
 from gen.editor.names import NAMES, known_names

@@ -12,8 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 
 _KEY: Final = regex(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#\[\]{},&*!|>'"%@`][^#]*?)\s*:(?=\s|$)""")
 _DASH: Final = regex(r"-(?:\s+|$)")

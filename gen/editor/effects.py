@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lsprotocol.types import CodeLens, Command
 
-from gen.base.findings import Location, counted
+from gen.base import Location, counted
 from gen.base.repository.layout import RenderedPath, rendered_path
 from gen.editor.view import JOB, View
 from gen.render.manifest import File

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.report.fields import entries
 
 Schema = Mapping[str, Any]

@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo
 
 from lsprotocol.types import Hover, MarkupContent, MarkupKind
 
-from gen.base.findings import counted
-from gen.base.routes import follow
+from gen.base import counted, follow
 from gen.edit.splice import flow
 from gen.editor.document import Entry
 from gen.editor.names import Use, use_at

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.editor.document import Document, Entry
 from gen.job.fields import POD_NETWORK
 from gen.overlay.grant import Grant

@@ -9,7 +9,7 @@ from lsprotocol.types import Location as Target
 from lsprotocol.types import Range, TextEdit, WorkspaceEdit
 from msgspec import Struct
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.base.repository.layout import JOBS, OVERLAYS, overlay_file
 from gen.editor.names import Name, Use, use_at, uses_in
 from gen.editor.view import JOB, OVERLAY, View, kind_of

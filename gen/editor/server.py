@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from gen import __version__
-from gen.base.findings import Diagnostic, Severity, UsageError
+from gen.base import Diagnostic, Severity, UsageError
 from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.layout import find_root, is_input, jobs_path, overlays_path, rendered_path
 from gen.editor import actions, completion, effects, hover, references

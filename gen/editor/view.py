@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol.types import Position, Range
 
-from gen.base.findings import Location, Route
+from gen.base import Location, Route
 from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.layout import OVERLAY_FILE, JobFile, is_job, overlay_of
 from gen.base.yaml.source import Source

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Final
 
-from gen.base.registry import LazyRegistry
+from gen.base import LazyRegistry
 from gen.importers.base import Importer
 
 IMPORTERS: Final[MutableMapping[str, type[Importer]]] = LazyRegistry(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
-from gen.base.findings import Diagnostic, Findings, Location
+from gen.base import Diagnostic, Findings, Location
 from gen.kubernetes.objects import Body
 
 Fields = dict[str, Any]

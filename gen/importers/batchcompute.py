@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
+from gen.base import Findings, Location, Route, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
-from gen.base.findings import Findings, Location, Route
-from gen.base.regex import regex
 from gen.importers.base import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, label, literal, literals
 from gen.kubernetes import quantity

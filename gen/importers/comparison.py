@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base.findings import Route
-from gen.base.routes import at, follow, replaced
+from gen.base import Route, at, follow, replaced
 from gen.importers.base import Fields
 from gen.importers.manifests.objects import main_index
 from gen.kubernetes import quantity

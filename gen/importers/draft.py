@@ -9,12 +9,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from gen.base import BugError, Diagnostic, Findings, Location, regex, set_value
 from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.base.codes.jobs import SECRET_VALUE
-from gen.base.findings import BugError, Diagnostic, Findings, Location
-from gen.base.regex import regex
 from gen.base.repository.layout import JobFile
-from gen.base.routes import set_value
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import written
 from gen.importers.base import Fields, ImportedJob, Original

@@ -14,9 +14,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import Findings, follow
 from gen.base.codes.imports import DIFFERS
-from gen.base.findings import Findings
-from gen.base.routes import follow
 from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers.base import Fields, ImportedJob, Original
 from gen.importers.comparison import Difference, aligned, differences, named_as

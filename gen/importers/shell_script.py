@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from gen.base import Findings, Location, regex
 from gen.base.codes.imports import UNSUPPORTED_SHELL
-from gen.base.findings import Findings, Location
-from gen.base.regex import regex
 from gen.base.shell_script import BACKGROUND, ScriptReader, syntax_tree
 from gen.base.shell_words import Word
 

@@ -14,9 +14,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import Diagnostic, Findings, counted
 from gen.base.codes import commands
 from gen.base.codes.imports import CANNOT_RUN
-from gen.base.findings import Diagnostic, Findings, counted
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import written

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import Findings, Fix, Move, Put, Rename, Route, did_you_mean, dotted, only_near, regex
 from gen.base.codes import Code
 from gen.base.codes.files import TOO_MANY
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD
-from gen.base.findings import Findings, Fix, Move, Put, Rename, Route, did_you_mean, only_near
-from gen.base.regex import regex
-from gen.base.routes import dotted
 from gen.base.yaml.yaml_errors import slip_in
 from gen.job.model import LONG, SHORT, Form, Model, accepts, form_at, models_at
 from gen.job.scalars import clipped, empty, intended_boolean, null, shown

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.metric import Metrics
 from gen.job.model import OrMapping, Part, default
 from gen.job.names import ImageRef, JobName, Label, MountPath, ObjectName

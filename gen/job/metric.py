@@ -11,8 +11,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from msgspec import Struct
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from gen.base.findings import did_you_mean
-from gen.base.regex import regex
+from gen.base import did_you_mean, regex
 from gen.job.model import OrMapping, Part
 from gen.job.scalars import Given, conflict, matching, refuse, schema, shown
 from gen.job.synonyms import METRIC

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeGuard, Typ
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError
 from pydantic.alias_generators import to_camel
 
-from gen.base.findings import Route
+from gen.base import Route
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

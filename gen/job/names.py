@@ -7,8 +7,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Annotated
 
+from gen.base import regex
 from gen.base.placeholders import with_hash
-from gen.base.regex import regex
 from gen.job.scalars import matching, schema
 
 DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"

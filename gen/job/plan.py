@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from msgspec import Struct
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.objects import Body
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from gen.base import regex
 from gen.base.placeholders import readable, with_hash
-from gen.base.regex import regex
 from gen.base.yaml.strict import Plain
 from gen.kubernetes import quantity
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.metric import MetricName
 from gen.job.model import OrMapping, Part
 from gen.job.scalars import Given, Positive, conflict, refuse, schema

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base.findings import Route, did_you_mean, near, only_near
+from gen.base import Route, did_you_mean, near, only_near
 from gen.job.kinds import ALL_KINDS
 from gen.job.model import Form, Model, fields_at, form_at, models_at
 from gen.job.synonyms import normal

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gen.base.findings import DefinitionError, Diagnostic, Location, Severity, UsageError
+    from gen.base import DefinitionError, Diagnostic, Location, Severity, UsageError
     from gen.kubernetes.check.python import check_manifests, check_objects
 
 __all__ = [

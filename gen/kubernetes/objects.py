@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gen.base.routes import at
+from gen.base import at
 
 Body = dict[str, Any]
 """A Kubernetes object, or a part of one, as plain data."""

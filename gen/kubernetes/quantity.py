@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from gen.base.regex import regex
+from gen.base import regex
 
 _QUANTITY = regex(
     r"(?P<sign>[+-]?)(?P<digits>[0-9]*(?:\.[0-9]*)?)"

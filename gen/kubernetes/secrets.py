@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from ahocorasick_rs import BytesAhoCorasick
 
+from gen.base import Findings, Location, Route, regex
 from gen.base.codes.jobs import SECRET_VALUE
-from gen.base.findings import Findings, Location, Route
-from gen.base.regex import regex
 
 if TYPE_CHECKING:
     from gen.base.yaml.layers import Layers

@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from gen.base import at, regex
 from gen.base.codes.clusters import NO_TENSORBOARD
 from gen.base.labels import JOB_LABEL
-from gen.base.regex import regex
-from gen.base.routes import at
 from gen.kubernetes.facts.state import conditions
 from gen.kubernetes.objects import COMPONENT, Body
 from gen.live.client import Api, ClusterError, NotFoundError

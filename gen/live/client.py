@@ -20,6 +20,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from gen import LIVE_EXTRA
+from gen.base import UsageError, at
 from gen.base.codes import Code
 from gen.base.codes.clusters import (
     CLUSTER_ANSWER,
@@ -29,8 +30,6 @@ from gen.base.codes.clusters import (
     CLUSTER_TIMEOUT,
     CLUSTER_UNREACHABLE,
 )
-from gen.base.findings import UsageError
-from gen.base.routes import at
 from gen.kubernetes.objects import Body
 
 

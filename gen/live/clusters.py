@@ -13,10 +13,9 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from gen.base import Findings, Location, at
 from gen.base.codes.clusters import DRIFT
-from gen.base.findings import Findings, Location
 from gen.base.repository.layout import JobFile
-from gen.base.routes import at
 from gen.live.client import ClusterError
 from gen.live.desired import DesiredRun, desired_runs
 from gen.live.lists import Event, watch_objects

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base.regex import regex
-from gen.base.routes import at
+from gen.base import at, regex
 from gen.kubernetes.objects import Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.lists import Collection, base_of, list_objects

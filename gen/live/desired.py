@@ -8,12 +8,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gen.base import Findings, at, regex
 from gen.base.engines import is_finished, is_stopped, name_in_cluster
-from gen.base.findings import Findings
-from gen.base.regex import regex
 from gen.base.repository.files import read_regular, walk
 from gen.base.repository.layout import JobFile, source_job, tree_folder
-from gen.base.routes import at
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body
 from gen.render.emit import HEADER

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.lists import base_of
 from gen.live.pods import FAILED, GANG, RUNNING, UNSCHEDULABLE, Pod

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gen.base import at
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
-from gen.base.routes import at
 from gen.kubernetes.objects import Body
 from gen.live.pods import Pod, controller
 from gen.live.snapshot import Snapshot

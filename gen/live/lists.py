@@ -9,8 +9,8 @@ from typing import Final
 import orjson
 from msgspec import Struct
 
+from gen.base import at
 from gen.base.codes.clusters import CLUSTER_ANSWER, CLUSTER_FORBIDDEN
-from gen.base.routes import at
 from gen.kubernetes.objects import Body
 from gen.live.client import Api, ClusterError, ExpiredError, NotFoundError
 

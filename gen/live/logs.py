@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gen.base import Diagnostic, Findings, Location
 from gen.base.codes.clusters import CLUSTER_ANSWER, NO_LOGS
-from gen.base.findings import Diagnostic, Findings, Location
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.state import State, state_of
 from gen.live.client import ClusterError, NotFoundError

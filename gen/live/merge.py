@@ -16,10 +16,8 @@ import orjson
 import re2
 from msgspec import Struct
 
-from gen.base.findings import Findings
+from gen.base import Findings, at, regex
 from gen.base.labels import METRICS
-from gen.base.regex import regex
-from gen.base.routes import at
 from gen.kubernetes.facts.demand import demand
 from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.scheduling import RESERVED, WORKLOAD, queue_in

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from gen.base.findings import Diagnostic
+from gen.base import Diagnostic
 from gen.live.diagnosis import Diagnosis
 
 

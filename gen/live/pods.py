@@ -8,9 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gen.base import at, regex
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
-from gen.base.regex import regex
-from gen.base.routes import at
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.state import conditions
 from gen.kubernetes.objects import COMPONENT, Body

@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from gen.base import at
 from gen.base.codes.clusters import CLUSTER_FORBIDDEN, NOT_SERVED
 from gen.base.labels import JOB_LABEL
-from gen.base.routes import at
 from gen.kubernetes.facts import RESOURCES, resource_of_object
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body

@@ -11,10 +11,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import Route, at, dotted
 from gen.base.engines import ENGINES, RECORDS
-from gen.base.findings import Route
 from gen.base.labels import JOB_LABEL, VALUES
-from gen.base.routes import at, dotted
 from gen.job.kinds import ALL_KINDS
 from gen.job.scalars import clipped
 from gen.kubernetes import quantity

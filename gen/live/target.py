@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gen.base import Findings, UsageError, did_you_mean
 from gen.base.codes.clusters import CLUSTER_CONTEXT
-from gen.base.findings import Findings, UsageError, did_you_mean
 from gen.live.client import Api, contexts
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import Diagnostic, Findings, at
 from gen.base.codes.clusters import CLUSTER_FORBIDDEN
-from gen.base.findings import Diagnostic, Findings
 from gen.base.labels import JOB_LABEL, RUN_LABEL
-from gen.base.routes import at
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.demand import claimed_devices, devices_in, pod_devices, unit_of
 from gen.kubernetes.facts.state import conditions

@@ -8,8 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.regex import regex
-from gen.base.routes import at
+from gen.base import at, regex
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.scheduling import RESERVED, VISIBILITY, WORKLOAD
 from gen.kubernetes.facts.state import State, conditions, state_of

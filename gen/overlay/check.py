@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from gen.base import Findings, Route, did_you_mean
 from gen.base.codes import Code
 from gen.base.codes import grants as codes
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.base.codes.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.base.engines import ENGINES
-from gen.base.findings import Findings, Route, did_you_mean
 from gen.job.fields import NOT_DEFAULTS, POD_NETWORK, JobFields
 from gen.job.kinds import ALL_KINDS
 from gen.job.model import Model, alias_of, default_of, fields_at

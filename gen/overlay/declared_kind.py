@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.base.regex import regex
-from gen.base.routes import overlap
+from gen.base import overlap, regex
 from gen.job.kinds.declared import Declaration, DeclaredPods, Fields, in_item, list_of
 from gen.job.model import Model
 from gen.job.names import JobName, Label

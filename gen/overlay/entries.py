@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import WithJsonSchema, model_validator
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.fields import StorePath
 from gen.job.model import Model
 from gen.job.names import LABEL_KEY, EnvName, Label, LabelKey, LabelValue, ObjectName

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from gen.base.findings import Findings, UsageError
+from gen.base import Findings, UsageError
 from gen.base.repository.job_files import overlay_names
 from gen.base.yaml.layers import Layer, Layers
 from gen.overlay.files import OverlayFiles, fields_of

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, WithJsonSchema, create_model
 
-from gen.base.regex import regex
-from gen.base.registry import LazyRegistry
+from gen.base import LazyRegistry, regex
 from gen.job.model import Model, OrMapping, default
 from gen.job.names import ImageStart, JobName, Label, LabelKey, LabelValue, ObjectName
 from gen.job.profile import with_profiles

@@ -12,9 +12,9 @@ from typing import cast
 
 from msgspec import Struct, field
 
+from gen.base import Findings, Location, did_you_mean
 from gen.base.codes.files import MISPLACED_FILE, NOT_A_FILE
 from gen.base.codes.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
-from gen.base.findings import Findings, Location, did_you_mean
 from gen.base.repository.files import MAX_DEPTH, is_too_deep, links_in, printable_path
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import (

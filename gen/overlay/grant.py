@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.model import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.job.names import DNS_LABEL, ImageGrant, Label, ObjectName
 from gen.job.profile import Profile

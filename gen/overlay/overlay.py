@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from gen.base import DefinitionError, Findings, Location
 from gen.base.codes.overlays import INVALID_DEFINITION
 from gen.base.engines import ENGINES, NAMESPACES
-from gen.base.findings import DefinitionError, Findings, Location
 from gen.base.repository.layout import DEFINITIONS
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.strict import Data

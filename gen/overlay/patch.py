@@ -11,10 +11,8 @@ from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
+from gen.base import Findings, Location, Route, at, did_you_mean, regex
 from gen.base.codes.overlays import INVALID_PATCH
-from gen.base.findings import Findings, Location, Route, did_you_mean
-from gen.base.regex import regex
-from gen.base.routes import at
 from gen.base.yaml.layers import Layer
 from gen.job.model import Model
 from gen.job.scalars import Text

@@ -15,11 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
+from gen.base import Findings, Location, Route, did_you_mean, nulls, regex
 from gen.base.codes.files import MISSING_FILE
 from gen.base.codes.overlays import INVALID_PATCH
-from gen.base.findings import Findings, Location, Route, did_you_mean
-from gen.base.regex import regex
-from gen.base.routes import nulls
 from gen.base.yaml.layers import Layer, Layers
 from gen.base.yaml.source import Source, read, source_of
 from gen.base.yaml.strict import Data, typed

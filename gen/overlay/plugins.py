@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from gen.base import Findings, Route
 from gen.base.codes.overlays import INVALID_PLUGIN, MISSING_PLUGIN, PLUGIN_NOT_NAMED, PLUGIN_VERSION
-from gen.base.findings import Findings, Route
 from gen.base.yaml.layers import Layers
 from gen.job.kinds.base import Job
 from gen.kubernetes.facts import RESOURCES

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from pydantic import ValidationError
 
+from gen.base import DefinitionError, Findings, Location, Route, UsageError, did_you_mean
 from gen.base.codes.jobs import INVALID_VALUE
 from gen.base.codes.overlays import MISSING_DEFINITION, RESERVED_NAME
 from gen.base.containment import contained
-from gen.base.findings import DefinitionError, Findings, Location, Route, UsageError, did_you_mean
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import DEFINITIONS, overlay_file, overlays_path
 from gen.base.yaml.layers import Layer, Layers, lay_over

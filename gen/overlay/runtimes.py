@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from gen.base import Findings, Location
 from gen.base.codes.jobs import INVALID_VALUE
-from gen.base.findings import Findings, Location
 from gen.base.labels import ACCELERATOR_LABEL
 from gen.base.repository.layout import SIMILAR_ENDINGS
 from gen.job.model import Model

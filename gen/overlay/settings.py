@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.base.repository.layout import INERT_ENDINGS
 from gen.job.model import Model
 from gen.job.names import ImageRef, Label, LabelKey, LabelValue, ObjectName, ResourceName

@@ -16,9 +16,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gen.base import Findings, Location, counted, regex
 from gen.base.codes.overlays import EDITED_VENDORED, NOT_VENDORED, OTHER_ORIGIN
-from gen.base.findings import Findings, Location, counted
-from gen.base.regex import regex
 from gen.base.repository.files import EntryType, linked_folder, printable_path, read_regular, tree_entries
 from gen.base.repository.layout import OVERLAY_FILE, VENDOR, overlays_path, vendor_lock
 from gen.base.yaml.source import Source, read

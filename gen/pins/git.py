@@ -17,8 +17,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gen.base import regex
 from gen.base.codes.pins import MISSING_COMMIT, REMOTE_LOGIN, REMOTE_UNREACHABLE
-from gen.base.regex import regex
 from gen.job.names import is_git_url
 from gen.job.scalars import shown
 from gen.pins.http import RemoteError

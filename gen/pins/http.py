@@ -18,9 +18,9 @@ from urllib.request import getproxies, proxy_bypass
 from msgspec import Struct
 
 from gen import LIVE_EXTRA
+from gen.base import UsageError
 from gen.base.codes import Code
 from gen.base.codes.pins import REMOTE_ANSWER, REMOTE_UNREACHABLE
-from gen.base.findings import UsageError
 
 DOCKER_HUB: Final = "docker.io"
 _API_OF_DOCKER_HUB: Final = "registry-1.docker.io"

@@ -11,8 +11,8 @@ from typing import Any, TypeGuard, TypeVar
 
 from msgspec import Struct
 
+from gen.base import Findings, Location
 from gen.base.codes.pins import MIRRORS_DIFFER, MOVED_PIN, WRONG_PLATFORM
-from gen.base.findings import Findings, Location
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.user_text import round_trip, written
 from gen.job.scalars import shown

@@ -21,9 +21,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from gen.base import Findings, Location, Route, did_you_mean, regex
 from gen.base.codes.pins import INVALID_LOCK, UNUSED_PIN
-from gen.base.findings import Findings, Location, Route, did_you_mean
-from gen.base.regex import regex
 from gen.base.repository.layout import JobFile, lock_key
 from gen.base.yaml.source import Source, read
 from gen.base.yaml.strict import Data

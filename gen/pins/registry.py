@@ -21,8 +21,8 @@ from urllib.parse import urlencode, urlsplit
 import orjson
 from msgspec import Struct
 
+from gen.base import regex
 from gen.base.codes.pins import MISSING_IMAGE, REMOTE_ANSWER, REMOTE_LOGIN
-from gen.base.regex import regex
 from gen.base.repository.files import read_regular
 from gen.pins.http import DOCKER_HUB, Answer, Http, Reference, RemoteError, may_follow
 from gen.pins.lock import DIGEST

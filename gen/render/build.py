@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gen.base.findings import Location
+from gen.base import Location, set_value
 from gen.base.placeholders import RUN
-from gen.base.routes import set_value
 from gen.job.kinds.base import Job
 from gen.job.plan import Plan
 from gen.kubernetes.objects import Body

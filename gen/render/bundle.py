@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gen.base import Findings, Location
 from gen.base.codes.jobs import NAME_TOO_LONG
 from gen.base.containment import contained
-from gen.base.findings import Findings, Location
 from gen.base.repository.layout import RenderedPath, overlay_file, settings_file
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.facts.base import Resource

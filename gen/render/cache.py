@@ -22,7 +22,7 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base.findings import Diagnostic, Findings
+from gen.base import Diagnostic, Findings
 from gen.base.repository.files import MAX_BYTES, read_regular, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile

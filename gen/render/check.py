@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import BugError, DefinitionError, Diagnostic, Findings, Location, Route, Severity, dotted, message_text
 from gen.base.containment import contained
-from gen.base.findings import BugError, DefinitionError, Diagnostic, Findings, Location, Route, Severity, message_text
 from gen.base.repository.layout import overlay_file
-from gen.base.routes import dotted
 from gen.job.kinds.role import Role
 from gen.kubernetes.check.silence import Checked, silenced
 from gen.kubernetes.facts import RUNS

@@ -10,15 +10,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from gen.base import Findings, Location, UsageError, at, regex
 from gen.base.codes.rendered import HAND_EDITED
 from gen.base.engines import RECORDS, is_finished, name_in_cluster
-from gen.base.findings import Findings, Location, UsageError
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED
-from gen.base.regex import regex
 from gen.base.repository.files import Folders, read_regular
 from gen.base.repository.git import CommittedFiles
 from gen.base.repository.layout import RenderedPath, object_name
-from gen.base.routes import at
 from gen.base.yaml.strict import parse, typed
 from gen.kubernetes.objects import Body
 from gen.render.emit import HEADER, untouched

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from gen.base import Diagnostic, Findings, Location, Route, did_you_mean, near, regex
 from gen.base.codes.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT, NOT_SELECTED, UNKNOWN_CLUSTER
 from gen.base.codes.overlays import SELECTS_NOTHING, UNMATCHED_DIRECTIVE, UNMATCHED_PATCH
-from gen.base.findings import Diagnostic, Findings, Location, Route, did_you_mean, near
 from gen.base.placeholders import HASH_LENGTH
-from gen.base.regex import regex
 from gen.base.repository.layout import JobFile, RenderedPath, job_key, overlay_file
 from gen.base.yaml.layers import Layer
 from gen.base.yaml.source import Source, read

@@ -16,10 +16,9 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from gen.base import BugError, Location, regex
 from gen.base.engines import stopped_metadata
-from gen.base.findings import BugError, Location
 from gen.base.placeholders import HASH_LENGTH, RUN, TRIAL
-from gen.base.regex import regex
 from gen.base.repository.layout import object_file
 from gen.kubernetes.objects import Body, identity_of
 from gen.render.manifest import File, Manifest, SealedObjects

@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from gen.base import Diagnostic, Findings, counted
 from gen.base.codes.files import TOO_LARGE
-from gen.base.findings import Diagnostic, Findings, counted
 from gen.base.yaml.strict import Data
 from gen.job.model import fields_at
 from gen.kubernetes.secrets import report_secrets

@@ -14,10 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
+from gen.base import Findings, Location, Route, did_you_mean, regex
 from gen.base.codes.jobs import INVALID_EXPRESSION, INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_KIND
-from gen.base.findings import Findings, Location, Route, did_you_mean
 from gen.base.placeholders import result
-from gen.base.regex import regex
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.strict import Data
 from gen.job.explain import explain

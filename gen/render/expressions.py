@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final, cast
 
 from msgspec import Struct, field
 
+from gen.base import Findings, Route, did_you_mean, regex
 from gen.base.codes.jobs import INVALID_EXPRESSION
-from gen.base.findings import Findings, Route, did_you_mean
 from gen.base.placeholders import PARAMETER, RUN, TRIAL
-from gen.base.regex import regex
 from gen.base.yaml.layers import Layers
 from gen.base.yaml.strict import Data, forbidden_character
 from gen.overlay.overlay import Overlay

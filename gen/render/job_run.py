@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import orjson
 from msgspec import Struct
 
-from gen.base.findings import Findings, Location, Route
+from gen.base import Findings, Location, Route
 from gen.base.placeholders import RUN, TRIAL, parameters_in
 from gen.base.yaml.layers import Layers
 from gen.base.yaml.source import Source

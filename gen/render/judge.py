@@ -12,9 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gen.base import Findings, at
 from gen.base.codes.grants import NOT_GRANTED
-from gen.base.findings import Findings
-from gen.base.routes import at
 from gen.job.profile import Effect
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.builtin import CONFIG_MAP, SERVICE

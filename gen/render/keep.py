@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from gen.base import Findings, Location, Severity, at, dotted, with_field
 from gen.base.codes.jobs import SUSPENDED_IN_QUEUE
 from gen.base.codes.rendered import KEPT_RUN_INVALID, KEPT_RUN_NOT_GRANTED
 from gen.base.engines import name_in_cluster
-from gen.base.findings import Findings, Location, Severity
 from gen.base.placeholders import RUN, TRIAL
-from gen.base.routes import at, dotted, with_field
 from gen.job.kinds.base import Job
 from gen.job.plan import Plan, QueuePlan
 from gen.kubernetes.facts import held_object, queue_labels, resource_of_object

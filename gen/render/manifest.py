@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base.findings import Location, Route
+from gen.base import Location, Route, at
 from gen.base.repository.layout import Tree, rendered_folder
-from gen.base.routes import at
 from gen.kubernetes.objects import Body, identity
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import cast
 
 from pydantic import ValidationError
 
+from gen.base import Findings, Location, Put, Rename, Route, did_you_mean, near, only_near
 from gen.base.codes.files import INVALID_NAME
 from gen.base.codes.jobs import MISSING_FIELD, NO_EFFECT, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.base.codes.overlays import PLUGIN_NOT_NAMED
-from gen.base.findings import Findings, Location, Put, Rename, Route, did_you_mean, near, only_near
 from gen.base.placeholders import RUN, TRIAL
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.source import Source, report_not_a_mapping

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from gen.base import Findings, Location
 from gen.base.codes.grants import OF_OVERLAY, UNKNOWN_ACCELERATOR
 from gen.base.codes.jobs import MISSING_FIELD
 from gen.base.containment import internal_error
 from gen.base.engines import RECORDS
-from gen.base.findings import Findings, Location
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import Source
 from gen.overlay.overlay import CLUSTERS, Overlay, clusters_of

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from gen.base import Findings, did_you_mean, with_article
 from gen.base.codes.grants import UNKNOWN_NAMESPACE
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
-from gen.base.findings import Findings, did_you_mean, with_article
 from gen.base.placeholders import TRIAL
 from gen.job.kinds.role import Target
 from gen.job.metric import known_metrics

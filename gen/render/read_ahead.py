@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from gen.base.findings import Findings
+from gen.base import Findings
 from gen.base.parallel import can_fork, in_background
 from gen.base.repository.job_files import all_jobs, has_jobs
 from gen.base.yaml.source import Source, read

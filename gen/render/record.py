@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from msgspec import Struct
 
+from gen.base import regex
 from gen.base.engines import RECORDS
-from gen.base.regex import regex
 
 if TYPE_CHECKING:
     from gen.base.yaml.strict import Data

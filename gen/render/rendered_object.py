@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from gen.base import Findings, Location, at, regex
 from gen.base.codes.rendered import NOT_A_MANIFEST
 from gen.base.engines import is_stopped
-from gen.base.findings import Findings, Location
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED, VALUES
-from gen.base.regex import regex
 from gen.base.repository.layout import RenderedPath
-from gen.base.routes import at
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse, typed
 from gen.kubernetes.facts import builtin as core

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field, msgpack
 
-from gen.base.findings import Diagnostic, Findings, Location
+from gen.base import Diagnostic, Findings, Location
 from gen.base.repository.layout import JobFile
 from gen.render.manifest import Deletion, File
 

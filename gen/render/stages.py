@@ -12,9 +12,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from gen.base import DefinitionError, Findings
 from gen.base.codes.grants import OF_OVERLAY
 from gen.base.codes.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
-from gen.base.findings import DefinitionError, Findings
 from gen.base.yaml.source import read
 from gen.job.plan import Edit, Plan
 from gen.kubernetes.facts.demand import Demand

@@ -17,12 +17,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
+from gen.base import Findings, Route, did_you_mean, regex
 from gen.base.codes.commands import EQUAL_VALUES
 from gen.base.codes.jobs import INVALID_SWEEP, NO_EFFECT, SHARED_OUTPUT, SWEEP_TOO_LARGE
 from gen.base.engines import RECORDS
-from gen.base.findings import Findings, Route, did_you_mean
 from gen.base.placeholders import RUN
-from gen.base.regex import regex
 from gen.job.model import Model
 from gen.job.plan import Plan
 from gen.job.scalars import clipped, visible

@@ -16,10 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from gen.base import Findings, Location, Route, regex
 from gen.base.codes.files import LOOKALIKE
 from gen.base.codes.jobs import CUT_VALUE, JOINED_LINES, NO_EFFECT, SHELL_SYNTAX
-from gen.base.findings import Findings, Location, Route
-from gen.base.regex import regex
 from gen.base.yaml.layers import Layer, Layers
 from gen.base.yaml.source import Source
 from gen.base.yaml.strict import Data

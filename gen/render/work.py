@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from gen.base.findings import Findings
+from gen.base import Findings
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import Source
 from gen.job.plan import Plan

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gen.base.findings import counted
+from gen.base import counted
 from gen.report.escaping import code_span, diff_block, json_document, sanitize
 from gen.report.findings.json import finding_data
 from gen.report.findings.text import finding_lines

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from gen.base.regex import regex
+from gen.base import regex
 
 MAX_CODE_UNIT: Final = 0xFFFF
 

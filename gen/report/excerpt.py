@@ -7,8 +7,7 @@ from typing import Final
 from msgspec import Struct
 from rich.cells import cell_len
 
-from gen.base.findings import Location
-from gen.base.regex import regex
+from gen.base import Location, regex
 from gen.kubernetes.secrets import known_secrets, shows_secret
 from gen.report.escaping import sanitize
 

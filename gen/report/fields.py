@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base.regex import regex
+from gen.base import regex
 
 Schema = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from gen.base.findings import Diagnostic
+    from gen.base import Diagnostic
     from gen.base.repository.files import Edit
     from gen.live.logs import LogPiece
     from gen.live.model import ClusterStatus

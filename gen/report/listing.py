@@ -11,8 +11,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from gen.base.findings import counted
-from gen.base.regex import regex
+from gen.base import counted, regex
 from gen.job.metric import KnownMetric
 from gen.kubernetes import quantity
 from gen.kubernetes.quantity import money

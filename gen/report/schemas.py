@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic.json_schema import models_json_schema
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.fields import NOT_DEFAULTS, JobFields
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.pipeline import STEPS_HAVE, Order

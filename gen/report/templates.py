@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.report.escaping import sanitize
 
 if TYPE_CHECKING:

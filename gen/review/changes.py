@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.findings import Findings
+from gen.base import Findings
 from gen.base.yaml.strict import Data, parse
 from gen.overlay.overlay import Overlay
 from gen.review.runs import RunAction, RunChange

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from gen.base import Findings
 from gen.base.codes.grants import OVER_BUDGET, UNKNOWN_COST
-from gen.base.findings import Findings
 from gen.kubernetes.facts.cost import RunCost
 from gen.kubernetes.quantity import money
 from gen.overlay.overlay import Overlay

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gen.base import Diagnostic, Findings, Location, Severity, at
 from gen.base.codes.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
 from gen.base.engines import protections
-from gen.base.findings import Diagnostic, Findings, Location, Severity
-from gen.base.routes import at
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.builtin import CAPACITY, RECLAIM_POLICY, REQUEST
 from gen.render.rendered_object import DATA, RenderedObject

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gen.base import Findings, Location, at, did_you_mean
 from gen.base.codes.rendered import UNKNOWN_RUN
 from gen.base.engines import name_in_cluster
-from gen.base.findings import Findings, Location, did_you_mean
 from gen.base.labels import CHECKPOINTS
 from gen.base.repository.git import Base, head_commit, in_git, is_shallow
 from gen.base.repository.layout import JobFile, RenderedPath, source_job, tree_folder
-from gen.base.routes import at
 from gen.base.yaml.source import read
 from gen.render.rendered_object import RenderedObject, generated_object, workload
 from gen.render.results import RenderedJob

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from gen.base import regex
 from gen.base.placeholders import HASH_LENGTH
-from gen.base.regex import regex
 from gen.render.rendered_object import RenderedObject
 
 _MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "devicePath", "key", "ip", "host", "topologyKey")

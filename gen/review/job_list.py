@@ -11,8 +11,8 @@ import orjson
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
+from gen.base import Diagnostic, Findings, Location, UsageError, did_you_mean
 from gen.base.containment import contained
-from gen.base.findings import Diagnostic, Findings, Location, UsageError, did_you_mean
 from gen.base.repository.codeowners import read_code_owners
 from gen.base.repository.git import Change, last_changes
 from gen.base.repository.job_files import all_jobs, chosen_jobs

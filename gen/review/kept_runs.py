@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gen.base import Findings, Location, UsageError, at, counted
 from gen.base.codes.rendered import KEPT_RUN_DIFFERS, KEPT_RUN_NOT_GRANTED, KEPT_RUN_UNVERIFIED
 from gen.base.engines import is_finished, name_in_cluster
-from gen.base.findings import Findings, Location, UsageError, counted
 from gen.base.labels import RUN_LABEL
 from gen.base.repository.git import Base, find_base, in_git
-from gen.base.routes import at
 from gen.kubernetes.facts import queue_labels, resource_of_object
 from gen.kubernetes.facts.state import content
 from gen.kubernetes.objects import Body

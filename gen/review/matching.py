@@ -11,8 +11,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from gen.base import Findings, Location
 from gen.base.codes.jobs import DUPLICATE_OBJECT
-from gen.base.findings import Findings, Location
 from gen.base.repository.layout import engine_of
 from gen.kubernetes.facts.base import Resource
 from gen.render.rendered_object import ObjectKey, RenderedObject, workload

@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from gen.base import Diagnostic, Findings, Location, Severity, counted
 from gen.base.codes.rendered import MOVES_OWNER
-from gen.base.findings import Diagnostic, Findings, Location, Severity, counted
 from gen.base.repository.layout import RenderedPath, engine_of, rendered_path, scope_overlay
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines import ENGINES

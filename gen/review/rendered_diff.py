@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from gen.base.findings import Diagnostic, Findings
+from gen.base import Diagnostic, Findings
 from gen.render.rendered_object import RenderedObject, parse_object
 from gen.render.write.compare import Change
 from gen.review.matching import match_objects

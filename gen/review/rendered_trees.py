@@ -14,9 +14,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from gen.base import Findings, Location, Severity, UsageError, did_you_mean
 from gen.base.codes import Code
 from gen.base.codes.files import NOT_A_FILE
-from gen.base.findings import Findings, Location, Severity, UsageError, did_you_mean
 from gen.base.repository.files import printable_path, read_regular, walk
 from gen.base.repository.git import Base, Entry, report_empty_folder
 from gen.base.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay, settings_name

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from gen.base import Route
 from gen.base.engines import ENGINES, is_finished
 from gen.base.repository.layout import RenderedPath, engine_of, scope_overlay
-from gen.base.routes import Route
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.base import Pattern, Wildcard
 from gen.overlay.profiles.engines import ENGINES as CLASSES

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gen.base.findings import Diagnostic
+from gen.base import Diagnostic
 from gen.kubernetes.facts.cost import Bill, bill
 from gen.kubernetes.facts.permissions import NOTABLE, Permission, created_permissions, permissions
 from gen.render.rendered_object import ObjectKey

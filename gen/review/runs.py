@@ -12,13 +12,12 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
+from gen.base import Findings, Location, at
 from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED, UNKNOWN_USAGE
 from gen.base.containment import contained
 from gen.base.engines import is_finished
-from gen.base.findings import Findings, Location
 from gen.base.labels import CHECKPOINTS, RESUMES
 from gen.base.repository.layout import engine_of, scope_overlay
-from gen.base.routes import at
 from gen.job.plan import Edit
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import Resource

@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from gen.base.findings import Diagnostic, UsageError
-from gen.base.regex import regex
+from gen.base import Diagnostic, UsageError, regex
 from gen.base.repository.files import linked_folder, read_regular
 from gen.base.repository.git import Base
 from gen.base.repository.layout import jobs_path, overlays_path, source_job

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from gen.base import Findings, Location, at, counted
 from gen.base.codes.rendered import FOREIGN_FILE, HAND_EDITED, STALE
 from gen.base.engines import is_control_file, refuse_control_file
-from gen.base.findings import Findings, Location, counted
 from gen.base.repository.files import printable_path
 from gen.base.repository.layout import RenderedPath
-from gen.base.routes import at
 from gen.kubernetes.facts import RUNS
 from gen.kubernetes.facts.demand import Demand, any_demand
 from gen.kubernetes.manifests.read import read_manifests

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gen.base import Findings, Location, at
 from gen.base.codes.grants import OVER_QUOTA
 from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
-from gen.base.findings import Findings, Location
 from gen.base.repository.git import Base
 from gen.base.repository.layout import overlay_file, overlays_path
-from gen.base.routes import at
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.objects import COMPONENT
 from gen.kubernetes.rules.rule import SILENCE

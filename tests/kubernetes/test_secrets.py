@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from gen.base.findings import Findings
-from gen.base.regex import LazyPattern
+from gen.base.lazy import LazyPattern
 from gen.base.yaml.layers import Layer, Layers
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import Data

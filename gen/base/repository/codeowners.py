@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from gen.base.findings import UsageError
-from gen.base.regex import regex
+from gen.base.lazy import regex
 from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.git import run_git
 

@@ -13,7 +13,7 @@ from gen.base.codes.overlays import RESERVED_NAME
 from gen.base.codes.pins import LOCK_WITHOUT_JOB
 from gen.base.engines import ENGINES, is_control_file, refuse_control_file
 from gen.base.findings import Findings, Location, UsageError, did_you_mean, near
-from gen.base.regex import regex
+from gen.base.lazy import regex
 from gen.base.repository import layout
 from gen.base.repository.files import printable_path, unusable
 

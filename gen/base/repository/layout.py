@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from gen.base.engines import ENGINES
 from gen.base.findings import UsageError
-from gen.base.regex import regex
+from gen.base.lazy import regex
 
 JOBS: Final = "jobs"
 OVERLAYS: Final = "overlays"

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base.findings import Location, Route
-from gen.base.regex import regex
+from gen.base.lazy import regex
 from gen.base.yaml.strict import Data
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from yaml.nodes import MappingNode, SequenceNode
 from gen.base.codes.files import NOT_A_FILE, NOT_UTF_8, TOO_LARGE, UNREADABLE
 from gen.base.codes.jobs import INVALID_VALUE
 from gen.base.findings import Findings, Location, Route
-from gen.base.regex import regex
+from gen.base.lazy import regex
 from gen.base.repository.files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 from gen.base.yaml.strict import Data, parse
 from gen.base.yaml.yaml_errors import slip_in

@@ -19,7 +19,7 @@ from gen.base.codes import Code
 from gen.base.codes import files as codes
 from gen.base.codes.files import INVALID_KEY, TOO_DEEP, TOO_LARGE
 from gen.base.findings import Findings, Location, Respell
-from gen.base.regex import regex
+from gen.base.lazy import regex
 from gen.base.yaml.places import FirstKeys
 from gen.base.yaml.yaml_errors import explained, location, lookalikes
 

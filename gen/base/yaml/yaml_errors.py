@@ -15,7 +15,7 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import 
 from yaml.events import ScalarEvent, StreamEndEvent
 
 from gen.base.findings import Fix, Location, Respell, counted
-from gen.base.regex import regex
+from gen.base.lazy import regex
 
 if TYPE_CHECKING:
     from yaml.error import MarkedYAMLError

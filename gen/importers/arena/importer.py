@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import ClassVar, Final
 
+from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
-from gen.base.findings import Findings, Location
-from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.importers.arena.pods import code, containers, data, shared_memory, tensorboard
 from gen.importers.arena.scheduling import devices, metadata, network, placement, queue, role_annotations

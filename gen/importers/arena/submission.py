@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct, field
 
+from gen.base import Findings, Location, did_you_mean
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NEEDS_SECRET, NOT_CARRIED, UNSUPPORTED_SHELL
-from gen.base.findings import Findings, Location, did_you_mean
 from gen.importers.draft import JobDraft, literal
 
 if TYPE_CHECKING:

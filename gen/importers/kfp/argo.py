@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base.findings import Route
-from gen.base.routes import at
+from gen.base import Route, at
 from gen.importers.kfp.calls import depends_on
 from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, When, as_text, retries_of_template
 from gen.kubernetes.objects import Body, present

@@ -14,8 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.importers.draft import label
 from gen.importers.kfp import graph
 

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct, field
 
-from gen.base.findings import Route
-from gen.base.regex import regex
-from gen.base.routes import at
+from gen.base import Route, at, regex
 from gen.kubernetes.objects import Body
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import ClassVar, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import Findings, Location
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
-from gen.base.findings import Findings, Location
 from gen.importers.base import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import label, literal
 from gen.importers.kfp.argo import pipeline_of_argo

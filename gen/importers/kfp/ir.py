@@ -9,9 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from gen.base.findings import Route
-from gen.base.regex import regex
-from gen.base.routes import at
+from gen.base import Route, at, regex
 from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text, retries_of_task
 from gen.kubernetes.objects import Body, present
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from gen.base import Findings, Location, regex
 from gen.base.codes.imports import NOT_CARRIED
-from gen.base.findings import Findings, Location
-from gen.base.regex import regex
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import label
 from gen.importers.kfp.graph import PARAMETER, PLACEHOLDER, with_item, with_values

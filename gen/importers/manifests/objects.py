@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base.findings import Findings, Location, Route
-from gen.base.routes import at, follow, get
+from gen.base import Findings, Location, Route, at, follow, get
 from gen.importers.base import ImportInput
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.pods import matches

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from gen.base import at, regex
 from gen.base.engines import ENGINES
 from gen.base.labels import OWN, QUEUE
-from gen.base.regex import regex
-from gen.base.routes import at
 from gen.importers.base import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, main_index

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.base.findings import Location
-from gen.base.regex import regex
-from gen.base.routes import at
+from gen.base import Location, at, regex
 from gen.importers.draft import JobDraft, literal
 from gen.kubernetes.objects import Body, present
 

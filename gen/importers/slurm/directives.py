@@ -9,9 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
-from gen.base.findings import Findings, Location
-from gen.base.regex import regex
 from gen.importers.draft import JobDraft, label, literal
 from gen.job.pods import MAX_PODS
 from gen.job.sweep import MAX_RUNS

@@ -12,10 +12,9 @@ from typing import ClassVar, Final
 
 from msgspec import Struct, field
 
+from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.codes.jobs import SECRET_VALUE
-from gen.base.findings import Findings, Location
-from gen.base.regex import regex
 from gen.importers.base import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm.directives import Layout, Option, carry, directives, name_of, options_of

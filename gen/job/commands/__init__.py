@@ -7,8 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base.findings import Location
-from gen.base.regex import regex
+from gen.base import Location, regex
 from gen.base.shell_words import Word
 from gen.job.commands import accelerate, colossalai, deepspeed, horovodrun, mpirun, paddle, python, ray, torchrun
 from gen.job.commands.base import Launch, Launcher

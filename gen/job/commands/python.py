@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.base.shell_words import Word
 from gen.job.commands.base import Launch, Launcher
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from gen.base.findings import Location
+from gen.base import Location, regex
 from gen.base.placeholders import PARAMETER, RESULT, TRIAL
-from gen.base.regex import regex
 from gen.base.shell_script import ScriptReader, syntax_tree
 from gen.base.shell_words import Unknown, Word
 

@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from gen.base.registry import LazyRegistry
+from gen.base import LazyRegistry
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.role import Role
 from gen.kubernetes.facts import RESOURCES

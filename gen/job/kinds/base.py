@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from msgspec import Struct
 
-from gen.base.findings import Route, with_article
+from gen.base import Route, with_article
 from gen.job.fields import JobFields, Schedule
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model

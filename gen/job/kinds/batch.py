@@ -10,9 +10,9 @@ Kubernetes documentation "Job with Pod-to-Pod Communication". The pods of an arr
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
+from gen.base import at, with_field
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
 from gen.base.placeholders import RUN, TRIAL
-from gen.base.routes import at, with_field
 from gen.job.kinds.base import Problem
 from gen.job.kinds.indexed import FailureRule, IndexedJob
 from gen.job.kinds.rendezvous import Rendezvous, field_variable

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from msgspec import Struct
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
-from gen.base.findings import Route, did_you_mean, near
-from gen.base.routes import get, with_field
+from gen.base import Route, did_you_mean, get, near, with_field
 from gen.base.yaml.strict import typed
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.role import Role, Target

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from gen.base import regex
 from gen.base.placeholders import TRIAL
-from gen.base.regex import regex
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role
 from gen.job.metric import MetricName

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.kinds.base import Problem
 from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
 from gen.job.kinds.rendezvous import LOCAL, TORCH_EXAMPLE, Rendezvous

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.kinds.base import Job, Problem, unused_workers
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, OrMapping, alias_of

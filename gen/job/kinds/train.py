@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
+from gen.base import regex
 from gen.base.labels import ACCELERATOR_LABEL
-from gen.base.regex import regex
 from gen.job.fields import POD_NETWORK
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.rendezvous import LOCAL, PROCESS, Rendezvous

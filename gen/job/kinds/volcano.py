@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.job.kinds.base import Job, Problem, unused_workers
 from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCH_EXAMPLE, TORCHRUN, Rendezvous
 from gen.job.kinds.role import Role, Target

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.cel.values import Type, UnavailableError, parse_types
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.cel import tree as nodes
 from gen.kubernetes.cel.macros import expand
 from gen.kubernetes.cel.values import CompileError, NotEvaluatedError, UInt

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base.regex import regex
+from gen.base import regex
 
 
 class Node(Struct):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base.regex import regex
+from gen.base import regex
 
 
 class CelError(Exception):

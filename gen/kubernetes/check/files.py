@@ -21,21 +21,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from yaml import YAMLError
 
+from gen.base import DefinitionError, Diagnostic, Findings, Location, Route, Severity, UsageError, dotted, message_text
 from gen.base.codes.files import UNREADABLE
 from gen.base.codes.overlays import INVALID_DEFINITION
 from gen.base.containment import contained
-from gen.base.findings import (
-    DefinitionError,
-    Diagnostic,
-    Findings,
-    Location,
-    Route,
-    Severity,
-    UsageError,
-    message_text,
-)
 from gen.base.parallel import Progress, map_parallel
-from gen.base.routes import dotted
 from gen.base.yaml.strict import Refused
 from gen.kubernetes.check.objects import Examined
 from gen.kubernetes.check.silence import Checked

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from gen.base import Route, did_you_mean, follow, near, overlap
 from gen.base.containment import INTERNAL_ERROR, is_passed, origin
-from gen.base.findings import Route, did_you_mean, near
-from gen.base.routes import follow, overlap
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.evaluate import PER_CALL
 from gen.kubernetes.cel.program import Program, compile_expression

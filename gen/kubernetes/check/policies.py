@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gen.base import Diagnostic, Findings, Location, Route, Severity, did_you_mean, dotted, message_text
 from gen.base.codes.overlays import (
     INVALID_POLICY,
     MISSING_PARAM,
@@ -19,8 +20,6 @@ from gen.base.codes.overlays import (
     UNKNOWN_POLICY,
 )
 from gen.base.containment import INTERNAL_ERROR, contained, internal_error
-from gen.base.findings import Diagnostic, Findings, Location, Route, Severity, did_you_mean, message_text
-from gen.base.routes import dotted
 from gen.kubernetes.check.objects import check
 from gen.kubernetes.manifests.read import Manifests, objects_in
 from gen.kubernetes.objects import BINDING, Body, identity_of

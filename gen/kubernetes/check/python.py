@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from gen.base.findings import Diagnostic
+from gen.base import Diagnostic
 from gen.kubernetes.check.files import Content, ManifestChecker
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from gen.base.findings import Route, did_you_mean
+from gen.base import Route, did_you_mean
 from gen.kubernetes.rules.rule import Problem
 from gen.kubernetes.schemas.kubernetes import TIMES
 from gen.kubernetes.schemas.structural import FORMATS

@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Final
 
+from gen.base import at
 from gen.base.labels import QUEUE
-from gen.base.routes import at
 from gen.kubernetes.facts import argo, builtin, jobset, katib, kfp, kubeflow, ray, scheduling, trainer, volcano
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import PRIORITY_LABEL, QUEUE_LABEL, Body

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from gen.base import follow, regex, with_field
 from gen.base.placeholders import TRIAL, with_results
-from gen.base.regex import regex
-from gen.base.routes import follow, with_field
 from gen.kubernetes.facts.base import Path, Phase, Phases, Resource
 from gen.kubernetes.facts.steps import Graph, Task, manifest_body, visible, without_templates
 from gen.kubernetes.objects import Body

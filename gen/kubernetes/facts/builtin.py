@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base.routes import at
+from gen.base import at
 from gen.kubernetes.facts import base
 from gen.kubernetes.objects import Body
 

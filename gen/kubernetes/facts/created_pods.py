@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.routes import at, follow, get
+from gen.base import at, follow, get
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, PodOf, Resource

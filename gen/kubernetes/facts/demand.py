@@ -10,10 +10,8 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from gen.base.findings import Route
+from gen.base import Route, at, follow, regex
 from gen.base.labels import ACCELERATOR_LABEL, DEVICES_LABEL
-from gen.base.regex import regex
-from gen.base.routes import at, follow
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import Held, Resource

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from gen.base import follow, with_field
 from gen.base.placeholders import RUN, TRIAL, with_parameters, with_results
-from gen.base.routes import follow, with_field
 from gen.kubernetes.facts.base import Path, Resource
 from gen.kubernetes.facts.steps import Graph, Task, escaped, manifest_body, visible, without_templates
 from gen.kubernetes.objects import Body

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from gen.base.regex import regex
-from gen.base.routes import at
+from gen.base import at, regex
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.facts.pods import templates_by_shape

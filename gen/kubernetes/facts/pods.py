@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from gen.base.findings import Route
-from gen.base.routes import follow, get
+from gen.base import Route, follow, get
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import ANY_ITEM, Count, Derived, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.objects import Body

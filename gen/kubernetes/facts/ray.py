@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from gen.base.routes import at
+from gen.base import at
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import base
 from gen.kubernetes.facts.argo import CRON_WORKFLOW

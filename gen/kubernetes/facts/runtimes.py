@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from gen.base import at
 from gen.base.labels import ACCELERATOR_LABEL
-from gen.base.routes import at
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS, TRAINJOB
 from gen.kubernetes.objects import Body, present

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.base import at
 from gen.base.labels import QUEUE
-from gen.base.routes import at
 from gen.kubernetes.facts.base import Resource, retired
 from gen.kubernetes.objects import QUEUE_LABEL
 

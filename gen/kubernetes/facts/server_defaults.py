@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from gen.base.routes import at
+from gen.base import at
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import canonical
 

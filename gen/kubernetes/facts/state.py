@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from gen.base.routes import at, with_field
+from gen.base import at, with_field
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import Conditions, Pattern, Phase, Resource
 from gen.kubernetes.facts.graphs import graph_of

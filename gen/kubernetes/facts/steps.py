@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from msgspec import Struct
 
+from gen.base import regex
 from gen.base.placeholders import RESULT, TRIAL
-from gen.base.regex import regex
 from gen.kubernetes.objects import Body
 
 if TYPE_CHECKING:

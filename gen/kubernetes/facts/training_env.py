@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gen.base.routes import at
+from gen.base import at
 from gen.kubernetes.facts.base import PodOf
 from gen.kubernetes.objects import Body
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from gen.base.routes import at
+from gen.base import at
 from gen.kubernetes.facts import base
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
 from gen.kubernetes.objects import Body

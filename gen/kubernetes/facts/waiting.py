@@ -15,8 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base.findings import BugError
-from gen.base.regex import regex
+from gen.base import BugError, regex
 from gen.kubernetes.facts.base import Conditions, Path, Phase, Phases, Resource
 
 MOST_CONDITIONS: Final = 8

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gen.base.findings import UsageError
+from gen.base import UsageError
 from gen.kubernetes.manifests.read import MAX_BYTES
 
 STDIN = "-"

@@ -23,9 +23,8 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from gen.base import Findings, regex
 from gen.base.codes.files import IGNORED_DOCUMENT, INVALID_YAML
-from gen.base.findings import Findings
-from gen.base.regex import regex
 from gen.base.yaml.strict import Refused
 from gen.base.yaml.yaml_errors import location
 

@@ -22,6 +22,7 @@ from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import MappingStartEvent, SequenceEndEvent
 from yaml.reader import ReaderError
 
+from gen.base import Findings, Location, Route, regex
 from gen.base.codes.files import (
     ANCHOR,
     DUPLICATE_KEY,
@@ -33,8 +34,6 @@ from gen.base.codes.files import (
     TAG,
     TOO_LARGE,
 )
-from gen.base.findings import Findings, Location, Route
-from gen.base.regex import regex
 from gen.base.yaml.places import FirstKeys, Places
 from gen.base.yaml.strict import MERGE, Policy, Refused, Stack, read_events
 from gen.base.yaml.yaml_errors import explained, location

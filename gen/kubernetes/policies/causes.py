@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.cel.parser import parse
 from gen.kubernetes.cel.tree import Call, Fold, Ident, Literal, Node, Select, children
 from gen.kubernetes.cel.values import CompileError, NotEvaluatedError

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.cel.evaluate import PER_CALL
 from gen.kubernetes.cel.values import CelError, CompileError, CostError, NotEvaluatedError, Opaque
 from gen.kubernetes.objects import Body, keys_of, selects

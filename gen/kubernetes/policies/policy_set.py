@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from gen.base import Diagnostic, Findings, Location, Route, at
 from gen.base.codes.files import UNREADABLE
-from gen.base.findings import Diagnostic, Findings, Location, Route
 from gen.base.repository.files import read_regular
-from gen.base.routes import at
 from gen.kubernetes.cel.program import Program, compile_expression
 from gen.kubernetes.cel.values import Type
 from gen.kubernetes.cel.variables import admission_environment

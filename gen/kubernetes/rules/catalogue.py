@@ -7,9 +7,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
+from gen.base import Severity
 from gen.base.codes import Code, clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
 from gen.base.containment import INTERNAL_ERROR
-from gen.base.findings import Severity
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.rules.rule import SILENCE, Rule, RuleSource, rules_in

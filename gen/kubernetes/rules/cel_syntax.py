@@ -6,8 +6,7 @@ import re
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from gen.base.findings import near
-from gen.base.regex import regex
+from gen.base import near, regex
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.values import Type
 from gen.kubernetes.cel.variables import admission_environment

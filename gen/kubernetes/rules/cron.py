@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from gen.base.findings import near
-from gen.base.regex import regex
+from gen.base import near, regex
 from gen.kubernetes.facts.cost import MONTH
 from gen.kubernetes.rules.rule import Fault, unknown_name
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.rule import Check, Fault, Faults, not_one_of
 from gen.kubernetes.rules.value_checks import label_value, qualified_name

@@ -16,12 +16,11 @@ from typing import Any, Final
 import orjson
 from msgspec import Struct
 
+from gen.base import Route, Severity, at, did_you_mean, near
 from gen.base.codes import Code
 from gen.base.containment import INTERNAL_ERROR
 from gen.base.engines import is_finished
-from gen.base.findings import Route, Severity, did_you_mean, near
 from gen.base.labels import OWN
-from gen.base.routes import at
 from gen.kubernetes.facts import RESOURCES, resource_of_object
 from gen.kubernetes.facts.pods import is_template, matches, templates_by_shape
 from gen.kubernetes.objects import MANAGED_BY, Body

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.quantity import server_amount
 from gen.kubernetes.rules.rule import Check, Fault, not_one_of
 

@@ -9,8 +9,7 @@ import re
 from functools import lru_cache
 from typing import Any, Final
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks

@@ -25,7 +25,7 @@ import orjson
 from msgspec import Raw, Struct, field
 from msgspec.json import decode
 
-from gen.base.regex import regex
+from gen.base import regex
 
 _OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
     "core.ConfigMapNodeConfigSource": ("namespace", "name", "kubeletConfigKey"),

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from gen.base.findings import BugError, DefinitionError, Findings
-from gen.base.regex import regex
+from gen.base import BugError, DefinitionError, Findings, regex
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.api_versions import is_cluster_scoped
 from gen.kubernetes.manifests.read import read_manifests

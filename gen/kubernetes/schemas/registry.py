@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gen.base.findings import BugError, Route
-from gen.base.regex import regex
+from gen.base import BugError, Route, regex
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.schemas.kubernetes import (
     DEFINITIONS,

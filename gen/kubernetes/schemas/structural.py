@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.schemas.kubernetes import reference
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
-from gen.base.regex import regex
-from gen.base.registry import LazyRegistry
+from gen.base import LazyRegistry, regex
 from gen.job.profile import Profile
 from gen.job.scalars import Truth, matching, schema
 from gen.kubernetes.objects import present

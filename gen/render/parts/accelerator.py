@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from gen.base import Route, did_you_mean, with_article
 from gen.base.codes.grants import UNKNOWN_ACCELERATOR
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
-from gen.base.findings import Route, did_you_mean, with_article
 from gen.base.labels import ACCELERATOR_LABEL, DEVICES_LABEL
 from gen.base.placeholders import RUN
 from gen.job.kinds.base import Job

@@ -6,9 +6,9 @@ old names are silently ignored by some releases, so none is ever written.
 
 from __future__ import annotations
 
+from gen.base import regex
 from gen.base.codes.jobs import INVALID_VALUE, NO_CREDENTIALS, NO_EFFECT, NO_RSYNC
 from gen.base.placeholders import with_hash
-from gen.base.regex import regex
 from gen.job.fields import Code
 from gen.job.names import URL_HOST, is_git_url
 from gen.job.plan import CodePlan, MountPlan, VolumePlan

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.plan import MountPlan, VolumePlan
 from gen.kubernetes.objects import Body, present
 

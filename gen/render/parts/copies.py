@@ -15,9 +15,9 @@ from math import prod
 
 from msgspec import Struct
 
+from gen.base import Route, did_you_mean
 from gen.base.codes.grants import NOT_GRANTED, UNKNOWN_STORE
 from gen.base.codes.jobs import INVALID_VALUE, MOUNT_CONFLICT
-from gen.base.findings import Route, did_you_mean
 from gen.base.placeholders import RUN
 from gen.job.fields import Input, Place
 from gen.job.kinds.role import Role

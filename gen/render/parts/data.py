@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from gen.base import Location, Route, did_you_mean
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NOT_GRANTED, UNKNOWN_VOLUME
 from gen.base.codes.jobs import INVALID_VALUE, MOUNT_CONFLICT, NO_EFFECT, SHARED_MEMORY
-from gen.base.findings import Location, Route, did_you_mean
 from gen.base.placeholders import RUN
 from gen.job.fields import Mount
 from gen.job.kinds.role import Role

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gen.base import regex
 from gen.base.codes.jobs import INVALID_ENV, RESERVED_ENV
-from gen.base.regex import regex
 from gen.job.kinds.role import Role
 from gen.job.pods import EnvSource
 from gen.kubernetes.objects import NVIDIA_DEVICES, Body, present

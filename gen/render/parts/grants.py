@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from gen.base import Route, did_you_mean
 from gen.base.codes.grants import NOT_GRANTED, UNKNOWN_PRIORITY, UNKNOWN_QUEUE, UNKNOWN_SERVICE_ACCOUNT
 from gen.base.codes.jobs import INVALID_IMAGE
-from gen.base.findings import Route, did_you_mean
 from gen.job.names import is_image
 from gen.job.scalars import shown
 from gen.overlay.fields import OverlayFields

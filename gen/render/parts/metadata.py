@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 import orjson
 
+from gen.base import regex
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_LABEL, POD_METADATA, RESERVED_METADATA
@@ -28,7 +29,6 @@ from gen.base.labels import (
     WORKFLOW_LABEL,
 )
 from gen.base.placeholders import RUN, TRIAL, with_hash
-from gen.base.regex import regex
 from gen.job.kinds.role import Role
 from gen.job.metric import KnownMetric
 from gen.job.names import LABEL_KEY, LABEL_VALUE

@@ -14,10 +14,9 @@ from itertools import chain
 
 import orjson
 
+from gen.base import counted, regex, with_article
 from gen.base.codes.jobs import NAME_TOO_LONG
-from gen.base.findings import counted, with_article
 from gen.base.placeholders import HASH_LENGTH
-from gen.base.regex import regex
 from gen.job.kinds.role import Role
 from gen.job.plan import PodPlan, StarterPlan
 from gen.kubernetes.facts.base import Resource

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from gen.base import did_you_mean
 from gen.base.codes.grants import UNKNOWN_NETWORK
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, OVERRIDDEN_DEFAULT, RESERVED_METADATA
-from gen.base.findings import did_you_mean
 from gen.job.fields import POD_NETWORK
 from gen.job.kinds.role import Role
 from gen.job.profile import ATTACHMENTS, NOTHING, Effect, clashes, without_devices

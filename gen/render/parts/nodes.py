@@ -9,11 +9,10 @@ from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
+from gen.base import Route, regex
 from gen.base.codes.commands import UNKNOWN_MODEL
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
-from gen.base.findings import Route
-from gen.base.regex import regex
 from gen.job.kinds.role import Role
 from gen.job.plan import NodePlan, Plan, PodPlan, Spread
 from gen.job.pods import Placement, Toleration

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
+from gen.base import Route, regex
 from gen.base.codes.pins import MUTABLE_REF
 from gen.base.engines import RECORDS
-from gen.base.findings import Route
 from gen.base.placeholders import RUN, TRIAL
-from gen.base.regex import regex
 from gen.base.repository.layout import job_key
 from gen.job.fields import Code
 from gen.job.plan import NodePlan

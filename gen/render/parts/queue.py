@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from gen.base import set_value
 from gen.base.codes.grants import UNSUPPORTED_QUEUE
 from gen.base.codes.jobs import INVALID_VALUE, SUSPENDED_IN_QUEUE
-from gen.base.routes import set_value
 from gen.job.plan import Plan, PodPlan, QueuePlan
 from gen.job.queue import Member, Refusal, Run
 from gen.kubernetes.facts.base import Resource

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from gen.base import Route
 from gen.base.codes import Code
 from gen.base.codes.jobs import INVALID_VALUE, NO_NODE, ONE_NODE_CLAIM
-from gen.base.findings import Route
 from gen.job.plan import PodPlan, QueuePlan, Spread, TensorBoardPlan
 from gen.kubernetes.objects import HOSTNAME, ZONE
 from gen.render.parts.context import Context

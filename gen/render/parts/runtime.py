@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gen.base import did_you_mean
 from gen.base.codes.grants import UNKNOWN_RUNTIME
-from gen.base.findings import did_you_mean
 from gen.base.repository.layout import RUNTIMES, overlays_path
 from gen.job.kinds.base import Job
 from gen.kubernetes.facts.demand import Demand, demand

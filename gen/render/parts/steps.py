@@ -14,12 +14,12 @@ from typing import Final, cast
 import orjson
 from msgspec.structs import replace
 
+from gen.base import Diagnostic, Findings, Location, counted, with_article
 from gen.base.codes.commands import NO_NEEDS
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NO_PIPELINES
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
 from gen.base.engines import RECORDS
-from gen.base.findings import Diagnostic, Findings, Location, counted, with_article
 from gen.base.labels import RUN_LABEL, STEP_LABEL, WORKFLOW_LABEL
 from gen.base.placeholders import RUN, results_in
 from gen.base.yaml.strict import Data

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from gen.base import regex
 from gen.base.codes.jobs import NO_INGRESS, NO_LOGDIR
 from gen.base.labels import JOB_LABEL
 from gen.base.placeholders import RUN, TRIAL
-from gen.base.regex import regex
 from gen.job.fields import TensorBoard
 from gen.job.model import default
 from gen.job.plan import IngressPlan, MountPlan, Plan, TensorBoardPlan, VolumePlan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gen.base.findings import Findings
+from gen.base import Findings
 from gen.overlay.overlay import Overlay
 from gen.render.manifest import BuiltObjects, PatchedObjects
 from gen.render.patch.provenance import Provenance

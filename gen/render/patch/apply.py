@@ -11,11 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from gen.base import Findings, Route, follow
 from gen.base.codes import Code
 from gen.base.codes.overlays import INVALID_PATCH, PATCH_BREAKS, PATCH_DOES_NOT_APPLY, PATCH_RENAMES
-from gen.base.findings import Findings, Route
 from gen.base.labels import OWN
-from gen.base.routes import follow
 from gen.job.queue import Gang, QueueProfile
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import pod_sets, templates_by_shape

@@ -6,9 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gen.base.findings import Route
-from gen.base.regex import regex
-from gen.base.routes import get
+from gen.base import Route, get, regex
 from gen.kubernetes.objects import Body
 from gen.overlay.patch import Operation
 

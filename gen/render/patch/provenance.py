@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from gen.base.findings import Location, Route
-from gen.base.routes import get
+from gen.base import Location, Route, get
 from gen.base.yaml.layers import Layer
 
 _NAMING = ("mountPath", "containerPort", "port", "name")

@@ -15,8 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gen.base.findings import BugError, Route
-from gen.base.routes import follow
+from gen.base import BugError, Route, follow
 from gen.base.yaml.layers import Layer
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern

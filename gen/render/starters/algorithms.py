@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 
+from gen.base import Route, did_you_mean
 from gen.base.codes.jobs import INVALID_SEARCH
-from gen.base.findings import Route, did_you_mean
 from gen.job.search import NUMBER, WHOLE, Search, SearchAlgorithm, Space, is_finite, long_algorithm
 from gen.kubernetes.facts.katib import ALGORITHMS, DEFAULT_ETA, STOPPERS, Algorithm, Setting
 from gen.render.parts.context import Context

@@ -13,12 +13,11 @@ from typing import ClassVar, Self
 import orjson
 from msgspec.structs import replace
 
+from gen.base import Route, at, did_you_mean, with_article
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_SEARCH, INVALID_VALUE, NO_EFFECT, SHARED_OUTPUT
-from gen.base.findings import Route, did_you_mean, with_article
 from gen.base.labels import METRICS
 from gen.base.placeholders import MARKED_PARAMETER, TRIAL, parameter
-from gen.base.routes import at
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
 from gen.job.metric import KnownMetric, known_metrics

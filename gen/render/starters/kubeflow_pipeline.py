@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import orjson
 
+from gen.base import regex
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NO_PIPELINES, NOT_GRANTED
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
 from gen.base.engines import RECORDS
 from gen.base.placeholders import PARAMETER, TRIAL, parameters_in
 from gen.base.placeholders import parameter as open_parameter
-from gen.base.regex import regex
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
 from gen.job.model import default_of

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
+from gen.base import Route, at
 from gen.base.codes.jobs import INVALID_VALUE
-from gen.base.findings import Route
-from gen.base.routes import at
 from gen.base.yaml.strict import Data
 from gen.job.fields import Schedule
 from gen.job.kinds.base import Job

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from gen.base import Route, regex, with_article
 from gen.base.codes.jobs import INVALID_EXPRESSION, INVALID_SEARCH, INVALID_VALUE
-from gen.base.findings import Route, with_article
 from gen.base.placeholders import MARKED_PARAMETER, RUN, TRIAL
-from gen.base.regex import regex
 from gen.base.yaml.strict import Data
 from gen.job.plan import Plan, StarterPlan
 from gen.render.job_run import ExpandedStep

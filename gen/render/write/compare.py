@@ -13,9 +13,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gen.base import Findings, Location
 from gen.base.codes.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
 from gen.base.engines import is_control_file, refuse_control_file
-from gen.base.findings import Findings, Location
 from gen.base.repository import files, layout
 from gen.base.repository.files import Folders
 from gen.kubernetes.facts.builtin import REQUEST

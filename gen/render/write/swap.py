@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 
-from gen.base.findings import UsageError
+from gen.base import UsageError
 from gen.base.repository.files import Folders, unusable
 from gen.base.repository.layout import RENDERED, STAGING
 from gen.render.write.compare import Change, Comparison

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gen.base import Findings, Location, at
 from gen.base.codes.rendered import FOREIGN_FILE, HAND_EDITED, UNUSED_STORAGE
-from gen.base.findings import Findings, Location
 from gen.base.repository.layout import RenderedPath, object_file, tree_folder
-from gen.base.routes import at
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import Path

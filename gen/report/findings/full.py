@@ -15,7 +15,7 @@ from gen.report.findings.text import change_lines, folded, folded_phrase, hidden
 from gen.report.terminal import DEFAULT_WIDTH, MIN_WIDTH, Terminal
 
 if TYPE_CHECKING:
-    from gen.base.findings import Diagnostic, Location
+    from gen.base import Diagnostic, Location
     from gen.report.formats import Report
 
 Lines = Callable[[str], list[str]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gen.base.findings import Diagnostic, Severity
+from gen.base import Diagnostic, Severity
 from gen.report.escaping import sanitize
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gen.report.escaping import json_document
 
 if TYPE_CHECKING:
-    from gen.base.findings import Diagnostic, Location
+    from gen.base import Diagnostic, Location
     from gen.kubernetes.facts.cost import RunCost
     from gen.report.formats import Report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.report.escaping import sanitize
 
 if TYPE_CHECKING:

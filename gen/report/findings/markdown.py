@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from gen.report.escaping import code_link, code_span
 
 if TYPE_CHECKING:
-    from gen.base.findings import Diagnostic
+    from gen.base import Diagnostic
     from gen.report.formats import Report
 
 MAX_LENGTH: Final = 12_000

@@ -16,7 +16,7 @@ from gen.kubernetes.rules.catalogue import CATALOGUE
 from gen.report.escaping import json_document
 
 if TYPE_CHECKING:
-    from gen.base.findings import Diagnostic, Location
+    from gen.base import Diagnostic, Location
     from gen.base.repository.files import Edit
     from gen.report.formats import Documentation, Report
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.live.logs import LogLine, LogPiece
 from gen.report.escaping import escape_json, sanitize
 from gen.report.findings.json import finding_data

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from gen.base.findings import counted
+from gen.base import counted
 from gen.kubernetes import quantity
 from gen.live.diagnosis import Diagnosis, PodTimeline
 from gen.live.model import ClusterStatus, Phase, Progress, RunStatus

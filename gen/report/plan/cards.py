@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gen.base.findings import counted
+from gen.base import counted
 from gen.kubernetes.facts.demand import StepDemand
 from gen.render.rendered_object import RenderedObject
 from gen.report.escaping import sanitize

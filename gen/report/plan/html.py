@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from gen.base.findings import Diagnostic
+from gen.base import Diagnostic
 from gen.kubernetes.quantity import money
 from gen.report.excerpt import Excerpt, excerpt
 from gen.report.plan.cards import MAX_KEPT, Details, card_sections, kept_cards

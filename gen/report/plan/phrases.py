@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from gen.base import counted
 from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
-from gen.base.findings import counted
 from gen.kubernetes.facts.cost import MONTH_HOURS, Bill, RunCost
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.quantity import money

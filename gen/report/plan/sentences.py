@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gen.base import counted
 from gen.base.codes.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
-from gen.base.findings import counted
 from gen.kubernetes.quantity import money
 from gen.report.templates import Phrase
 from gen.review.changes import FieldEdit, JobChange

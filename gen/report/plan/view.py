@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gen.base.findings import Diagnostic, counted
+from gen.base import Diagnostic, counted
 from gen.kubernetes.facts.demand import StepDemand
 from gen.kubernetes.objects import qualified
 from gen.kubernetes.quantity import money

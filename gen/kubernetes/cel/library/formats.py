@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.cel.environment import function, since, text_work
 from gen.kubernetes.cel.library.times import parse_timestamp
 from gen.kubernetes.cel.values import NONE, CelError, Opaque, Optional

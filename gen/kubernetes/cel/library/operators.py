@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.cel import values as cel
 from gen.kubernetes.cel.environment import COSTS_TEXT, function, size_of, text_work
 from gen.kubernetes.cel.library import times

@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from typing import Any, Final
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.cel.environment import since, text_work
 from gen.kubernetes.cel.values import MAX_INT, MIN_INT, CelError, NotEvaluatedError, Opaque
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import re2
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.cel import values as cel
 from gen.kubernetes.cel.environment import COSTS_TEXT, NEVER, function, size_of, text_work
 from gen.kubernetes.cel.library.operators import show_double

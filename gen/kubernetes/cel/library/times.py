@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.cel.environment import function
 from gen.kubernetes.cel.values import MAX_INT, MIN_INT, CelError, Duration, NotEvaluatedError, Timestamp
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.cel.environment import since, text_work
 from gen.kubernetes.cel.values import CelError, Opaque
 

@@ -14,9 +14,8 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import Diagnostic, Location, Route, Severity, at, message_text
 from gen.base.engines import is_finished
-from gen.base.findings import Diagnostic, Location, Route, Severity, message_text
-from gen.base.routes import at
 from gen.kubernetes.facts import builtin, resource_of
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.pods import pod_sets

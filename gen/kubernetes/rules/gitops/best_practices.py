@@ -7,8 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base.findings import Severity
-from gen.base.routes import at, follow
+from gen.base import Severity, at, follow
 from gen.kubernetes.facts import RUNS, Having
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.gitops.runs import having, route_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from gen.base import Route, Severity, at, nulls
 from gen.base.engines import ENGINES, Mark
-from gen.base.findings import Route, Severity
-from gen.base.routes import at, nulls
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.quantity import canonical

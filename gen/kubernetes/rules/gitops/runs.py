@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from gen.base import Route, at
 from gen.base.engines import annotations_of, protections
-from gen.base.findings import Route
-from gen.base.routes import at
 from gen.kubernetes.facts import Having, resource_of
 from gen.kubernetes.facts.builtin import DATA, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
 from gen.kubernetes.facts.jobset import JOBSET

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.argo import CLUSTER_WORKFLOW_TEMPLATE, CRON_WORKFLOW, WORKFLOW, WORKFLOW_TEMPLATE
 from gen.kubernetes.facts.pods import longest_suffixes

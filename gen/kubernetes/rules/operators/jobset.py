@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.facts.jobset import FAILURE_REASONS, JOBSET
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.field_checks import duplicates

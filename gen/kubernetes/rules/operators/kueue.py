@@ -6,7 +6,7 @@ kubernetes-sigs/kueue 0.19. Names of queues are also label values, so they have 
 
 from __future__ import annotations
 
-from gen.base.findings import Route, Severity
+from gen.base import Route, Severity
 from gen.kubernetes.facts import Having, resource_of
 from gen.kubernetes.facts.scheduling import CLUSTER_QUEUE, LOCAL_QUEUE
 from gen.kubernetes.objects import Body

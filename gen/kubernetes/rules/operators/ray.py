@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.facts.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.field_checks import duplicates

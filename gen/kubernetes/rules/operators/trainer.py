@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gen.base.findings import Route, Severity
-from gen.base.regex import regex
-from gen.base.routes import at
+from gen.base import Route, Severity, at, regex
 from gen.kubernetes.facts import trainer
 from gen.kubernetes.rules.field_checks import duplicates, find
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault

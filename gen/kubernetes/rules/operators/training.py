@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base.findings import Severity
+from gen.base import Severity
 from gen.kubernetes.facts import kubeflow
 from gen.kubernetes.facts.base import PodSet
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas

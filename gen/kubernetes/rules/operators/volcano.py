@@ -9,7 +9,7 @@ from __future__ import annotations
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.field_checks import duplicates

@@ -10,8 +10,7 @@ from collections.abc import Generator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.cel.values import DYN, Type
 from gen.kubernetes.cel.variables import admission_environment
 from gen.kubernetes.objects import Body

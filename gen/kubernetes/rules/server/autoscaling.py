@@ -6,7 +6,7 @@ From `validateHorizontalPodAutoscalerSpec` of `pkg/apis/autoscaling/validation/v
 
 from __future__ import annotations
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.field_checks import FieldChecks
 from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, not_one_of, rule_of

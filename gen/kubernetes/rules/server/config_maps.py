@@ -12,7 +12,7 @@ import binascii
 import json
 from typing import Final
 
-from gen.base.findings import counted
+from gen.base import counted
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.value_checks import config_key

@@ -12,8 +12,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from gen.base.findings import Route, did_you_mean
-from gen.base.regex import regex
+from gen.base import Route, did_you_mean, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import server_amount
 from gen.kubernetes.rules import value_checks as checks

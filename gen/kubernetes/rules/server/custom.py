@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, rule_of

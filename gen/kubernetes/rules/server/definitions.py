@@ -9,8 +9,7 @@ import re
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import RESOURCE_CLAIM_TEMPLATE
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import value_checks as checks

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.pods import longest_suffixes
 from gen.kubernetes.objects import Body, selects

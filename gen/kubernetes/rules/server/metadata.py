@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels

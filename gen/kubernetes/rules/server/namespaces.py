@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from gen.base.findings import Route, near
-from gen.base.regex import regex
+from gen.base import Route, near, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import in_thousandths, is_whole, server_amount
 from gen.kubernetes.rules.field_checks import VALUES, FieldChecks, selector

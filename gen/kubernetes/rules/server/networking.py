@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, selector

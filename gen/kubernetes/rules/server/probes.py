@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from gen.base.findings import Route, near
+from gen.base import Route, near
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import in_thousandths, is_whole, server_amount
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates

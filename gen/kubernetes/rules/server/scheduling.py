@@ -8,7 +8,7 @@ From `validateNodeAffinity`, `ValidateNodeSelector` and `validatePodAffinityTerm
 
 from __future__ import annotations
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import field_checks
 from gen.kubernetes.rules import value_checks as checks

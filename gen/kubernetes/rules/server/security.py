@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, containers, rule_of

@@ -10,7 +10,7 @@ From `validateService` of `pkg/apis/core/validation/validation.go` and `SetDefau
 
 from __future__ import annotations
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, labels

@@ -14,8 +14,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any, Final
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.values import optional_of
 from gen.kubernetes.cel.variables import declared_environment

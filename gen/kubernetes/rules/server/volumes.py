@@ -12,7 +12,7 @@ From `ValidateVolumeMounts` and `ValidateVolumeDevices` of `pkg/apis/core/valida
 
 from __future__ import annotations
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.objects import Body

@@ -19,7 +19,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from gen.base.findings import Route
+from gen.base import Route
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, syntax_fault

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from gen.base.findings import Route
-from gen.base.regex import regex
+from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import CRONJOB
 from gen.kubernetes.objects import Body, selects
 from gen.kubernetes.rules.cron import schedule_fault, time_zone_fault

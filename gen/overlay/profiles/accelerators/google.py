@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import WithJsonSchema, model_validator
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.names import LabelValue
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, conflict, matching

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.names import LabelValue, ResourceName
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive, matching

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.base import engines
-from gen.base.registry import LazyRegistry
+from gen.base import LazyRegistry, engines
 
 if TYPE_CHECKING:
     from gen.overlay.profiles.engines.base import Engine

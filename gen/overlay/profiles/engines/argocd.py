@@ -14,10 +14,9 @@ from typing import Annotated, Final
 from msgspec import Struct
 from pydantic import WithJsonSchema
 
+from gen.base import at, regex
 from gen.base.engines import ENGINES
-from gen.base.regex import regex
 from gen.base.repository.layout import object_file, object_files, rendered_path, tree_folder
-from gen.base.routes import at
 from gen.job.names import ObjectName
 from gen.job.scalars import Text, matching
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard

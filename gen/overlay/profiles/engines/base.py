@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from msgspec import Struct
 from pydantic import Field, WithJsonSchema
 
+from gen.base import regex
 from gen.base.engines import EngineFacts, Mark
-from gen.base.regex import regex
 from gen.base.repository.layout import object_file
 from gen.job.names import ObjectName
 from gen.job.profile import Profile

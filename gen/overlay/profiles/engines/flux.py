@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
+from gen.base import at
 from gen.base.engines import ENGINES, Mark
 from gen.base.repository.layout import RENDERED, from_rendered, object_file, rendered_folder, tree_folder
-from gen.base.routes import at
 from gen.job.names import ObjectName
 from gen.kubernetes.facts.base import Phase
 from gen.kubernetes.facts.builtin import DATA, RESOURCE_QUOTA

@@ -23,7 +23,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.names import LabelKey, LabelValue, ResourceName
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, Truth, conflict, matching, refuse

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import WithJsonSchema
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.names import ResourceName
 from gen.job.profile import Effect
 from gen.job.scalars import Positive, Truth, matching

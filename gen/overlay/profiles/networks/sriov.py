@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Self
 from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.model import Model
 from gen.job.names import Label, ObjectName, ResourceName
 from gen.job.profile import Effect, Problem

@@ -11,8 +11,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, model_validator
 
-from gen.base.findings import did_you_mean
-from gen.base.regex import regex
+from gen.base import did_you_mean, regex
 from gen.job.model import Model
 from gen.job.names import Label, LabelKey
 from gen.job.queue import Member, PodChanges, PriorityClassName, QueueProfile, Refusal, Run

@@ -12,8 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 import orjson
 
-from gen.base.regex import regex
-from gen.base.routes import at
+from gen.base import at, regex
 from gen.job.queue import Gang, Member, PodChanges, Run
 from gen.job.scalars import Duration, matching, schema
 from gen.kubernetes import quantity

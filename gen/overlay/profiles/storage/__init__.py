@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base.registry import LazyRegistry
+from gen.base import LazyRegistry
 from gen.overlay.profiles.storage.base import StorageProfile, Volume
 
 STORAGE: Final[LazyRegistry[StorageProfile]] = LazyRegistry(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import WithJsonSchema, model_validator
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.names import PATH, MountPath, ObjectName
 from gen.job.scalars import Text, conflict, matching, shown
 from gen.kubernetes.objects import Body, present

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import WithJsonSchema
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.names import MountPath, ObjectName
 from gen.job.scalars import Text, Truth, matching
 from gen.kubernetes.objects import Body, present

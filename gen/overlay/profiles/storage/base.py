@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec import Struct
 from pydantic import WithJsonSchema
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.profile import Profile
 from gen.job.scalars import matching
 from gen.kubernetes.objects import ZONE, Body, present

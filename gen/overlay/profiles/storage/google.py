@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import WithJsonSchema
 
-from gen.base.regex import regex
+from gen.base import regex
 from gen.job.names import Label, ObjectName
 from gen.job.scalars import Text, Truth, matching
 from gen.kubernetes.objects import Body, present

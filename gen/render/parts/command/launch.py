@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.base import Location, counted, regex
 from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
-from gen.base.findings import Location, counted
-from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.job.commands import accelerate, deepspeed, mpirun, python, torchrun
 from gen.job.commands.base import (

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from gen.base import Location, regex
 from gen.base.codes.commands import CLOSED_FOLDER, DEVICE_MASK, LOST_OUTPUT, MISSING_PATH, UNUSED_CODE
-from gen.base.findings import Location
-from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.job.commands import deepspeed
 from gen.job.commands.base import DEVICES

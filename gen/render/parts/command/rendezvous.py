@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.base import regex
 from gen.base.codes.commands import NO_RENDEZVOUS
-from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.job.commands import accelerate, deepspeed, mpirun, python, ray, torchrun
 from gen.job.commands.base import ADDRESS, ALONE, CONFIG, HOSTS, PODS, RANK, Launch, Setting

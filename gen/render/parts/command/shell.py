@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from gen.base import Location, regex
 from gen.base.codes import Code
 from gen.base.codes.commands import (
     BASH_SYNTAX,
@@ -15,8 +16,6 @@ from gen.base.codes.commands import (
     NO_VARIABLE,
     NOT_IN_A_POD,
 )
-from gen.base.findings import Location
-from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.job.commands.script import Program
 from gen.job.commands.slurm import PROGRAMS as SLURM

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from gen.base import near, only_near, regex
 from gen.base.codes.commands import CANNOT_START
-from gen.base.findings import near, only_near
-from gen.base.regex import regex
 from gen.base.shell_words import Word
 from gen.job.commands import BY_PROGRAM, unwrapped
 from gen.job.commands.base import PORT, PROCESSES, Launch

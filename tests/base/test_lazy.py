@@ -9,7 +9,7 @@ from importlib import import_module
 
 import pytest
 
-from gen.base.regex import LazyPattern, regex
+from gen.base.lazy import LazyPattern, regex
 from tests.source_tree import modules, tree
 
 
@@ -27,11 +27,11 @@ def test_no_module_compiles_patterns_when_it_is_imported() -> None:
     eager = [
         f"{module}:{call.lineno}"
         for module in modules()
-        if module != "gen.base.regex"
+        if module != "gen.base.lazy"
         for call in _calls_at_import(tree(module))
         if isinstance(call.func, ast.Attribute) and ast.unparse(call.func) == "re.compile"
     ]
-    assert eager == [], "write `regex(…)` of gen.base.regex"
+    assert eager == [], "write `regex(…)` of gen.base.lazy"
 
 
 def _calls_at_import(node: ast.AST) -> list[ast.Call]:
