@@ -23,11 +23,11 @@ from gen.base.repository.git import (
     staged_tree,
 )
 from gen.base.repository.layout import JOBS, is_job
-from gen.base.repository.merges import check_merged
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, repository
 from gen.commands.rendering import RenderRequest, refused, render_and_compare, summary
 from gen.render.write.compare import Comparison
 from gen.report.formats import Report
+from gen.review.rendered_trees import check_merged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
         root = compared.root
         verify_kept_runs(rendering.behind, root, git or root, request.base, rendering.findings)
     if rendering.resumed:
-        from gen.review.earlier_runs import check_resumed
+        from gen.review.history import check_resumed
 
         check_resumed(rendering.resumed, compared.root, git or compared.root, rendering.findings)
     _report_repairs(compared.root, comparison, rendering.findings)

@@ -18,7 +18,7 @@ from gen.commands.rendering import Compared, RenderRequest, render_and_compare, 
 from gen.render.write.compare import Status
 from gen.report.formats import DIFF_REPORTERS
 from gen.report.terminal import View
-from gen.review.rendered_diff import RenderedDiff, object_differences
+from gen.review.result import RenderedDiff, object_differences
 
 FORMATS = DIFF_REPORTERS
 

@@ -26,8 +26,18 @@ from gen.commands.rendering import refused
 from gen.importers import IMPORTERS, overlay_needs
 from gen.importers.base import ImportedJob, ImportInput
 from gen.importers.draft import check_text, text_of
-from gen.importers.proof import Proof, proof_lines, prove, report_proof
-from gen.importers.verdict import NAME, Outcome, Verdict, judge, overlay_text, summary
+from gen.importers.proof import (
+    NAME,
+    Outcome,
+    Proof,
+    Verdict,
+    judge,
+    overlay_text,
+    proof_lines,
+    prove,
+    report_proof,
+    summary,
+)
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
 from gen.overlay.extensions import load_extensions

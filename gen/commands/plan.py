@@ -21,7 +21,6 @@ from gen.base.codes import Code
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, PLAN_INCOMPLETE
 from gen.base.repository.git import check_index, find_base, head_commit
 from gen.base.repository.layout import overlays_path
-from gen.base.repository.merges import judged_tree, other_changes
 from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, cluster_targets, repository
 from gen.commands.environment import documentation, progress_bar, terminal
 from gen.commands.rendering import Compared, RenderRequest, render_and_compare
@@ -33,9 +32,9 @@ from gen.report.formats import PLAN_REPORTERS
 from gen.report.plan.view import Planned
 from gen.review.changes import job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
-from gen.review.earlier_runs import check_resumed
+from gen.review.history import check_resumed
 from gen.review.kept_runs import behind_runs, compare_kept_runs
-from gen.review.rendered_trees import read_trees
+from gen.review.rendered_trees import judged_tree, other_changes, read_trees
 from gen.review.result import Review
 from gen.review.sources import base_sources, links_to, page_sources
 from gen.review.unrendered import Expected, unrendered_objects

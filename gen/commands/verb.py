@@ -30,7 +30,7 @@ from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
 from gen.render.rendered_object import generated_object, workload
 from gen.report.formats import Report
-from gen.review.earlier_runs import saved_by
+from gen.review.history import saved_by
 
 if TYPE_CHECKING:
     from gen.live.desired import DesiredRun

@@ -23,7 +23,7 @@ from gen import __version__
 from gen.base import Diagnostic, Severity, UsageError
 from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.layout import find_root, is_input, jobs_path, overlays_path, rendered_path
-from gen.editor import actions, completion, effects, hover, references
+from gen.editor import actions, completion, effects, hover, names
 from gen.editor.checker import Checker
 from gen.editor.fields import Fields
 from gen.editor.view import View
@@ -324,11 +324,11 @@ def _define(ls: Server, params: types.DefinitionParams) -> list[types.Location]:
         other = view.other(source.file)
         where = other.word_at(source) if other is not None else view.range(0, 0, 0)
         return [types.Location(uri=(root / source.file).as_uri(), range=where)]
-    found = references.definitions(view, line, column)
+    found = names.definitions(view, line, column)
     if not found and view.document.value("kind") and line == 0:
         top = view.range(0, 0, 0)
         return [types.Location(uri=(root / path).as_uri(), range=top) for path in effects.rendered_files(view)]
-    return [references.target(root, one) for one in found]
+    return [names.target(root, one) for one in found]
 
 
 def _refer(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
@@ -336,8 +336,8 @@ def _refer(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
     if view is None:
         return []
     declaration = params.context.include_declaration
-    found = references.references(view, *view.from_client(params.position), declaration=declaration)
-    return [references.target(view.checker.root, one) for one in found]
+    found = names.references(view, *view.from_client(params.position), declaration=declaration)
+    return [names.target(view.checker.root, one) for one in found]
 
 
 def _rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit | None:
@@ -345,7 +345,7 @@ def _rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit | Non
     if view is None:
         return None
     try:
-        return references.rename(view, *view.from_client(params.position), params.new_name)
+        return names.rename(view, *view.from_client(params.position), params.new_name)
     except ValueError as error:
         raise JsonRpcInvalidParams(str(error)) from None
 

@@ -25,13 +25,12 @@ from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import State, changed_by_autoscalers, changed_by_kueue, reason_of, state_of
 from gen.kubernetes.objects import MANAGED_BY, QUEUE_LABEL, Body
 from gen.live.desired import DesiredRun
-from gen.live.diagnosis import diagnose
+from gen.live.diagnosis import Waiting, diagnose
 from gen.live.family import Family, step_of
 from gen.live.model import Phase, Progress, RunStatus
 from gen.live.pods import FAILED, RUNNING, SUCCEEDED, Pod
 from gen.live.snapshot import Snapshot
 from gen.live.target import Target
-from gen.live.waiting import Waiting
 from gen.overlay.overlay import Overlay
 from gen.render.starters import starter_of_object
 

@@ -16,7 +16,7 @@ from gen.report.findings.text import finding_lines
 from gen.report.plan.differences import group_changes
 from gen.report.plan.json import object_data
 from gen.report.terminal import Terminal, View
-from gen.review.rendered_diff import RenderedDiff
+from gen.review.result import RenderedDiff
 
 STYLES: Final = {"-": "removed", "+": "added", "@": "frame"}
 """Styles of the lines of a diff by their first character that is not a space."""

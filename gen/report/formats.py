@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from gen.render.write.compare import Change
     from gen.report.terminal import View
     from gen.review.job_list import Listing
-    from gen.review.rendered_diff import RenderedDiff
-    from gen.review.result import Review
+    from gen.review.result import RenderedDiff, Review
 
 
 RULES_PAGE: Final = "rules.html"

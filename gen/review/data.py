@@ -16,7 +16,7 @@ from gen.kubernetes import quantity
 from gen.kubernetes.facts.builtin import CAPACITY, RECLAIM_POLICY, REQUEST
 from gen.render.rendered_object import DATA, RenderedObject
 from gen.render.write.volumes import immutable_changes, size_remedy
-from gen.review.matching import Pair
+from gen.review.rendered_trees import Pair
 
 _COPY = "declare a new volume, copy the data, and use the new volume in the jobs"
 

@@ -17,8 +17,7 @@ from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines import ENGINES
 from gen.overlay.profiles.engines.base import Engine, Owned
 from gen.render.rendered_object import RenderedObject
-from gen.review.matching import Pair
-from gen.review.rendered_trees import RenderedTrees
+from gen.review.rendered_trees import Pair, RenderedTrees
 
 Owner = tuple[str, str]
 """The name of an engine and an overlay."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 from gen.kubernetes.objects import GITSYNC_REF, GITSYNC_REPO, Body
 from gen.pins.git import comparison
 from gen.pins.lock import COMMIT, DIGEST
-from gen.review.matching import Pair
+from gen.review.rendered_trees import Pair
 
 _MANIFEST: Final = "manifest"
 """Field of a workflow with the object of a step as a text."""

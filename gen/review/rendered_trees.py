@@ -1,26 +1,33 @@
-"""`rendered/` at the base commit and in the work tree, reading as little as possible.
+"""`rendered/` at the base commit and in the work tree, with their objects matched, and the merge of a change.
 
 A file with the same bytes at the base is identified by its first lines. Only files that differ are parsed, and read
-from Git.
+from Git. Objects are matched by identity instead of path, so that moving a file neither adds nor removes an object. The
+name of an object that belongs to a run contains the run's hash; it is matched with the object that has the same name
+except for the hash.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from gen.base import Findings, Location, Severity, UsageError, did_you_mean
 from gen.base.codes import Code
 from gen.base.codes.files import NOT_A_FILE
+from gen.base.codes.jobs import DUPLICATE_OBJECT
+from gen.base.codes.rendered import NOT_AS_APPROVED
 from gen.base.repository.files import printable_path, read_regular, walk
-from gen.base.repository.git import Base, Entry, report_empty_folder
-from gen.base.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay, settings_name
-from gen.render.rendered_object import RenderedObject, generated_object, parse_object
+from gen.base.repository.git import Base, Entry, git, report_empty_folder, run_git
+from gen.base.repository.layout import RENDERED, STAGING, RenderedPath, engine_of, is_free, scope_overlay, settings_name
+from gen.kubernetes.facts.base import Resource
+from gen.render.rendered_object import ObjectKey, RenderedObject, generated_object, parse_object, workload
 
 _SHA1_DIGITS = 40
 MAX_BYTES = 4 << 20
@@ -111,7 +118,7 @@ def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterat
             yield one
     prefix = f"at {base.commit[:7]}: "
     found.extend(
-        replace(finding, severity=Severity.WARNING, message=prefix + finding.message)
+        structs.replace(finding, severity=Severity.WARNING, message=prefix + finding.message)
         for finding in own
         if finding.place.file not in reported
     )
@@ -150,3 +157,149 @@ def _bytes(full: str, path: str, found: Findings) -> bytes | None:
 def _not_a_file(path: str) -> tuple[Code, Location, str, str]:
     message = f"not a readable regular file of at most {MAX_BYTES} bytes"
     return NOT_A_FILE, Location(printable_path(path)), message, "remove it, or split it; links are not followed"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An object before and after the merge. One of the two may be missing."""
+
+    before: RenderedObject | None
+    after: RenderedObject | None
+
+    @property
+    def object(self) -> RenderedObject:
+        """The object after the merge, or before it if the merge removes the object."""
+        found = self.after or self.before
+        assert found is not None  # a pair has at least one object
+        return found
+
+    @property
+    def replaced(self) -> bool:
+        """Whether it replaces an object with another identity."""
+        before, after = self.before, self.after
+        if before is None or after is None or before is after:
+            return False
+        return _in_cluster(before) != _in_cluster(after)
+
+    @property
+    def changed(self) -> bool:
+        if self.before is None or self.after is None:
+            return True
+        return self.before is not self.after and self.before.body != self.after.body
+
+    @property
+    def moved(self) -> bool:
+        """Whether the same object is in another file."""
+        before, after = self.before, self.after
+        return before is not None and after is not None and not self.replaced and before.path != after.path
+
+    @property
+    def workload(self) -> Resource | None:
+        """Facts of the kind if the object is a run or a schedule, otherwise None."""
+        return workload(self.object)
+
+
+def _in_cluster(one: RenderedObject) -> ObjectKey:
+    """The identity of an object in its cluster: overlays with the same cluster can hand it over."""
+    return replace(one.key, scope=engine_of(one.key.scope) and one.key.scope)
+
+
+def match_objects(trees: RenderedTrees, found: Findings, clusters: Mapping[str, Hashable]) -> list[Pair]:
+    """The objects of both trees, ordered by identity. Reports objects that two files define.
+
+    `clusters` has a key for the cluster of each overlay.
+    """
+
+    def elsewhere(one: RenderedObject) -> Hashable | None:
+        return (clusters[one.key.scope], _in_cluster(one)) if one.key.scope in clusters else None
+
+    before = _by_key(trees.before)
+    after = _by_key(trees.after, {one.path for one in trees.before}, found)
+    pairs = [Pair(before.get(key), one) for key, one in after.items() if key in before]
+    old = [one for key, one in before.items() if key not in after]
+    new = [one for key, one in after.items() if key not in before]
+    for criterion in (elsewhere, _name_without_hash, _job):
+        matched = list(_match(old, new, criterion))
+        taken = {one for pair in matched for one in (pair.before, pair.after)}
+        old, new = [one for one in old if one not in taken], [one for one in new if one not in taken]
+        pairs += matched
+    pairs += [Pair(one, None) for one in old] + [Pair(None, one) for one in new]
+    return sorted(pairs, key=lambda pair: pair.object.key)
+
+
+def _by_key(
+    objects: Iterable[RenderedObject], old: Collection[str] = (), found: Findings | None = None
+) -> dict[ObjectKey, RenderedObject]:
+    """If two files define an object, the file with an `old` path wins, otherwise the first one."""
+    known: dict[ObjectKey, RenderedObject] = {}
+    for one in sorted(objects, key=lambda one: (one.path not in old, one.path)):
+        other = known.setdefault(one.key, one)
+        if other is not one and found is not None:
+            message = f"`{one.key}` is defined in two files; each sync would replace one with the other"
+            related = [(Location(other.path), "the other file")]
+            found.error(DUPLICATE_OBJECT, Location(one.path), message, "remove one of the files", related)
+    return known
+
+
+def _match(
+    old: list[RenderedObject], new: list[RenderedObject], criterion: Callable[[RenderedObject], Hashable | None]
+) -> Iterator[Pair]:
+    """Pairs of objects with equal criteria. Each object is in at most one pair."""
+    waiting: dict[Hashable, deque[RenderedObject]] = defaultdict(deque)
+    for one in old:
+        if (value := criterion(one)) is not None:
+            waiting[value].append(one)
+    for one in new:
+        if (value := criterion(one)) is not None and waiting[value]:
+            yield Pair(waiting[value].popleft(), one)
+
+
+def _name_without_hash(one: RenderedObject) -> Hashable | None:
+    return (replace(one.key, name=one.key.name.replace(one.run, "")), one.job) if one.run else None
+
+
+def _job(one: RenderedObject) -> Hashable | None:
+    """Matches the runs of a job after a change of its kind; runs of a sweep by their values."""
+    return (one.key.scope, one.key.namespace, one.job, one.values) if workload(one) is not None else None
+
+
+MAX_DIFFERING: Final = 20
+"""Files that `gen check --merged` names."""
+_WORDS: Final = {"A": "is not in the approved tree", "D": "is missing; the approved tree has it"}
+_EVERYWHERE: Final = ("--", ":/")
+
+
+def other_changes(base: Base) -> tuple[str, ...]:
+    """Paths of the Git repository that differ from a base and are neither jobs nor rendered files, sorted."""
+    changed = git(base.root, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", base.commit, *_EVERYWHERE)
+    new = git(base.root, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", *_EVERYWHERE)
+    paths = {path for path in (changed + new).decode("utf-8", "surrogateescape").split("\0") if path}
+    free = {path for path in paths if path.startswith(base.prefix) and is_free(path.removeprefix(base.prefix))}
+    return tuple(sorted(map(printable_path, paths - free)))
+
+
+def judged_tree(root: Path) -> str:
+    """The tree of HEAD, if the work tree has the same files; otherwise empty, because no commit has these files."""
+    changed = run_git(root, "diff", "--quiet", "--no-ext-diff", "HEAD", *_EVERYWHERE)
+    if changed is None or changed.returncode or git(root, "ls-files", "--others", "--exclude-standard", *_EVERYWHERE):
+        return ""
+    return git(root, "rev-parse", "--verify", "HEAD^{tree}").decode().strip()
+
+
+def check_merged(root: Path, tree: str, found: Findings) -> None:
+    """Report the files in HEAD that differ from an approved tree. UsageError if Git does not have the tree."""
+    approved = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{tree}^{{tree}}")
+    if approved is None or approved.returncode:
+        remedy = "fetch the commit that was checked, such as `git fetch origin refs/pull/NUMBER/merge`"
+        raise UsageError(f"unknown tree `{tree}`; {remedy}")
+    trees = approved.stdout.decode().strip(), "HEAD"
+    listed = git(root, "diff-tree", "-r", "--name-status", "--no-renames", "-z", *trees)
+    entries = listed.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    hint = "read how the change was merged, and plan the difference with `gen plan --base`"
+    differing = list(zip(entries[::2], entries[1::2], strict=True))
+    for status, path in differing[:MAX_DIFFERING]:
+        message = f"the merged file {_WORDS.get(status, 'differs from the approved one')}"
+        found.error(NOT_AS_APPROVED, Location(printable_path(path)), message, hint)
+    if len(differing) > MAX_DIFFERING:
+        message = f"{len(differing) - MAX_DIFFERING} more files differ from the approved tree"
+        found.error(NOT_AS_APPROVED, Location("."), message, f"run `git diff {trees[0]} HEAD`")

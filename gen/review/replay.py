@@ -22,8 +22,7 @@ from gen.overlay.profiles.engines import ENGINES as CLASSES
 from gen.overlay.profiles.engines.base import Change, Deed, Outcome
 from gen.render.rendered_object import RenderedObject
 from gen.render.write.volumes import differences, immutable_changes
-from gen.review.matching import Pair
-from gen.review.rendered_trees import RenderedTrees
+from gen.review.rendered_trees import Pair, RenderedTrees
 
 
 class Replayed(Struct, frozen=True, kw_only=True):

@@ -1,33 +1,38 @@
-"""The result of a review: effects of merging the work tree on runs, data, GPUs, costs and objects."""
+"""The result of a review: effects of merging the work tree on runs, data, GPUs, costs and objects. The result of a
+comparison with a render has objects alone.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gen.base import Diagnostic
+from msgspec import Struct
+
+from gen.base import Diagnostic, Findings
 from gen.kubernetes.facts.cost import Bill, bill
 from gen.kubernetes.facts.permissions import NOTABLE, Permission, created_permissions, permissions
-from gen.render.rendered_object import ObjectKey
+from gen.render.rendered_object import ObjectKey, RenderedObject, parse_object
+from gen.render.write.compare import Change
 from gen.review.field_changes import FieldChange, field_changes
+from gen.review.rendered_trees import RenderedTrees, match_objects
 from gen.review.runs import RunAction, RunChange, RunState, RunVersion
 
 if TYPE_CHECKING:
     from gen.base.repository.git import Base
     from gen.kubernetes.objects import Body
     from gen.review.changes import JobChange
-    from gen.review.costs import NamespaceCost
     from gen.review.data import DataObject
     from gen.review.kept_runs import BehindRun
-    from gen.review.matching import Pair
     from gen.review.pins import MovedPin
+    from gen.review.rendered_trees import Pair
     from gen.review.sources import Links
     from gen.review.unrendered import UnrenderedObject
-    from gen.review.usage import DeviceUsage, Usage
+    from gen.review.usage import DeviceUsage, NamespaceCost, Usage
 
 
 class ObjectAction(StrEnum):
@@ -160,3 +165,38 @@ def _permissions(body: Body, version: RunVersion) -> set[Permission]:
     """Notable permissions of the pods of a run, also of those that a runtime adds."""
     own = {one for one in permissions(body, whole=False) if one[0] in NOTABLE}
     return own | created_permissions(body, version.runtimes)
+
+
+class RenderedDiff(Struct, frozen=True, kw_only=True):
+    """Differences between `rendered/` and the result of a render, by object."""
+
+    objects: tuple[ObjectChange, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    """Files with another text and the same object, or without a readable object."""
+    edited: frozenset[str] = frozenset()
+    """Files that were edited by hand."""
+    findings: tuple[Diagnostic, ...] = ()
+    summary: str = ""
+
+
+def object_differences(changes: Iterable[Change]) -> tuple[tuple[ObjectChange, ...], tuple[str, ...]]:
+    """Differing objects, and files whose text alone differs."""
+    trees = RenderedTrees()
+    paths = []
+    for change in changes:
+        old, new = _object(change.old, change.path), _object(change.new, change.path)
+        if change.old is None or old is not None:  # an unreadable old object is not reported as a new one
+            trees.before.extend([old] if old is not None else [])
+            trees.after.extend([new] if new is not None else [])
+        paths.append(change.path)
+    objects = tuple(
+        change
+        for change in map(ObjectChange.of, match_objects(trees, Findings(), {}))
+        if change.action is not ObjectAction.KEPT
+    )
+    explained = {one.path for change in objects for one in (change.pair.before, change.pair.after) if one is not None}
+    return objects, tuple(path for path in paths if path not in explained)
+
+
+def _object(text: str | None, path: str) -> RenderedObject | None:
+    return None if text is None else parse_object(text.encode("utf-8", "surrogateescape"), path, Findings())

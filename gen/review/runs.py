@@ -33,7 +33,7 @@ from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Deed
 from gen.render.rendered_object import ObjectKey, RenderedObject, workload
 from gen.render.starters import starter_of_object
-from gen.review.matching import Pair
+from gen.review.rendered_trees import Pair
 from gen.review.replay import UNTOUCHED, Replayed
 
 if TYPE_CHECKING:

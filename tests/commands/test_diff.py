@@ -13,7 +13,7 @@ from tests.processes import gen
 
 if TYPE_CHECKING:
     from gen.report.terminal import View
-    from gen.review.rendered_diff import RenderedDiff
+    from gen.review.result import RenderedDiff
     from tests.support import Repository
 
 JOB = """\

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.live.dcgm import _devices
+from gen.live.top import _devices
 from tests.cases import for_each
 from tests.live.test_top import gpu_pod, nodes
 from tests.live.world import RUNNING, World

@@ -8,8 +8,8 @@ import pytest
 
 from gen.base.codes.clusters import CLUSTER_FORBIDDEN
 from gen.live.client import Api, ClusterError, NotFoundError
+from gen.live.diagnosis import read_waiting
 from gen.live.snapshot import Snapshot
-from gen.live.waiting import read_waiting
 
 JOB = {
     "apiVersion": "batch/v1",

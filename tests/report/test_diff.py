@@ -10,7 +10,7 @@ from gen.render.write.compare import Change, Status
 from gen.report.diff import MAX_LENGTH
 from gen.report.formats import DIFF_REPORTERS
 from gen.report.terminal import Terminal, View
-from gen.review.rendered_diff import RenderedDiff, object_differences
+from gen.review.result import RenderedDiff, object_differences
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: team\ndata:\n  a: {value}\n"
 PATH = "rendered/dev/jobs/team/{name}/configmap-{name}.yaml"

@@ -11,8 +11,19 @@ from typing import ClassVar, Final
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.base.shell_words import Word
-from gen.importers.arena.pods import code, containers, data, shared_memory, tensorboard
-from gen.importers.arena.scheduling import devices, metadata, network, placement, queue, role_annotations
+from gen.importers.arena.flags import (
+    code,
+    containers,
+    data,
+    devices,
+    metadata,
+    network,
+    placement,
+    queue,
+    role_annotations,
+    shared_memory,
+    tensorboard,
+)
 from gen.importers.arena.submission import ROOT, Draft, Submission, read_submission
 from gen.importers.base import ImportedJob, Importer, ImportInput
 from gen.importers.shell_script import Command, commands

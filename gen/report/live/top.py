@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from gen.live.dcgm import DeviceUsage
-from gen.live.top import JobUse, NodeUse, Top, Usage
+from gen.live.top import DeviceUsage, JobUse, NodeUse, Top, Usage
 from gen.report.escaping import json_document, sanitize
 from gen.report.findings.json import finding_data
 from gen.report.findings.text import finding_lines

@@ -13,13 +13,12 @@ from gen.report.findings.json import cost_data, finding_data, plain_money
 from gen.report.plan.phrases import headline, values_of, verdict
 from gen.report.plan.sentences import sentences
 from gen.review.changes import JobChange
-from gen.review.costs import NamespaceCost, Spending
 from gen.review.data import DataAction
 from gen.review.field_changes import MISSING, FieldChange
 from gen.review.kept_runs import BehindRun
 from gen.review.result import ObjectAction, ObjectChange, Review
 from gen.review.runs import RunAction, RunChange, RunVersion
-from gen.review.usage import Load, Usage
+from gen.review.usage import Load, NamespaceCost, Spending, Usage
 
 if TYPE_CHECKING:
     from gen.live.merge import LiveFacts

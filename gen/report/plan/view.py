@@ -20,12 +20,11 @@ from gen.report.plan.phrases import Row
 from gen.report.plan.sentences import Said, Sentence, live_sentences, sentences
 from gen.report.templates import Phrase
 from gen.report.terminal import View
-from gen.review.costs import NamespaceCost
 from gen.review.data import DataAction
 from gen.review.pins import MovedPin
 from gen.review.result import Review
 from gen.review.runs import RunAction, RunChange
-from gen.review.usage import DeviceUsage, Usage
+from gen.review.usage import DeviceUsage, NamespaceCost, Usage
 
 if TYPE_CHECKING:
     from gen.live.merge import LiveFacts

@@ -17,8 +17,7 @@ from gen.base.findings import Findings
 from gen.importers import IMPORTERS
 from gen.importers.base import ImportInput
 from gen.importers.overlay_needs import fragment
-from gen.importers.proof import prove
-from gen.importers.verdict import NAME, overlay_text
+from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each
 from tests.importers.arena import test_documents
 from tests.importers.support import job_of

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.base.findings import Findings
 from gen.importers.overlay_needs import fragment
-from gen.importers.proof import Proof, prove
-from gen.importers.verdict import NAME, overlay_text
+from gen.importers.proof import NAME, Proof, overlay_text, prove
 from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, order, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import OBJECT, read

@@ -10,8 +10,7 @@ from gen.importers import IMPORTERS
 from gen.importers.base import ImportedJob, ImportInput
 from gen.importers.draft import check_text, text_of
 from gen.importers.overlay_needs import fragment
-from gen.importers.proof import Proof, prove
-from gen.importers.verdict import NAME, overlay_text
+from gen.importers.proof import NAME, Proof, overlay_text, prove
 from tests.support import PROJECT
 
 

@@ -12,8 +12,7 @@ from gen.importers import IMPORTERS
 from gen.importers.base import ImportInput
 from gen.importers.draft import check_text, text_of
 from gen.importers.overlay_needs import fragment
-from gen.importers.proof import prove
-from gen.importers.verdict import NAME, overlay_text
+from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, of_container
 from tests.importers.manifests.proofs import proof_of, read

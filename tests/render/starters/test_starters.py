@@ -18,9 +18,9 @@ from gen.job.plan import Edit
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.demand import Demand, demand
+from gen.live.diagnosis import Waiting
 from gen.live.model import Phase
 from gen.live.status import assess
-from gen.live.waiting import Waiting
 from gen.overlay.read import OverlayReader
 from gen.render import starters
 from gen.render.pipeline import render_files
