@@ -1,4 +1,7 @@
-"""Screens of a real pseudo-terminal at three widths; `␛` is the escape character, `⏎` for a carriage return."""
+"""Screens of a real pseudo-terminal at three widths; `␛` is the escape character, `⏎` for a carriage return.
+
+A file of `screens` has the screens of a case, each below a line with its width.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from tests.support import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 
 pytestmark = pytest.mark.slow  # programs on pseudo-terminals
@@ -178,11 +180,18 @@ def test_a_terminal_shows_this_screen(name: str, columns: int, history: History,
 
 
 def compare(shown: str, name: str, columns: int, update_golden: bool) -> None:
-    path: Path = SCREENS / f"{name}-{columns}.txt"
     if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(screen(shown), "utf-8")
-    assert screen(shown) == path.read_text("utf-8")
+        screens = expected(name) | {columns: screen(shown)}
+        texts = [f"=== {width} columns\n{screens[width]}\n" for width in sorted(screens)]
+        (SCREENS / f"{name}.txt").write_text("".join(texts), "utf-8")
+    assert screen(shown) == expected(name)[columns]
+
+
+def expected(name: str) -> dict[int, str]:
+    """The screens of a case by their width."""
+    path = SCREENS / f"{name}.txt"
+    parts = re.split(r"(?m)^=== (\d+) columns\n", path.read_text("utf-8") if path.exists() else "")
+    return {int(width): text.removesuffix("\n") for width, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 OTHERS = {"watch", "watch-mended", "progress", "interrupted"}
@@ -190,15 +199,14 @@ OTHERS = {"watch", "watch-mended", "progress", "interrupted"}
 
 
 def test_each_screen_is_that_of_a_case() -> None:
-    assert {path.stem for path in SCREENS.iterdir()} == {
-        f"{name}-{columns}" for name in CASES.keys() | OTHERS for columns in WIDTHS
-    }
+    assert {path.stem for path in SCREENS.iterdir()} == CASES.keys() | OTHERS
+    assert {tuple(expected(name)) for name in CASES.keys() | OTHERS} == {WIDTHS}
 
 
 def test_findings_are_colored() -> None:
     for name, case in CASES.items():
         for columns in WIDTHS:
-            text = (SCREENS / f"{name}-{columns}.txt").read_text("utf-8").replace("␛", "\x1b")
+            text = expected(name)[columns].replace("␛", "\x1b")
             assert bool(STYLE.search(text)) is not case.plain, name
 
 
@@ -207,6 +215,6 @@ def test_lines_fit_except_those_that_are_not_for_people_alone(columns: int) -> N
     """Diffs, tables, YAML and paths of files are not wrapped, so that they can be copied."""
     unwrapped = {"diff", "edited", "fixes", "fixed", "plan", "list", "render", "import", "unknown-job"}
     for name in CASES.keys() - unwrapped:
-        text = (SCREENS / f"{name}-{columns}.txt").read_text("utf-8")
+        text = expected(name)[columns]
         plain = re.sub(r"␛\[[0-9;]*m|␛\]8;;.*?␛\\", "", text)
         assert [line for line in plain.splitlines() if len(line) > columns and " " in line.strip()] == [], name
