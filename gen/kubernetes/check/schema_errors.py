@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from gen.base import Route, did_you_mean
+from gen.kubernetes.formats import KEYWORD
 from gen.kubernetes.rules.rule import Problem
 from gen.kubernetes.schemas.kubernetes import TIMES
-from gen.kubernetes.schemas.structural import FORMATS
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -63,12 +63,9 @@ def _of_value(error: ValidationError, kind: object, route: Route) -> Problem:
     if (example := TIMES.get(getattr(kind, "pattern", ""))) is not None:
         hint = f"remove it, or use a time such as `{example}`"
         return Problem("schema-constraint", route, f"`{_shown(value)}` is not a valid time", hint)
-    if (format_ := _FORMATS.get(getattr(kind, "pattern", ""))) is not None:
-        return Problem("schema-constraint", route, f"`{_shown(value)}` has not the format `{format_}`")
+    if getattr(kind, "keyword", None) == KEYWORD:
+        return Problem("schema-constraint", route, f"`{_shown(value)}` has not the format `{error.message}`")
     return Problem("schema-constraint", route, " ".join(error.message.split())[:200])
-
-
-_FORMATS: Final = {pattern: name for name, pattern in FORMATS.items()}
 
 
 def _of_type(route: Route, value: object, types: Iterable[str]) -> Problem:

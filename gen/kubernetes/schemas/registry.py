@@ -17,6 +17,7 @@ import orjson
 
 from gen.base import BugError, Route, regex
 from gen.kubernetes.facts import RESOURCES
+from gen.kubernetes.formats import KEYWORDS
 from gen.kubernetes.schemas.kubernetes import (
     DEFINITIONS,
     OF_DEFINITIONS,
@@ -125,7 +126,8 @@ def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
     from jsonschema_rs import Draft202012, Draft202012Validator, Registry
 
     document = {"$defs": schemas.definitions_of(schema)}
-    return Draft202012Validator(schema, registry=Registry([(DEFINITIONS, document)], draft=Draft202012))
+    known = Registry([(DEFINITIONS, document)], draft=Draft202012)
+    return Draft202012Validator(schema, registry=known, keywords=KEYWORDS)
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.base import Route
+from gen.kubernetes.formats import KEYWORD, format_of
 from gen.kubernetes.schemas.kubernetes import reference
 
 if TYPE_CHECKING:
@@ -27,35 +28,6 @@ _COMBINED = ("allOf", "anyOf", "oneOf")
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _INT64_BOUND = 2**63
 """Of integers: the API server limits those of definitions to 64 bits for every format."""
-
-_OCTET = r"0*(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-_IPV4 = rf"{_OCTET}(\.{_OCTET}){{3}}"
-_GROUP = "[0-9A-Fa-f]{1,4}"
-
-
-def _ipv6() -> str:
-    """All groups, or fewer around `::`; the last two can be an IPv4 address."""
-    forms = [f"({_GROUP}:){{7}}{_GROUP}", f"({_GROUP}:){{6}}{_IPV4}"]
-    for left, rest in enumerate(range(7, -1, -1)):
-        before = f"{_GROUP}(:{_GROUP}){{{left - 1}}}" if left else ""
-        after = f"({_GROUP}(:{_GROUP}){{0,{rest - 1}}})?" if rest else ""
-        forms.append(f"{before}::{after}")
-        if rest > 1:
-            forms.append(f"{before}::({_GROUP}:){{0,{rest - 2}}}{_IPV4}")
-    return f"({'|'.join(forms)})"
-
-
-_IPV6 = _ipv6()
-FORMATS: Final = {
-    "date-time": r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]\d\d:\d\d)$",
-    "byte": r"^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$",
-    "date": r"^\d{4}-\d\d-\d\d$",
-    "ipv4": rf"^({_IPV4}|(?=.*\.){_IPV6})$",
-    "ipv6": rf"^{_IPV6}$",
-    "cidr": rf"^({_IPV4}/0*(3[0-2]|[12]?\d)|{_IPV6}/0*(12[0-8]|1[01]\d|[1-9]?\d))$",
-}
-"""Patterns of formats that the API server checks (`kube-openapi/pkg/validation/strfmt`). Those that definitions hardly
-use, such as `uri` and `email`, are missing; it ignores all others."""
 
 
 class ExtraChecks(Struct):
@@ -182,9 +154,8 @@ def _bounds(schema: Schema, found: Schema) -> None:
         exclusive = found.pop(f"exclusive{name}", False)
         if exclusive is True and name.lower() in found:
             found[f"exclusive{name}"] = found.pop(name.lower())
-    pattern = FORMATS.get(schema.get("format", ""))
-    if pattern is not None and schema.get("type", "string") == "string":  # parts of a combination have no type
-        found.setdefault("allOf", []).append({"pattern": pattern})
+    if (format_ := format_of(schema)) is not None:
+        found[KEYWORD] = format_
 
 
 def _value_checks(schema: object) -> Any:

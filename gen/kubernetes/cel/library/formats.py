@@ -12,45 +12,17 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
-from gen.base import regex
 from gen.kubernetes.cel.environment import function, since, text_work
 from gen.kubernetes.cel.library.times import parse_timestamp
 from gen.kubernetes.cel.values import NONE, CelError, Opaque, Optional
+from gen.kubernetes.formats import url_fault
 
-_SCHEME = regex(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
-_ESCAPE = regex(r"%(?![0-9A-Fa-f]{2})")
-_PORT = regex(r"(?:\[[^\]]*\]|[^:\[\]]*)(?::[0-9]*)?")
-_CONTROL = regex(r"[\x00-\x1f\x7f]")
 _URL: Final = "kubernetes.URL"
-_HOST: Final = regex(r"[ <>\"\\^`{|}]")
-
-
-def fault_of(text: str) -> str | None:
-    """Why `url.ParseRequestURI` of Go rejects a text; None if it accepts it."""
-    if _CONTROL.search(text):
-        return "net/url: invalid control character in URL"
-    if not text or text.startswith(":"):
-        return "missing protocol scheme" if text else "empty url"
-    match = _SCHEME.fullmatch(text)
-    rest = match[2] if match else text
-    if not rest.startswith("/"):
-        return "invalid URI for request"
-    if bad := _ESCAPE.search(rest.partition("?")[0]):
-        return f'invalid URL escape "{rest[bad.start() : bad.start() + 3]}"'
-    if match and rest.startswith("//"):
-        return _host_fault(re.split(r"[/?]", rest[2:], maxsplit=1)[0].rpartition("@")[2])
-    return None
-
-
-def _host_fault(host: str) -> str | None:
-    if bad := _HOST.search(host):
-        return f'invalid character "{bad[0]}" in host name'
-    return None if _PORT.fullmatch(host) else f'invalid port "{host[host.rfind(":") :]}" after host'
 
 
 @function("url(string) kubernetes.URL", work=text_work)
 def _url(text: str) -> Opaque:
-    fault = fault_of(text)
+    fault = url_fault(text)
     if fault is None:
         try:
             return Opaque(_URL, urlsplit(text))
@@ -62,7 +34,7 @@ def _url(text: str) -> Opaque:
 
 @function("isURL(string) bool", work=text_work)
 def _is_url(text: str) -> bool:
-    return fault_of(text) is None
+    return url_fault(text) is None
 
 
 def _parts(url: Opaque) -> SplitResult:
@@ -146,7 +118,7 @@ def _accepted(check: Callable[[str], object], message: str) -> Callable[[str], l
 
 
 def _uri(text: str) -> list[str]:
-    fault = fault_of(text)
+    fault = url_fault(text)
     return [f'parse "{text}": {fault}'] if fault is not None else []
 
 

@@ -18,6 +18,7 @@ from gen.base import Route, regex
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.values import optional_of
 from gen.kubernetes.cel.variables import declared_environment
+from gen.kubernetes.formats import KEYWORDS
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, typed_fault
 from gen.kubernetes.rules.rule import Fault, Faults, not_one_of
 from gen.kubernetes.schemas.structural import closed
@@ -65,7 +66,7 @@ def _fits(schema: Any, default: Any) -> bool:
     from jsonschema_rs import Draft202012Validator
 
     try:
-        return Draft202012Validator(closed(schema)).is_valid(default)
+        return Draft202012Validator(closed(schema), keywords=KEYWORDS).is_valid(default)
     except (ValueError, TypeError, AttributeError):  # another fault of the schema
         return True
 
