@@ -16,7 +16,7 @@ from gen.overlay.profiles.networks import NETWORKS
 from gen.overlay.profiles.queues import QUEUES
 from gen.overlay.profiles.storage import STORAGE
 from gen.overlay.profiles.stores import STORES
-from gen.report.fields import default_text, type_name
+from gen.report.explain import default_text, type_name
 from gen.report.schemas import job_schema, overlay_schema
 from scripts.support import support
 

@@ -75,7 +75,7 @@ def test_a_stage_that_fails_costs_its_job(
     [
         ("gen.render.run", "crosscheck", "jobs"),
         ("gen.render.run", "render_storage", "overlays/dev/overlay.yaml"),
-        ("gen.render.bundle", "check_manifests", "overlays/dev/overlay.yaml"),
+        ("gen.render.run", "check_manifests", "overlays/dev/overlay.yaml"),
         ("gen.overlay.read", "merged_fields", "overlays/dev/overlay.yaml"),
         ("gen.render.pipeline", "_job_result", "jobs/team/demo.yaml"),
     ],

@@ -22,8 +22,7 @@ import yaml
 from gen.base.containment import INTERNAL_ERROR
 from gen.base.findings import DefinitionError, Diagnostic, Findings, Location, Severity, UsageError
 from gen.base.repository.layout import JobFile
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportInput
+from gen.importers import IMPORTERS, ImportInput
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.program import compile_expression
 from gen.kubernetes.cel.values import DYN, CelError, CompileError, NotEvaluatedError

@@ -20,14 +20,17 @@ from gen.overlay.extensions import load_extensions
 from gen.overlay.read import OverlayReader
 from gen.render.rendered_object import generated_object, workload
 from gen.render.run import render
-from gen.report.explain import explain, explain_pods, finding_names, list_findings
-from gen.report.fields import (
+from gen.report.explain import (
     DEFAULT_WIDTH,
     Field,
     document_fields,
+    explain,
     explain_document,
     explain_fields,
     explain_kind,
+    explain_pods,
+    finding_names,
+    list_findings,
     matching,
 )
 from gen.report.formats import Documentation

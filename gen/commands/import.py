@@ -23,8 +23,7 @@ from gen.commands.common import VIOLATIONS, Result, Root, repository
 from gen.commands.environment import progress_bar, reads_terminal
 from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.rendering import refused
-from gen.importers import IMPORTERS, overlay_needs
-from gen.importers.base import ImportedJob, ImportInput
+from gen.importers import IMPORTERS, ImportedJob, ImportInput, overlay_needs
 from gen.importers.draft import check_text, text_of
 from gen.importers.proof import (
     NAME,

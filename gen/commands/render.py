@@ -24,7 +24,7 @@ from gen.base.repository.layout import JOBS, OVERLAYS
 from gen.commands.common import CLEAN, Result, Stream, repository
 from gen.commands.rendering import RenderRequest, refused, render_and_compare, summary
 from gen.render.cache import tools_digest
-from gen.render.write.swap import apply
+from gen.render.write import apply
 from gen.report.formats import Report
 
 

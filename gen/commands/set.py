@@ -32,7 +32,7 @@ from gen.report.formats import Report
 
 def complete_fields(incomplete: str) -> list[str]:
     """`FIELD=` of jobs, or the values of a field that has few."""
-    from gen.report.fields import document_fields
+    from gen.report.explain import document_fields
     from gen.report.schemas import job_schema
 
     name, given, _ = incomplete.partition("=")

@@ -15,11 +15,10 @@ from gen.base.yaml.source import Source, read, source_of
 from gen.job.scalars import clipped
 from gen.overlay.overlay import Overlay, selects
 from gen.render.committed import CommittedRuns
-from gen.render.manifest import File
 from gen.render.model import parse_job
 from gen.render.parts.quota import Quota, asking_field, check_quotas, quotas, requested_by, shares_of
 from gen.render.pipeline import render_job
-from gen.render.results import RenderedJob
+from gen.render.results import File, RenderedJob
 
 
 def check_quota(root: Path, edited: Mapping[JobFile, bytes], overlays: Sequence[Overlay], found: Findings) -> None:

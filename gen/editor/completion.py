@@ -22,7 +22,7 @@ from gen.editor.fields import Fields
 from gen.editor.names import NAMES, known_names
 from gen.editor.view import JOB, OVERLAY, View
 from gen.render.expressions import FILTERS
-from gen.report.fields import default_text
+from gen.report.explain import default_text
 
 _VALUES: Final = {
     "job": ("name", "namespace"),

@@ -10,7 +10,7 @@ from lsprotocol.types import CodeLens, Command
 from gen.base import Location, counted
 from gen.base.repository.layout import RenderedPath, rendered_path
 from gen.editor.view import JOB, View
-from gen.render.manifest import File
+from gen.render.results import File
 from gen.report.plan.phrases import amounts
 from gen.review.job_list import NumberReader
 

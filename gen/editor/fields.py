@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from gen.base import Route
-from gen.report.fields import entries
+from gen.report.explain import entries
 
 Schema = Mapping[str, Any]
 Kinds = Callable[[Route], str]

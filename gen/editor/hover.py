@@ -16,7 +16,7 @@ from gen.editor.names import Use, use_at
 from gen.editor.view import JOB, View
 from gen.kubernetes.rules.cron import FIELDS, values
 from gen.report.escaping import code_block, code_span
-from gen.report.fields import default_text
+from gen.report.explain import default_text
 
 _TIMES: Final = 5
 _MOST_DAYS: Final = 5 * 366

@@ -1,15 +1,90 @@
 """Files of other tools as jobs, and the proof that these render the same objects.
 
-`IMPORTERS` is the registry: one file or package for each tool, with an `Importer`. See `docs/extending.md`.
+`IMPORTERS` is the registry: one file or package for each tool, with an `Importer`, which turns submissions of the tool
+into jobs and the fields of an overlay for them. See `docs/extending.md`.
 """
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-from typing import Final
+from abc import ABC, abstractmethod
+from collections.abc import MutableMapping, Sequence
+from typing import Any, ClassVar, Final
 
-from gen.base import LazyRegistry
-from gen.importers.base import Importer
+from msgspec import Struct, field
+
+from gen.base import Diagnostic, Findings, LazyRegistry, Location
+from gen.kubernetes.objects import Body
+
+Fields = dict[str, Any]
+"""Fields of a job or an overlay as they are written to YAML."""
+
+
+class ImportInput(Struct, frozen=True, kw_only=True):
+    """Input of an importer: a text, or the words of a command line."""
+
+    file: str
+    """Path for findings; `-` for standard input and for the words of a command line."""
+    text: str = ""
+    words: tuple[str, ...] = ()
+    """Words that the shell of the user has expanded already."""
+    namespace: str = ""
+    """Namespace of all jobs; empty for the one that the other tool names."""
+    files: tuple[tuple[str, bytes], ...] = ()
+    """Paths and contents, for an importer with `reads_files`."""
+    image: str = ""
+    """Image of jobs for which it names none; empty if the user has chosen none."""
+    otherwise: str = ""
+    """Namespace of jobs for which it names none; empty if that is unclear."""
+
+    def namespace_of(self, named: str) -> str:
+        """Namespace of a job, which may be empty; `named` is that of the other tool."""
+        return self.namespace or named or self.otherwise
+
+
+class Original(Struct, frozen=True, kw_only=True):
+    """The object that was imported as a job."""
+
+    body: Body
+    """Without values that the cluster added."""
+    place: Location
+    step: str = ""
+    """Its step of a pipeline; empty for the run of a job."""
+
+
+class ImportedJob(Struct, frozen=True, kw_only=True):
+    """A job, which is not validated yet."""
+
+    name: str
+    namespace: str
+    fields: Fields
+    overlay: Fields
+    """Fields that an overlay must have for the job, such as volumes."""
+    grants: Fields
+    """Fields that `namespaces.<namespace>` of the overlay must have."""
+    comment: str
+    """Where the job comes from."""
+    place: Location
+    places: dict[str, Location] = field(default_factory=dict)
+    """Place of the origin of each field of the job; of a step, with the key `steps.<step>`."""
+    originals: tuple[Original, ...] = ()
+    """Objects that the rendered job is compared with, the run first, or one for each step; none if the other tool
+    has no objects."""
+    obstacles: tuple[Diagnostic, ...] = ()
+    """Why its program cannot run, as far as only the importer knows."""
+
+
+class Importer(ABC):
+    """Reads submissions of one tool. Nothing that it reads is run."""
+
+    summary: ClassVar[str]
+    """Its input, for the help of `gen import`."""
+    reads_files: ClassVar[bool] = False
+    """Whether it reads several files and folders, which belong together, and no command line."""
+
+    @abstractmethod
+    def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
+        """The jobs in a text or a command line. All values that a job does not have are findings."""
+
 
 IMPORTERS: Final[MutableMapping[str, type[Importer]]] = LazyRegistry(
     {

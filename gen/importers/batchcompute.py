@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 from gen.base import Findings, Location, Route, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
-from gen.importers.base import ImportedJob, Importer, ImportInput
+from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, label, literal, literals
 from gen.kubernetes import quantity
 from gen.kubernetes.manifests.read import read_manifests

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gen.base import Route, at, follow, replaced
-from gen.importers.base import Fields
+from gen.importers import Fields
 from gen.importers.manifests.objects import main_index
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object

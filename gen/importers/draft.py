@@ -15,7 +15,7 @@ from gen.base.codes.jobs import SECRET_VALUE
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import written
-from gen.importers.base import Fields, ImportedJob, Original
+from gen.importers import Fields, ImportedJob, Original
 from gen.job.kinds.pipeline import PipelineJob
 from gen.job.names import name_meant
 from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret

@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Route
-from gen.importers.base import Fields, ImportedJob
+from gen.importers import Fields, ImportedJob
 from gen.job.kinds import KINDS
 from gen.overlay.profiles.queues.kueue import Kueue
 

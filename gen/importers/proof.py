@@ -24,7 +24,7 @@ from gen.base.codes.imports import CANNOT_RUN, DIFFERS
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
-from gen.importers.base import Fields, ImportedJob, Original
+from gen.importers import Fields, ImportedJob, Original
 from gen.importers.comparison import Difference, aligned, differences, named_as
 from gen.importers.draft import place_of, text_of
 from gen.importers.manifests.objects import cleaned

@@ -48,7 +48,7 @@ _GROUPS: Final[Mapping[str, tuple[str, str]]] = {
         "gen.overlay.profiles.accelerators.base:AcceleratorProfile",
     ),
     QUEUE_GROUP: ("gen.overlay.profiles.queues:QUEUES", "gen.job.queue:QueueProfile"),
-    IMPORTER_GROUP: ("gen.importers:IMPORTERS", "gen.importers.base:Importer"),
+    IMPORTER_GROUP: ("gen.importers:IMPORTERS", "gen.importers:Importer"),
     REPORT_GROUP: ("gen.overlay.plugins:REPORTS", "types:FunctionType"),
 }
 """Registry by entry point group, with the base class of its entries, or the type of functions. They are imported when

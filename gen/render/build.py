@@ -9,12 +9,12 @@ from gen.base.placeholders import RUN
 from gen.job.kinds.base import Job
 from gen.job.plan import Plan
 from gen.kubernetes.objects import Body
-from gen.render.manifest import BuiltObjects, Manifest
 from gen.render.parts import accelerator, arena, data, queue, quota
 from gen.render.parts.data import StoragePlan, storage_objects
 from gen.render.parts.metadata import describe_run, run_metadata
 from gen.render.parts.pods import pod_template
 from gen.render.parts.tensorboard import tensorboard
+from gen.render.results import BuiltObjects, Manifest
 from gen.render.starters import starter_in
 
 

@@ -26,8 +26,7 @@ from gen.base import Diagnostic, Findings
 from gen.base.repository.files import MAX_BYTES, read_regular, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
-from gen.render.manifest import File
-from gen.render.results import JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult
+from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult
 
 RenderedT = TypeVar("RenderedT", bound=RenderedObjects)
 

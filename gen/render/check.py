@@ -27,9 +27,9 @@ from gen.kubernetes.rules.gitops.best_practices import BEST_PRACTICES
 from gen.kubernetes.rules.rule import ObjectView, Problem, Rule
 from gen.overlay.overlay import Overlay, report_invalid_definition
 from gen.render.job_run import JobInput
-from gen.render.manifest import BuiltObjects, Manifest, PatchedObjects, ValidObjects
 from gen.render.patch import apply_patches
 from gen.render.patch.provenance import Provenance, named_route
+from gen.render.results import BuiltObjects, Manifest, PatchedObjects, ValidObjects
 from gen.render.seal import DUMMY, fill_hash
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from gen.base.repository.git import CommittedFiles
 from gen.base.repository.layout import RenderedPath, object_name
 from gen.base.yaml.strict import parse, typed
 from gen.kubernetes.objects import Body
-from gen.render.emit import HEADER, untouched
-from gen.render.record import Record
+from gen.render.emit import HEADER, Record, untouched
 from gen.render.results import RenderedJob
 
 MAX_BYTES = 4 << 20

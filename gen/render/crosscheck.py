@@ -25,9 +25,8 @@ from gen.kubernetes.facts.pods import is_derived
 from gen.overlay.overlay import Overlay, matches_patterns, names_of
 from gen.overlay.patch import BESIDE, Patch, Target, may_fit, may_fit_storage
 from gen.render.committed import CommittedRuns
-from gen.render.manifest import File
 from gen.render.parts.quota import Quota, asking_field, check_quotas, requested_by, shares_of
-from gen.render.results import JobResult, RenderedJob, RenderedObjects, RenderedOverlay
+from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay
 
 _MAX_EXCLUDING = 5
 """Patterns in the finding about one job."""

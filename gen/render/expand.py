@@ -13,10 +13,10 @@ from gen.base.yaml.strict import Data
 from gen.job.model import fields_at
 from gen.kubernetes.secrets import report_secrets
 from gen.overlay.overlay import Overlay
+from gen.render.emit import SWEEP
 from gen.render.job_run import ExpandedRun, JobInput, JobRun, RunValues, WrittenJob
 from gen.render.model import parse_run
 from gen.render.parts.names import most_characters, run_name
-from gen.render.record import SWEEP
 from gen.render.starters import starter_of
 from gen.render.sweep import Combination, run_combinations, value_list
 

@@ -45,11 +45,11 @@ from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
 from gen.overlay.reserved_keys import is_of_controllers, is_reserved
 from gen.overlay.secrets import Owner
-from gen.render.manifest import Manifest, PatchedObjects
 from gen.render.parts.data import volume_of
 from gen.render.parts.grants import is_granted_image, rewritten
 from gen.render.parts.network import annotations_of
 from gen.render.parts.nodes import MACHINE, matches
+from gen.render.results import Manifest, PatchedObjects
 from gen.render.starters import STARTERS, starter_of_object
 
 _COUNTS: Final = (0, 1, 8)

@@ -28,10 +28,9 @@ from gen.render.build import build
 from gen.render.committed import CommittedObject, CommittedRun
 from gen.render.emit import emit
 from gen.render.judge import lost, without_limits
-from gen.render.manifest import BuiltObjects, Manifest, SealedObjects, ValidObjects
 from gen.render.parts.metadata import run_metadata
 from gen.render.patch import apply_patches
-from gen.render.results import Behind, RenderedJob
+from gen.render.results import Behind, BuiltObjects, Manifest, RenderedJob, SealedObjects, ValidObjects
 from gen.render.seal import fill_hash
 from gen.render.starters import requested, starter_in
 

@@ -23,9 +23,9 @@ from gen.job.suggest import field_of_others, intended_kind
 from gen.kubernetes.secrets import report_secrets
 from gen.overlay.overlay import Overlay
 from gen.overlay.plugins import KIND_GROUP, unnamed_plugin
+from gen.render.emit import SWEEP
 from gen.render.expressions import evaluate_fields
 from gen.render.job_run import JobInput, RunValues, WrittenJob
-from gen.render.record import SWEEP
 from gen.render.starters import starter_of
 from gen.render.texts import report_texts, warn_unused_params
 

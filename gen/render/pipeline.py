@@ -28,11 +28,10 @@ from gen.render.check import apply_policies, checked_objects
 from gen.render.committed import CommittedRuns
 from gen.render.emit import emit as files_of
 from gen.render.expand import merge_findings
-from gen.render.manifest import SealedObjects
 from gen.render.model import job_name, job_stem, parse_job
 from gen.render.parts.data import plan_storage
 from gen.render.parts.quota import plan_resource_quotas
-from gen.render.results import JobInOverlay, JobResult, RenderedOverlay
+from gen.render.results import JobInOverlay, JobResult, RenderedOverlay, SealedObjects
 from gen.render.stages import build, check, emit, expand, keep, load, model, patch, plan, seal, start
 from gen.render.work import EndedRun, Inputs, LoadedFile, LoadedJob, RequestedFile, Work
 

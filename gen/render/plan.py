@@ -22,10 +22,10 @@ from gen.render.parts import copies, grants, metadata, names, reach
 from gen.render.parts.checkpoints import plan_checkpoints
 from gen.render.parts.context import Context
 from gen.render.parts.data import plan_data
+from gen.render.parts.grants import check_devices, plan_runtime, runtime_demand
 from gen.render.parts.network import on_host, plan_network
 from gen.render.parts.pods import plan_pods
 from gen.render.parts.queue import check_schedulers, plan_queue
-from gen.render.parts.runtime import check_devices, plan_runtime, runtime_demand
 from gen.render.parts.tensorboard import plan_tensorboard
 from gen.render.starters import starter_of
 from gen.render.starters.base import Starter

@@ -17,7 +17,7 @@ from gen.base.placeholders import HASH_LENGTH, RUN, TRIAL
 from gen.kubernetes.facts import queue_labels, resource_of_object
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.objects import QUEUE_LABEL, Body
-from gen.render.manifest import Manifest, SealedObjects, ValidObjects
+from gen.render.results import Manifest, SealedObjects, ValidObjects
 
 DUMMY = "0" * HASH_LENGTH
 """Placeholder for the hash during checks, as long as a hash. It starts with a digit, which fewer names allow."""

@@ -28,8 +28,8 @@ from gen.job.scalars import clipped, visible
 from gen.job.sweep import MAX_COMBINATIONS, Sweep
 from gen.kubernetes.check.silence import warn
 from gen.overlay.overlay import Overlay
+from gen.render.emit import NOT_PART_OF_RUN, SWEEP
 from gen.render.job_run import ExpandedRun, JobRun, WrittenJob
-from gen.render.record import NOT_PART_OF_RUN, SWEEP
 from gen.render.texts import used_params
 
 Pairs = tuple[tuple[str, str], ...]

@@ -14,10 +14,9 @@ from gen.job.plan import Plan
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins
 from gen.render.committed import CommittedRuns
+from gen.render.emit import Record
 from gen.render.job_run import ExpandedRun, JobRun, RunValues, WrittenJob
-from gen.render.manifest import BuiltObjects, PatchedObjects, SealedObjects, ValidObjects
-from gen.render.record import Record
-from gen.render.results import RenderedJob
+from gen.render.results import BuiltObjects, PatchedObjects, RenderedJob, SealedObjects, ValidObjects
 
 
 class Inputs(Struct, frozen=True, kw_only=True):

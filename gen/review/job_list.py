@@ -29,13 +29,13 @@ from gen.kubernetes.facts.demand import Demand, joined
 from gen.kubernetes.facts.graphs import widest
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
+from gen.render.emit import SWEEP
 from gen.render.expand import without_values
 from gen.render.job_run import ExpandedStep, JobInput, RunValues, WrittenJob
 from gen.render.model import parse_run, read_job
 from gen.render.parts.accelerator import device_name
 from gen.render.parts.context import role_value
-from gen.render.parts.runtime import runtime_demand
-from gen.render.record import SWEEP
+from gen.render.parts.grants import runtime_demand
 from gen.render.starters import starter_of
 from gen.render.starters.base import Starter
 from gen.render.sweep import combinations, read_sweep

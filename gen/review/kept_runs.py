@@ -22,9 +22,8 @@ from gen.kubernetes.objects import Body
 from gen.render.committed import CommittedRuns, as_written, body_of
 from gen.render.emit import HEADER
 from gen.render.keep import report_start
-from gen.render.manifest import File
 from gen.render.rendered_object import ObjectKey, RenderedObject, parse_object, workload
-from gen.render.results import RenderedJob
+from gen.render.results import File, RenderedJob
 from gen.review.field_changes import FieldChange, field_changes
 
 

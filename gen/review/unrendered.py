@@ -20,7 +20,7 @@ from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, identity_of
 from gen.render.committed import as_written
 from gen.render.emit import HEADER, has_text_of, untouched
-from gen.render.manifest import File
+from gen.render.results import File
 from gen.render.write.compare import is_kept
 from gen.review.usage import UsageKey
 

@@ -135,7 +135,7 @@ def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_gold
     from tests.cli.test_screens import compare
 
     repo.write("jobs/team/train.yaml", JOB)
-    script = INTERRUPTED.format(module="gen.render.write.swap", name="_create")
+    script = INTERRUPTED.format(module="gen.render.write", name="_create")
     shown = run_on_terminal([sys.executable, "-c", script], cwd=repo.root, columns=columns)
     compare(shown, "interrupted", columns, update_golden)
 
@@ -145,7 +145,7 @@ def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_gold
     [
         ("gen.render.stages", "make_plan", "gen: interrupted\n"),
         (
-            "gen.render.write.swap",
+            "gen.render.write",
             "_create",
             "gen: interrupted while writing; run `gen render` again to write the rest\n",
         ),

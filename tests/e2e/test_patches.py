@@ -22,7 +22,7 @@ from gen.base.yaml.strict import typed
 from gen.kubernetes.schemas.registry import schemas
 from gen.overlay.patch import check_directives
 from gen.overlay.patch_files import read_operations
-from gen.render.patch.json6902 import DoesNotApply, apply
+from gen.render.patch.apply import DoesNotApply, apply
 from gen.render.patch.provenance import Provenance
 from gen.render.patch.strategic import StrategicMerge
 from tests.e2e.patch_cases import KINDS, Generator, operations

@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gen.base.findings import Findings
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportedJob, ImportInput
+from gen.importers import IMPORTERS, ImportedJob, ImportInput
 from tests.support import opened
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from gen.base.findings import Findings, Severity
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportedJob, ImportInput
+from gen.importers import IMPORTERS, ImportedJob, ImportInput
 from gen.importers.batchcompute import TASK
 from gen.importers.draft import check_text, text_of
 from tests.cases import for_each

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.base.findings import Findings, Location, UsageError
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportedJob, Importer, ImportInput
+from gen.importers import IMPORTERS, ImportedJob, Importer, ImportInput
 from gen.overlay.plugins import IMPORTER_GROUP, PROVIDERS, register
 from tests.cases import for_each
 from tests.importers.support import COMMAND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gen.base.findings import Location
 from gen.overlay.patch import Target, fits, may_fit, selected
-from gen.render.manifest import Manifest
+from gen.render.results import Manifest
 from tests.cases import for_each
 
 LABELS = {"gen/job": "demo", "tier": "a"}

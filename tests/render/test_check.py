@@ -7,8 +7,8 @@ import pytest
 from gen.base.findings import BugError, Findings, Location
 from gen.kubernetes.schemas.lookup import Kinds
 from gen.render.check import check_manifests
-from gen.render.manifest import Manifest, PatchedObjects
 from gen.render.patch.provenance import Provenance
+from gen.render.results import Manifest, PatchedObjects
 from gen.report.findings.text import text
 from tests.cases import for_each
 from tests.kubernetes.schemas.definition import definition

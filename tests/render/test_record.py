@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from gen.base.findings import Findings
 from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data
-from gen.render.emit import HEADER
+from gen.render.emit import HEADER, NOT_PART_OF_RUN, Record, run_record
 from gen.render.emit import header as first_line
 from gen.render.pipeline import render_job
-from gen.render.record import NOT_PART_OF_RUN, Record, run_record
 from tests.contract.fields import leaves, without
 from tests.contract.test_jobs import EVERY, OVERLAY, Case, dump, read_overlay, source
 

@@ -11,8 +11,7 @@ import pytest
 from gen.base.findings import Findings, UsageError
 from gen.base.yaml.source import source_of
 from gen.commands import check
-from gen.render.emit import HEADER, digest_of, header
-from gen.render.record import run_record
+from gen.render.emit import HEADER, digest_of, header, run_record
 from tests.history import History
 from tests.support import OVERLAY
 

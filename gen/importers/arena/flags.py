@@ -13,8 +13,8 @@ from gen.kubernetes import quantity
 from gen.kubernetes.objects import INSTANCE_TYPE, ZONE
 
 if TYPE_CHECKING:
+    from gen.importers import Fields
     from gen.importers.arena.submission import Draft, Value
-    from gen.importers.base import Fields
 
 
 _SHARED_MEMORY: Final = "2Gi"

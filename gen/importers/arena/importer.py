@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.base.shell_words import Word
+from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.arena.flags import (
     code,
     containers,
@@ -25,7 +26,6 @@ from gen.importers.arena.flags import (
     tensorboard,
 )
 from gen.importers.arena.submission import ROOT, Draft, Submission, read_submission
-from gen.importers.base import ImportedJob, Importer, ImportInput
 from gen.importers.shell_script import Command, commands
 from gen.kubernetes import quantity
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
-from gen.importers.base import Fields, ImportedJob, Importer, ImportInput
+from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import label, literal
 from gen.importers.kfp.argo import pipeline_of_argo
 from gen.importers.kfp.calls import Call, Reader

@@ -24,7 +24,7 @@ from gen.importers.manifests.importer import ManifestsImporter
 from gen.job.kinds import ALL_KINDS
 
 if TYPE_CHECKING:
-    from gen.importers.base import Fields, ImportedJob, ImportInput
+    from gen.importers import Fields, ImportedJob, ImportInput
     from gen.importers.kfp.calls import Call
 
 _PROGRAM: Final = "arena_launcher.py"

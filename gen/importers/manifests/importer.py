@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 from gen.base import Findings, Location, at, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.base.containment import contained
-from gen.importers.base import Fields, ImportedJob, Importer, ImportInput, Original
+from gen.importers import Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.draft import JobDraft, is_secret
 from gen.importers.manifests.objects import Item, cleaned, items, templates
 from gen.importers.manifests.pods import carry_metadata, has_default_policy, without_metadata

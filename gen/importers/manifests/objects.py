@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gen.base import Findings, Location, Route, at, follow, get
-from gen.importers.base import ImportInput
+from gen.importers import ImportInput
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.manifests.read import Manifests, read_manifests

@@ -8,7 +8,7 @@ from typing import Final
 from gen.base import at, regex
 from gen.base.engines import ENGINES
 from gen.base.labels import OWN, QUEUE
-from gen.importers.base import Fields
+from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, main_index
 from gen.job.names import LABEL_KEY, LABEL_VALUE

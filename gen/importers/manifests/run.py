@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from gen.base import at, follow
-from gen.importers.base import Fields
+from gen.importers import Fields
 from gen.importers.draft import JobDraft, as_read, literal, literals
 from gen.importers.manifests.objects import Item, Template, beside, templates
 from gen.importers.manifests.pods import role_fields

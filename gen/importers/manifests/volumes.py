@@ -10,7 +10,7 @@ from gen.importers.draft import JobDraft, literal
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
-    from gen.importers.base import Fields
+    from gen.importers import Fields
     from gen.importers.manifests.objects import Item, Template
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the mount path, not a file of this process

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.codes.jobs import SECRET_VALUE
-from gen.importers.base import ImportedJob, Importer, ImportInput
+from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm.directives import Layout, Option, carry, directives, name_of, options_of
 

@@ -24,10 +24,10 @@ from gen.kubernetes.objects import present
 from gen.overlay.entries import VolumeFields
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.storage.base import StaticProfile, StorageProfile, Volume
-from gen.render.manifest import Manifest
 from gen.render.parts import accelerator
 from gen.render.parts.context import Context
 from gen.render.parts.metadata import storage_metadata
+from gen.render.results import Manifest
 
 FILES = "files"
 SHM = "shm"

@@ -14,9 +14,8 @@ from gen.base.repository.layout import job_key
 from gen.base.yaml.source import Source
 from gen.kubernetes.facts.builtin import RESOURCE_QUOTA, in_quota
 from gen.overlay.overlay import Overlay
-from gen.render.manifest import File, Manifest
 from gen.render.parts.metadata import platform_metadata
-from gen.render.results import RenderedJob
+from gen.render.results import File, Manifest, RenderedJob
 
 _NOUNS: Final = {"gpus": "GPUs", "pods": "pods"}
 """Fields of `namespaces.<namespace>` that are quotas, with the noun for their units."""

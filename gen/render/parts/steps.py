@@ -33,9 +33,9 @@ from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins
 from gen.render.check import apply_policies, field_of_route
 from gen.render.job_run import ExpandedRun, ExpandedStep, JobRun
-from gen.render.manifest import PatchedObjects, ValidObjects
 from gen.render.parts import containers, grants
 from gen.render.parts.context import Context, first_pod
+from gen.render.results import PatchedObjects, ValidObjects
 from gen.render.starters import starter_of
 from gen.render.starters.start_values import check_step
 from gen.render.work import PlannedRun

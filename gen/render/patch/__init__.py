@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gen.base import Findings
 from gen.overlay.overlay import Overlay
-from gen.render.manifest import BuiltObjects, PatchedObjects
 from gen.render.patch.provenance import Provenance
+from gen.render.results import BuiltObjects, PatchedObjects
 
 
 def apply_patches(built: BuiltObjects, overlay: Overlay, found: Findings) -> PatchedObjects:

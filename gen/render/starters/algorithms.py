@@ -10,8 +10,8 @@ from gen.base import Route, did_you_mean
 from gen.base.codes.jobs import INVALID_SEARCH
 from gen.job.search import NUMBER, WHOLE, Search, SearchAlgorithm, Space, is_finite, long_algorithm
 from gen.kubernetes.facts.katib import ALGORITHMS, DEFAULT_ETA, STOPPERS, Algorithm, Setting
+from gen.render.emit import SEARCH
 from gen.render.parts.context import Context
-from gen.render.record import SEARCH
 
 _MOST_COMBINATIONS = 1_000_000
 _ALGORITHM: Route = (SEARCH, "algorithm")

@@ -18,9 +18,9 @@ from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Workload
 from gen.pins.lock import Pins
 from gen.render.job_run import ExpandedRun, ExpandedStep
-from gen.render.manifest import Manifest
 from gen.render.parts.context import Context
 from gen.render.parts.metadata import inner_metadata, run_metadata
+from gen.render.results import Manifest
 
 
 class Starter(StarterPlan, frozen=True, kw_only=True):

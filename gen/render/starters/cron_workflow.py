@@ -24,11 +24,11 @@ from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.objects import Body, present
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins
+from gen.render.emit import SCHEDULE
 from gen.render.job_run import ExpandedRun
-from gen.render.manifest import Manifest
 from gen.render.parts.context import Context
 from gen.render.parts.metadata import describe_run, run_labels, run_metadata
-from gen.render.record import SCHEDULE
+from gen.render.results import Manifest
 from gen.render.starters.schedule import ScheduleStarter
 from gen.render.starters.workflow import check_argo
 

@@ -31,10 +31,10 @@ from gen.kubernetes.objects import COMPONENT, Body, present
 from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Workload
-from gen.render.manifest import Manifest
+from gen.render.emit import SEARCH
 from gen.render.parts.context import Context, first_pod
 from gen.render.parts.metadata import metrics_annotation, run_metadata
-from gen.render.record import SEARCH
+from gen.render.results import Manifest
 from gen.render.starters import algorithms, base, start_values
 
 _OF_TRIAL = "run-id"

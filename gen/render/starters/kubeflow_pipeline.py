@@ -29,11 +29,11 @@ from gen.kubernetes.facts.waiting import wait_for
 from gen.kubernetes.objects import Body, present
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins
+from gen.render.emit import KFP
 from gen.render.job_run import ExpandedRun, ExpandedStep, JobRun
 from gen.render.parts import containers, grants
 from gen.render.parts.context import Context
 from gen.render.parts.metadata import job_metadata, run_metadata
-from gen.render.record import KFP
 from gen.render.starters.base import Starter
 from gen.render.starters.start_values import is_free, strings_in
 

@@ -32,8 +32,8 @@ from gen.kubernetes.rules.cron import (
     schedule_fault,
     time_zone_fault,
 )
+from gen.render.emit import SCHEDULE
 from gen.render.parts.context import Context
-from gen.render.record import SCHEDULE
 from gen.render.starters.base import Starter
 from gen.render.starters.start_values import FILES, check_run_names
 

@@ -20,8 +20,7 @@ from gen.base.repository import files, layout
 from gen.base.repository.files import Folders
 from gen.kubernetes.facts.builtin import REQUEST
 from gen.render.emit import HEADER, has_text_of, untouched
-from gen.render.manifest import File
-from gen.render.results import RunResult
+from gen.render.results import File, RunResult
 from gen.render.write.volumes import claim_of, immutable_change, is_unused_data, size_remedy
 
 

@@ -14,8 +14,7 @@ import yaml
 from msgspec.structs import replace
 
 from gen.base.findings import Findings
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportInput
+from gen.importers import IMPORTERS, ImportInput
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each

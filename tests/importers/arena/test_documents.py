@@ -13,7 +13,7 @@ from tests.importers.support import job_of
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
-    from gen.importers.base import ImportedJob
+    from gen.importers import ImportedJob
 
 PYTORCH = r"""
     arena submit pytorch \

@@ -10,7 +10,7 @@ from tests.importers.arena.samples import NEEDED, sample, target
 from tests.importers.support import imported
 
 if TYPE_CHECKING:
-    from gen.importers.base import ImportedJob
+    from gen.importers import ImportedJob
 
 COUNTS = {
     "tfjob": (74, 20),

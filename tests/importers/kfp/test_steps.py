@@ -15,7 +15,7 @@ from tests.importers.support import run_import
 from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
-    from gen.importers.base import ImportedJob
+    from gen.importers import ImportedJob
 
 
 def proofs(job: ImportedJob) -> list[Proof]:

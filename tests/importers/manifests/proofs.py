@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from gen.base.findings import Findings
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportedJob, ImportInput
+from gen.importers import IMPORTERS, ImportedJob, ImportInput
 from gen.importers.draft import check_text, text_of
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, Proof, overlay_text, prove

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from gen.base.findings import Findings
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportInput
+from gen.importers import IMPORTERS, ImportInput
 from gen.importers.draft import check_text, text_of
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, overlay_text, prove

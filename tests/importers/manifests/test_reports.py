@@ -7,8 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from gen.base.findings import Findings, Severity
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportInput
+from gen.importers import IMPORTERS, ImportInput
 from gen.importers.manifests.objects import cleaned
 from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container

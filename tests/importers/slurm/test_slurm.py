@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from gen.base.findings import Findings, Severity
-from gen.importers import IMPORTERS
-from gen.importers.base import ImportedJob, ImportInput
+from gen.importers import IMPORTERS, ImportedJob, ImportInput
 from gen.importers.draft import check_text, text_of
 from gen.importers.slurm.directives import HANDLED, REASONS, SHORT
 from tests.cases import for_each

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gen.base.findings import Location
-from gen.render.manifest import Manifest
 from gen.render.patch.apply import breaches
+from gen.render.results import Manifest
 from gen.report.findings.text import concise
 from tests.cases import for_each
 from tests.support import OVERLAY, Repository

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gen.overlay.patch import Operation
-from gen.render.patch.json6902 import DoesNotApply, apply
+from gen.render.patch.apply import DoesNotApply, apply
 from tests.cases import for_each
 
 BODY = {"a": {"b": [1, {"c": "d"}], "x/y": "slash"}, "e": "f"}

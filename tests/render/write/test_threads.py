@@ -9,7 +9,7 @@ import pytest
 
 from gen.base.findings import UsageError
 from gen.base.repository.layout import STAGING
-from gen.render.write import swap
+from gen.render import write
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ JOBS = 20
 
 @pytest.fixture
 def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    monkeypatch.setattr(swap, "_MANY", 2)
+    monkeypatch.setattr(write, "_MANY", 2)
     repo = Repository.at(tmp_path / "repo")
     for number in range(JOBS):
         repo.job(JOB, name=f"job-{number}")
@@ -34,7 +34,7 @@ class Failing:
     def __init__(self, name: str, error: BaseException) -> None:
         self.name, self.error, self.created = name, error, 0
         self.raised = threading.Event()
-        self.create = swap._create  # noqa: SLF001 - wrapped here
+        self.create = write._create  # noqa: SLF001 - wrapped here
 
     def __call__(self, path: str, data: bytes) -> None:
         if self.name.encode() in data:
@@ -50,7 +50,7 @@ def test_the_files_are_those_of_one_thread(repo: Repository, monkeypatch: pytest
     repo.render()
     files = repo.rendered()
     assert len(files) >= JOBS
-    monkeypatch.setattr(swap, "_MANY", 1000)
+    monkeypatch.setattr(write, "_MANY", 1000)
     other = Repository.at(repo.root.parent / "other")
     for number in range(JOBS):
         other.job(JOB, name=f"job-{number}")
@@ -60,7 +60,7 @@ def test_the_files_are_those_of_one_thread(repo: Repository, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["job-0", "job-9"])  # the first and the last: the other thread has the last
 def test_an_error_of_a_thread_names_the_file(repo: Repository, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(swap, "_create", Failing(name, OSError(28, "No space left on device")))
+    monkeypatch.setattr(write, "_create", Failing(name, OSError(28, "No space left on device")))
     with pytest.raises(UsageError, match=rf"rendered/dev/jobs/team/{name}/job-{name}\.yaml: .*No space left"):
         repo.render()
     assert not (repo.root / STAGING).exists()
@@ -69,7 +69,7 @@ def test_an_error_of_a_thread_names_the_file(repo: Repository, monkeypatch: pyte
 
 def test_after_an_interrupt_the_other_thread_stops(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = Failing("job-0", KeyboardInterrupt())
-    monkeypatch.setattr(swap, "_create", failing)
+    monkeypatch.setattr(write, "_create", failing)
     with pytest.raises(KeyboardInterrupt, match="interrupted while writing"):
         repo.render()
     assert failing.created < JOBS // 2

@@ -6,8 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from gen.base.findings import Diagnostic, Location, Severity
-from gen.report.excerpt import excerpt
-from gen.report.findings.full import full
+from gen.report.findings.full import excerpt, full
 from gen.report.formats import Report
 from gen.report.terminal import Terminal
 from tests.cases import for_each

@@ -8,7 +8,7 @@ from gen.commands.explain import Request, run
 from gen.job.fields import JobFields
 from gen.job.kinds import KINDS
 from gen.overlay.fields import OverlayFields
-from gen.report.fields import Field, document_fields, matching
+from gen.report.explain import Field, document_fields, matching
 from gen.report.schemas import SCHEMAS
 from tests.cases import for_each
 
