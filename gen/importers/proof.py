@@ -19,8 +19,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, counted, follow
-from gen.base.codes import commands
-from gen.base.codes.imports import CANNOT_RUN, DIFFERS
+from gen.base.codes import FatalCode
+from gen.base.codes.imports import DIFFERS
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
@@ -31,6 +31,7 @@ from gen.importers.manifests.objects import cleaned
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules.catalogue import CATALOGUE
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
 from gen.render.pipeline import render_job
@@ -67,16 +68,6 @@ class Verdict(Struct, frozen=True):
         return f"{self.job.namespace}/{self.job.name} {self.outcome}{why}"
 
 
-_HOPELESS: Final = frozenset(
-    one.name
-    for one in (
-        *(CANNOT_RUN, commands.CUT_COMMAND, commands.ENDS_AT_ONCE, commands.NOT_IN_A_POD, commands.NO_HOOK),
-        *(commands.NO_LAUNCHER, commands.NO_RENDEZVOUS, commands.POD_COUNT, commands.MISSING_PATH),
-    )
-)
-"""Codes of findings with which a program fails, waits forever or trains alone, even where they are warnings."""
-
-
 def overlay_text(needed: Mapping[str, object]) -> str:
     """The text of an overlay with only the fields for the jobs."""
     return written({"kubernetes": _KUBERNETES, **needed})
@@ -89,7 +80,7 @@ def judge(root: Path, job: ImportedJob, overlay: str, text: str, *, lacks: bool,
     own = Findings()
     in_memory(root, job, overlay, text, own)
     errors = [item for item in own if item.is_error]
-    hopeless = [item for item in own if item.code in _HOPELESS and not item.is_error]
+    hopeless = [item for item in own if not item.is_error and isinstance(CATALOGUE.get(item.code), FatalCode)]
     found.extend([*errors, *hopeless])
     if errors:
         return Verdict(job, Outcome.NOT_RENDERED, tuple(errors))

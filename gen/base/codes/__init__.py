@@ -19,3 +19,7 @@ class Code(Struct, frozen=True):
 
     def __str__(self) -> str:
         return self.name
+
+
+class FatalCode(Code, frozen=True):
+    """A code of findings with which a program fails, waits forever or trains alone, even where they are warnings."""

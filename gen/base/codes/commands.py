@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base.codes import Code
+from gen.base.codes import Code, FatalCode
 
-CUT_COMMAND = Code(
+CUT_COMMAND = FatalCode(
     "cut-command",
     "A line of a command starts with an option, `name=value` or a script of Python, which is not a program.",
     "The shell runs the line before without it, and then fails with exit code 127: the line before does not go on.",
@@ -42,13 +42,13 @@ PROCESS_COUNT = Code(
     "With more processes than GPUs, some have none and fail; with fewer, GPUs stay idle.",
     "Remove the option, because launchers start one process for each GPU, or correct one of the two numbers.",
 )
-POD_COUNT = Code(
+POD_COUNT = FatalCode(
     "pod-count",
     "A launcher waits for another number of pods than the job has.",
     "With more, it waits until the job reaches its `timeout`; with fewer, the others fail or train alone.",
     "Remove the option, or correct the number of workers.",
 )
-NO_RENDEZVOUS = Code(
+NO_RENDEZVOUS = FatalCode(
     "no-rendezvous",
     "The processes of a job with several pods do not find each other, such as with `localhost` as address.",
     "Each pod waits for the others forever, or trains alone and overwrites their files.",
@@ -60,7 +60,7 @@ IDLE_GPUS = Code(
     "A process usually trains on one GPU, so that the others are reserved and idle.",
     "Start it with `torchrun`, or reduce `gpus`.",
 )
-NO_LAUNCHER = Code(
+NO_LAUNCHER = FatalCode(
     "no-launcher",
     "A job with a launcher and workers does not start any processes on the workers.",
     "The program runs in the launcher alone, which has no GPUs, and the workers wait.",
@@ -78,7 +78,7 @@ UNUSED_CODE = Code(
     "The code is in `code/<name>` of the working directory, so the script is missing, or is that of the image.",
     "Name the folder in the command, such as `torchrun code/<name>/train.py`.",
 )
-MISSING_PATH = Code(
+MISSING_PATH = FatalCode(
     "missing-path",
     "A command uses a folder below that of the code which does not exist.",
     "The repository is in `code/<name>`; `name` defaults to the last part of its URL.",
@@ -96,13 +96,13 @@ CLOSED_FOLDER = Code(
     "The container does not start, or does not find its code.",
     "Set `workingDir` to a folder of that user.",
 )
-NOT_IN_A_POD = Code(
+NOT_IN_A_POD = FatalCode(
     "not-in-a-pod",
     "A command uses a program or a variable that pods do not have: `srun`, `sudo`, `docker run`, `$SLURM_PROCID`.",
     "The program is missing or has nothing to control, and the variable is empty.",
     "Remove it; the fields of the job and the variables of its kind replace it.",
 )
-ENDS_AT_ONCE = Code(
+ENDS_AT_ONCE = FatalCode(
     "ends-at-once",
     "The last program of a command runs in the background.",
     "The container ends with its shell, and stops the program at once; the run succeeds without training.",
@@ -120,7 +120,7 @@ BASH_SYNTAX = Code(
     "In images of Debian and Ubuntu, `sh` is dash, which does not know it, or gives it another meaning.",
     "Write the command as a list, `[bash, -c, …]`, or use the syntax of POSIX.",
 )
-NO_HOOK = Code(
+NO_HOOK = FatalCode(
     "no-hook",
     "`conda activate` runs in a shell that conda has not set up.",
     "Shells of commands read no `.bashrc`. `conda activate` fails, and the command goes on without the environment.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gen.base.codes import Code
+from gen.base.codes import Code, FatalCode
 
 INVALID_COMMAND_LINE = Code(
     "invalid-command-line",
@@ -52,7 +52,7 @@ OTHER_VALUE = Code(
     "gen changes no value that the platform owner has written.",
     "Use another name in the job, or change the overlay by hand.",
 )
-CANNOT_RUN = Code(
+CANNOT_RUN = FatalCode(
     "cannot-run",
     "An imported job renders, but its program cannot run in its pods, such as when only a value from outside names it.",
     "The run would fail at its start, or wait for pods that never come.",
