@@ -213,7 +213,7 @@ def _given(root: Path, request: Request) -> ImportInput:
         raise unusable(file, error, "name a readable file") from error
     if len(raw) > MAX_BYTES:
         raise UsageError(f"{file}: larger than {MAX_BYTES} bytes; split it")
-    return replace(common, file=file, text=raw.decode("utf-8", "replace"))
+    return replace(common, file=file, text=raw.decode("utf-8", "replace"), files=((file, raw),))
 
 
 def _schema(root: Path) -> str:

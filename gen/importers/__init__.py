@@ -30,7 +30,7 @@ class ImportInput(Struct, frozen=True, kw_only=True):
     namespace: str = ""
     """Namespace of all jobs; empty for the one that the other tool names."""
     files: tuple[tuple[str, bytes], ...] = ()
-    """Paths and contents, for an importer with `reads_files`."""
+    """Paths and contents; the file of `text` for an importer without `reads_files`."""
     image: str = ""
     """Image of jobs for which it names none; empty if the user has chosen none."""
     otherwise: str = ""

@@ -203,11 +203,12 @@ _VARIABLES: Final = {
 
 def carry_task(draft: JobDraft, task: Record, zone: str, environments: dict[str, Record], image: str) -> None:
     """Set the fields of the job. Values that nothing reads are reported by the caller."""
-    _program(draft, task, image)
+    meets = _program(draft, task, image)
     instances = task.number("TaskInstanceNum")
     if instances is not None and instances > 1 and "workers" not in draft.fields:
         draft.set(instances, "workers", place=task.place("TaskInstanceNum"))
-    _array(draft, task)
+    if not meets:
+        _array(draft, task)
     if retries := task.number("MaxRetryCount"):
         draft.set(retries, "retries", place=task.place("MaxRetryCount"))
     if timeout := task.number("Timeout"):
@@ -232,7 +233,14 @@ def _array(draft: JobDraft, task: Record) -> None:
     draft.set({"parallel": parallel} if limited else True, "array", place=task.place("TaskInstanceNum"))
 
 
-def _program(draft: JobDraft, task: Record, image: str) -> None:
+_MEETS: Final = regex(
+    r"\btorchrun\b|\btorch\.distributed\b|\bmpirun\b|\$\{?(?:MASTER_ADDR|RANK|WORLD_SIZE)\b|--net(?:work)?[= ]host\b"
+)
+"""What a program of instances that meet has: a launcher, the variables of it, or the network of the machine."""
+
+
+def _program(draft: JobDraft, task: Record, image: str) -> bool:
+    """Set the command and the image. Returns whether the instances meet."""
     application = task.record("Application")
     commands = [one.text("Command") for one in application.records("Commands")] or application.texts("Commands")
     command = application.text("Command")
@@ -243,18 +251,68 @@ def _program(draft: JobDraft, task: Record, image: str) -> None:
         command = f'case "$JOB_COMPLETION_INDEX" in\n{cases}\nesac\n'
         draft.set(len(commands), "workers", place=application.place("Commands"))
         task.take("TaskInstanceNum")
+    meets = bool(_MEETS.search(command))
+    command, opened = _opened(draft, command, application.place("Command"))
     used = [name for name in _VARIABLES if re.search(rf"\b{name}\b", command)]
     exports = "".join(f'export {name}="${_VARIABLES[name]}"\n' for name in used)
     if command:
         draft.set(literal(exports + command), "command", place=application.place("Command"))
     docker = application.record("Docker")
-    named = docker.text("Image")
+    named = docker.text("Image") or opened
     docker.take("MaxRetryCount")
     if named or image:
         draft.set(literal(named or image), "image", place=docker.place("Image"))
     else:
         hint = "import it again with `--image`"
         draft.drop(application.place(), "the program", "the task has no container image", hint)
+    return meets
+
+
+_RUN: Final = regex(r"(?:sudo\s+)?(?:nvidia-)?docker\s+run\b")
+_DAEMON: Final = regex(
+    r"(?:sudo\s+)?(?:(?:service|systemctl)\b.*\bdocker\b|docker\s+(?:pull|login|load)\b).*|set\s+[-+]x"
+)
+_DOCKER: Final = frozenset(
+    ["-t", "-i", "-it", "-ti", "-d", "--rm", "--tty", "--interactive", "--init", "--detach", "--privileged"]
+)
+"""Options of `docker run` without a value."""
+
+
+def _opened(draft: JobDraft, command: str, place: Location) -> tuple[str, str]:
+    """The command inside of the only `docker run` of a command on the machine, and its image."""
+    parts = [one.strip() for one in re.split(r"&&|;|\n", command)]
+    outer = [one for one in parts if _RUN.match(one)]
+    if len(outer) != 1 or any(not _DAEMON.fullmatch(one) for one in parts if one and one not in outer):
+        return command, ""
+    text = _RUN.sub("", outer[0], count=1)
+    words = text.split()
+    if text.count("'") % 2 or text.count('"') % 2:
+        return command, ""  # a quote that is not closed
+    lost = [one for one in parts if one and one not in outer]
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        value = "" if word in _DOCKER or "=" in word or not words else words.pop(0)
+        _docker_option(draft, word, value, lost, place)
+    if not words:
+        return command, ""
+    hint = "the pod is the container, and the overlay decides about its network and devices"
+    for one in lost:
+        draft.drop(place, f"`{one}`", "it starts or configures the container", hint)
+    return " ".join(words[1:]), words[0]
+
+
+def _docker_option(draft: JobDraft, word: str, value: str, lost: list[str], place: Location) -> None:
+    """Set a field to an option of `docker run`, or note it."""
+    name, equals, inline = word.partition("=")
+    value = inline if equals else value
+    if name in ("-e", "--env") and "=" in value:
+        draft.variable(value.partition("=")[0], value.partition("=")[2], place)
+    elif name in ("-w", "--workdir") and value.startswith("/"):
+        draft.set(literal(value), "workingDir", place=place)
+    elif name == "--gpus" and value.isdecimal():
+        draft.set(int(value[:4]), "gpus", place=place)
+    elif name not in _DOCKER or name == "--privileged":
+        lost.append(f"{word} {value}".strip() if not equals else word)
 
 
 def _machine(draft: JobDraft, task: Record, environments: dict[str, Record]) -> None:

@@ -31,6 +31,10 @@ class JobDraft:
 
     def __init__(self, name: str, kind: str, namespace: str, place: Location, found: Findings) -> None:
         self.name, self.namespace, self.place, self.found = name, namespace, place, found
+        if name[:1].isdecimal():
+            self.name = f"job-{name}"
+            why = f"names of jobs start with a letter, so it is `{self.name}`"
+            self.drop(place, f"the name `{name}`", why, "rename the file of the job, if you like")
         self.fields: Fields = {"kind": kind}
         self.overlay: Fields = {}
         self.grants: Fields = {}

@@ -224,3 +224,36 @@ def test_expressions_stay_texts() -> None:
     (job,), found = read(with_task(Application={"Command": "echo {{ 7 }} ${{ x }}"}), image="a/b:1")
     assert job.fields["command"] == "echo {{ '{{' }} 7 }} {{ '$' }}{{ '{{' }} x }}"
     assert not any(item.severity is Severity.ERROR for item in found)
+
+
+DOCKER = "docker run -t --network host --gpus all -e RATE=1 -w /work hub/x:2 bash concurrent/task.sh -a 'b c' -r $RANK"
+
+
+def test_docker_run_is_opened() -> None:
+    command = f"sudo service docker restart && sudo service docker status && set -x && {DOCKER}"
+    (job,), found = read(with_task(Application={"Command": command}))
+    assert (job.fields["image"], job.fields["command"]) == ("hub/x:2", "bash concurrent/task.sh -a 'b c' -r $RANK")
+    assert (job.fields["workingDir"], job.fields["env"]["RATE"]) == ("/work", "1")
+    messages = [one.message for one in found]
+    for lost in ("--network host", "--gpus all", "sudo service docker restart", "set -x"):
+        assert f"`{lost}` is not carried: it starts or configures the container" in messages
+
+
+@for_each("command", ["docker run a/b:1 x && docker run a/b:1 y", "make && docker run a/b:1 x", "docker run 'a"])
+def test_other_commands_around_docker_stay(command: str) -> None:
+    (job,), _ = read(with_task(Application={"Command": command, "Docker": {"Image": "hub/x:1"}}))
+    assert (job.fields["image"], job.fields["command"]) == ("hub/x:1", command)
+
+
+@for_each(
+    ("command", "array"),
+    [
+        (DOCKER, None),
+        ("torchrun --nnodes 3 a.py", None),
+        ("python a.py -nr $RANK", None),
+        ("python a.py --shard $BATCH_TASK_INSTANCE_INDEX", True),
+    ],
+)
+def test_instances_that_meet_are_no_array(command: str, array: bool | None) -> None:
+    (job,), _ = read(with_task(Application={"Command": command, "Docker": {"Image": "hub/x:1"}}))
+    assert (job.fields["workers"], job.fields.get("array")) == (3, array)

@@ -84,3 +84,41 @@ def test_a_queue_of_kueue_lists_the_frameworks_of_its_jobs(repo: Repository) -> 
     assert (report.summary, code) == ("imported 1 job, which is ready; run `gen render`", 0)
     assert "frameworks:\n        - kubeflow.org/pytorchjob\n" in (repo.root / "overlays/dev/overlay.yaml").read_text()
     assert rendered(repo.root)[1] == 0
+
+
+@for_each(
+    "line",
+    [
+        "arena submit volcanojob --name=demo",
+        "arena submit volcanojob --name demo --taskImages busybox,busybox  --taskReplicas 2",
+    ],
+)
+def test_a_job_of_volcano_runs_the_commands_of_its_images(repo: Repository, line: str) -> None:
+    repo.overlay('kubernetes: "1.34"\n')
+    report, code = run_import(repo.root, script(repo.root.parent, line), namespace="team")
+    assert (errors(report), code) == ([], 0)
+    assert "args: []\n" in (repo.root / "jobs/team/demo.yaml").read_text()
+
+
+def test_a_schedule_with_seconds_has_the_other_five_fields(repo: Repository) -> None:
+    line = "arena cron tfjob --name=cron --schedule='0 0 22 * * ?' --image=a/b:1 'python a.py'"
+    report, code = verdict(repo, line, overlay="dev", yes=True)
+    assert (errors(report), code) == ([], 0)
+    assert "cron: 0 22 * * *" in (repo.root / "jobs/team/cron.yaml").read_text()
+    assert any(one.message.startswith("`0`, the seconds of `--schedule`, is not carried") for one in report.findings)
+
+
+@for_each(
+    ("line", "message"),
+    [
+        (
+            r"arena submit pytorch --name=a \ ",
+            r"the last word is a blank: `\` continues a line only as its last character",
+        ),
+        ("arena submit pytorch –name=a --image=a/b:1 x", "`–name=a` starts with a dash that is not a hyphen"),  # noqa: RUF001
+    ],
+)
+def test_words_that_look_like_others_are_named(repo: Repository, line: str, message: str) -> None:
+    report, code = verdict(repo, line, "  --image=a/b:1 'python a.py'")
+    assert code == 1
+    assert errors(report) == [f"invalid-command-line: {message}"]

@@ -26,6 +26,7 @@ from gen.importers.arena.flags import (
     tensorboard,
 )
 from gen.importers.arena.submission import ROOT, Draft, Submission, read_submission
+from gen.importers.draft import literal
 from gen.importers.shell_script import Command, commands
 from gen.kubernetes import quantity
 
@@ -185,7 +186,7 @@ def _cron(draft: Draft) -> None:
         for flag in ("concurrency-policy", "history-limit", "deadline"):
             draft.lose(flag, "the command has no schedule", "add `--schedule`")
         return
-    draft.carry("schedule", "schedule", "cron")
+    _times(draft)
     policy = given.text("concurrency-policy") or "Allow"
     if policy == "Allow" and "timeout" not in draft.fields:
         hint = "set `timeout`, and `concurrency: Allow` of `schedule`"
@@ -199,6 +200,16 @@ def _cron(draft: Draft) -> None:
         given.every("history-limit")
     draft.lose("deadline", "a schedule has no end", "remove the job at that time")
     draft.need({"argo": {"serviceAccount": _ACCOUNT}}, "pipelines")
+
+
+def _times(draft: Draft) -> None:
+    """The fields of a schedule. Six have seconds as the first one, and `?` is any day."""
+    text, place = draft.given.text("schedule"), draft.given.place_of("schedule")
+    fields = text.replace("?", "*").split()
+    if len(fields) == 6:  # noqa: PLR2004 - with seconds
+        draft.drop(place, f"`{fields[0]}`, the seconds of `--schedule`,", "schedules have minutes", "check the time")
+        text = " ".join(fields[1:])
+    draft.set(literal(text), "schedule", "cron", place=place)
 
 
 def ray(draft: Draft) -> None:
@@ -330,6 +341,8 @@ def volcano(draft: Draft) -> None:
     """One role for each image; all run the same command."""
     given = draft.given
     containers(draft)
+    if "command" not in draft.fields:
+        draft.set([], "args", place=given.place)  # the images have their own
     draft.fields.pop("workingDir", None)  # Arena sets none here
     metadata(draft)
     images = [image.strip() for image in (given.text("task-images") or _TASK_IMAGES).split(",") if image.strip()]

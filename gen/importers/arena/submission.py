@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct, field
 
-from gen.base import Findings, Location, did_you_mean
+from gen.base import Findings, Location, did_you_mean, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NEEDS_SECRET, NOT_CARRIED, UNSUPPORTED_SHELL
 from gen.importers.draft import JobDraft, literal
 
@@ -166,6 +166,8 @@ CRON: Final = _training("cron tfjob", "", "tensorflow", (*_TF, *_CRON), **_TF_DE
 """`arena cron tfjob`."""
 BY_NAME: Final = {name: one for one in TYPES for name in (one.name, *one.aliases)}
 
+_HYPHENS: Final = regex("^[\u2010-\u2015\u2212]-?")
+"""Dashes that word processors write in place of `--`."""
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 """Values of switches that Go's `strconv.ParseBool` accepts."""
@@ -230,8 +232,9 @@ def read_submission(words: tuple[Word, ...], place: Location, found: Findings) -
         return None
     kind, used = known
     flags = {**root, **{flag.name: flag for flag in kind.flags}}
+    mistyped = _report_mistyped(rest[used:], {*flags, *kind.deprecated}, found)
     values, positional = _parsed(rest[used:], flags, kind.deprecated, found)
-    if values is None:
+    if values is None or mistyped:
         return None
     for name, given in options.items():
         values.setdefault(name, []).extend(given)
@@ -315,6 +318,22 @@ def _parsed(
             failed = True
         values.setdefault(flag.name, []).append(Value(value, word.place))
     return (None if failed else values), rest
+
+
+def _report_mistyped(words: list[Word], names: set[str], found: Findings) -> bool:
+    """Report flags with another dash than a hyphen, and a blank behind the backslash at the end of a line."""
+    failed = False
+    for number, word in enumerate(words, 1):
+        meant = _HYPHENS.sub("--", word.text)
+        if meant != word.text and meant[2:].partition("=")[0] in names:
+            message = f"`{word.text[:60]}` starts with a dash that is not a hyphen"
+            found.error(INVALID_COMMAND_LINE, word.place, message, f"write `{meant[:60]}`")
+            failed = True
+        elif word.text.isspace() and number == len(words):
+            message = "the last word is a blank: `\\` continues a line only as its last character"
+            found.error(INVALID_COMMAND_LINE, word.place, message, "remove the blank behind the `\\`")
+            failed = True
+    return failed
 
 
 def _flag(

@@ -27,8 +27,10 @@ _MAX_NEEDS: Final = 8
 _STATUS: Final = regex(
     r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
 )
-_COMPARISON: Final = regex(r"""(["']?)([^"'=!<>&|]*)\1\s*(==|!=|<=|>=|<|>)\s*(["']?)([^"'=!<>&|]*)\4""")
+_VALUE: Final = r"""(?:"([^"]*)"|'([^']*)'|([^"'=!<>&|]*))"""
+_COMPARISON: Final = regex(rf"{_VALUE}\s*(==|!=|<=|>=|<|>)\s*{_VALUE}")
 _MAX_TEXT: Final = 2000
+_MAX_DEPTH: Final = 100
 
 
 def depends_on(text: str) -> tuple[tuple[str, ...], graph.When | None]:
@@ -90,11 +92,43 @@ def status_in(condition: str) -> graph.When | None:
 
 
 def holds(condition: str) -> bool | None:
-    """Whether a comparison of two known values is true; None for every other condition."""
-    match = _COMPARISON.fullmatch(condition.strip().removeprefix("(").removesuffix(")").strip())
+    """Whether a condition on known values is true; None for one on others."""
+    text = condition.strip()
+    if len(text) > _MAX_TEXT or text.count("(") + text.count("!") > _MAX_DEPTH:
+        return None
+    for sign, decides in (("||", True), ("&&", False)):
+        parts = _split(text, sign)
+        if len(parts) > 1:
+            known = [holds(one) for one in parts]
+            return decides if decides in known else None if None in known else not decides
+    if text.startswith("!"):
+        inner = holds(text[1:])
+        return None if inner is None else not inner
+    if text.startswith("(") and text.endswith(")"):
+        return holds(text[1:-1])
+    return _compared(text)
+
+
+def _split(text: str, sign: str) -> list[str]:
+    """The parts of a condition around an operator that is in no brackets and no quotes."""
+    parts, depth, quote, start = [], 0, "", 0
+    for at, char in enumerate(text):
+        if quote or char in "\"'":
+            quote = "" if char == quote else quote or char
+        else:
+            depth += {"(": 1, ")": -1}.get(char, 0)
+            if depth == 0 and at >= start and text.startswith(sign, at):
+                parts.append(text[start:at])
+                start = at + len(sign)
+    return [*parts, text[start:]]
+
+
+def _compared(condition: str) -> bool | None:
+    match = _COMPARISON.fullmatch(condition)
     if match is None or "{{" in condition:
         return None
-    left, operator, right = match[2].strip(), match[3], match[5].strip()
+    operator = match[4]
+    left, right = ("".join(filter(None, match.group(*numbers))).strip() for numbers in ((1, 2, 3), (5, 6, 7)))
     try:
         one, other = float(left), float(right)
     except ValueError:
@@ -168,10 +202,11 @@ class Reader:
     def read(self) -> list[Call]:
         """The calls from the entry on. A document without one has each of its templates once."""
         templates = self.pipeline.templates
+        values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in self.pipeline.parameters}
         if self.pipeline.entry in templates:
-            self._template(self.pipeline.entry, "", (), _Scope(values={}))
+            self._template(self.pipeline.entry, "", (), _Scope(values=values))
         if self.pipeline.at_end is not None and self.pipeline.at_end in templates:
-            scope = _Scope(values={}, needs=tuple(self.calls), when="ended")
+            scope = _Scope(values=values, needs=tuple(self.calls), when="ended")
             self._template(self.pipeline.at_end, self.pipeline.at_end, (), scope)
         if not self.calls:
             for name, one in templates.items():

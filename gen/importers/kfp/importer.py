@@ -5,14 +5,20 @@ One job of kind `pipeline` is assembled from the jobs of the steps.
 
 from __future__ import annotations
 
+import gzip
+import tarfile
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import ClassVar, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location
+from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
+from gen.base.repository.files import MAX_BYTES
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import label, literal
 from gen.importers.kfp.argo import pipeline_of_argo
@@ -187,13 +193,64 @@ def _merged(parts: Sequence[Mapping[str, object]]) -> Fields:
     return result
 
 
+_PYTHON: Final = regex(r"(?m)^(?:import|from) kfp\b|^@(?:kfp\.)?dsl\.\w+")
+_COMPILE: Final = (
+    "compile it with its SDK, and name the result: `kfp dsl compile --py FILE --output pipeline.yaml` (version 2), "
+    "`dsl-compile --py FILE --output pipeline.yaml` (version 1), or `python FILE` if it calls the compiler itself"
+)
+_UNREADABLE: Final = (OSError, EOFError, ValueError, RuntimeError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """The YAML file of an archive; other files as they are. No file of an archive is written."""
+    if raw.startswith(b"\x1f\x8b"):
+        with gzip.GzipFile(fileobj=BytesIO(raw)) as packed:
+            whole = packed.read(MAX_BYTES + 1)
+        if len(whole) > MAX_BYTES:
+            raise ValueError("its files are too large")
+        with tarfile.open(fileobj=BytesIO(whole), mode="r:") as archive:
+            content = next((archive.extractfile(one) for one in archive if one.isfile() and _is_yaml(one.name)), None)
+            if content is not None:
+                return content.read()
+    elif raw.startswith(b"PK\x03\x04"):
+        with zipfile.ZipFile(BytesIO(raw)) as files:
+            name = next((one for one in files.namelist() if _is_yaml(one)), None)
+            if name is not None:
+                with files.open(name) as member:
+                    whole = member.read(MAX_BYTES + 1)
+                if len(whole) > MAX_BYTES:
+                    raise ValueError("its files are too large")
+                return whole
+    else:
+        return raw
+    raise ValueError("it has no YAML file")
+
+
+def _is_yaml(name: str) -> bool:
+    return name.endswith((".yaml", ".yml"))
+
+
 class KfpImporter(Importer):
     """Workflows of Argo, and IR of Kubeflow Pipelines."""
 
-    summary: ClassVar[str] = "a compiled pipeline of Kubeflow Pipelines: an Argo Workflow, or the IR of version 2"
+    summary: ClassVar[str] = (
+        "a compiled pipeline of Kubeflow Pipelines, also in an archive: an Argo Workflow, or the IR of version 2"
+    )
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
-        read = read_manifests(given.text.encode("utf-8", "replace"), given.file, found)
+        raw = given.files[0][1] if given.files else given.text.encode("utf-8", "replace")
+        if given.file.endswith(".py") or _PYTHON.search(given.text):
+            found.error(
+                INVALID_MANIFEST, Location(given.file), "the file is a program, not a compiled pipeline", _COMPILE
+            )
+            return ()
+        try:
+            raw = _unpacked(raw)
+        except _UNREADABLE as error:
+            hint = "name an archive of the compiler, which has one YAML file of at most 4 MiB"
+            found.error(INVALID_MANIFEST, Location(given.file), f"cannot read the archive: {error}", hint)
+            return ()
+        read = read_manifests(raw, given.file, found)
         if read is None:
             return ()
         jobs: list[ImportedJob] = []

@@ -14,7 +14,8 @@ from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text, retrie
 from gen.kubernetes.objects import Body, present
 
 _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
-_IN_CONDITION: Final = regex(r"""(?:int|double|string)?\(?inputs\.parameter_values\[['"]([\w.-]+)['"]\]\)?""")
+_VALUE: Final = r"""inputs\.parameter_values\[['"]([\w.-]+)['"]\]"""
+_IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}")
 _LAUNCHED: Final = frozenset({"{{$}}", "--executor_input"})
 """Words of a component that only the launcher of Kubeflow Pipelines can start."""
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"
@@ -33,19 +34,21 @@ def pipeline_of_ir(document: Body) -> Pipeline | None:
     if not isinstance(executors, dict):
         return None
     components = at(spec, "components")
-    templates: dict[str, Leaf | Group] = {"": _group(at(spec, "root"), (*start, "root"))}
+    templates: dict[str, Leaf | Group] = {"": _group(at(spec, "root"), (*start, "root"), components)}
     for name, component in components.items() if isinstance(components, dict) else ():
         if not name:  # the name of the root here
             continue
         if isinstance(at(component, "dag"), dict):
-            templates[str(name)] = _group(component, (*start, "components", str(name)))
+            templates[str(name)] = _group(component, (*start, "components", str(name)), components)
         else:
             label = str(at(component, "executorLabel") or "")
             route = (*start, "deploymentSpec", "executors", label, "container")
             templates[str(name)] = _leaf(str(name), component, at(executors, label, "container"), route)
     parameters = {name: value for name, value in _defaults(at(spec, "root")).items() if value}
     given = at(document, "runtimeConfig", "parameterValues")
-    parameters |= {str(name): as_text(value) for name, value in given.items()} if isinstance(given, dict) else {}
+    types = at(spec, "root", "inputDefinitions", "parameters")
+    for name, value in given.items() if isinstance(given, dict) else ():
+        parameters[str(name)] = _constant(value, at(types, str(name)))
     return Pipeline(
         name=str(at(spec, "pipelineInfo", "name") or ""),
         route=start,
@@ -66,17 +69,23 @@ def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, s
 def _defaults(component: object) -> dict[str, str]:
     inputs = at(component, "inputDefinitions", "parameters")
     return {
-        str(name): as_text(at(one, "defaultValue"))
+        str(name): _constant(at(one, "defaultValue"), one)
         for name, one in (inputs.items() if isinstance(inputs, dict) else ())
         if at(one, "defaultValue") is not None
     }
 
 
-def _group(component: object, route: Route) -> Group:
+def _constant(value: object, definition: object) -> str:
+    """A constant as text. The compiler writes all numbers as those of JSON, so integers get a fraction."""
+    whole = isinstance(value, float) and value.is_integer() and at(definition, "parameterType") == "NUMBER_INTEGER"
+    return str(int(value)) if whole and isinstance(value, float) else as_text(value)
+
+
+def _group(component: object, route: Route, components: object) -> Group:
     tasks = at(component, "dag", "tasks")
     return Group(
         tasks=tuple(
-            _task(str(name), one, (*route, "dag", "tasks", str(name)))
+            _task(str(name), one, (*route, "dag", "tasks", str(name)), components)
             for name, one in (tasks.items() if isinstance(tasks, dict) else ())
             if isinstance(one, dict)
         ),
@@ -84,11 +93,12 @@ def _group(component: object, route: Route) -> Group:
     )
 
 
-def _task(name: str, data: Body, route: Route) -> Task:
+def _task(name: str, data: Body, route: Route, components: object) -> Task:
+    called = at(components, str(at(data, "componentRef", "name") or ""), "inputDefinitions", "parameters")
     before = data.get("dependentTasks")
     items, unknown = _items(data.get("parameterIterator"))
     ended = at(data, "triggerPolicy", "strategy") == _ALWAYS
-    values = dict(_values(at(data, "inputs", "parameters")))
+    values = dict(_values(at(data, "inputs", "parameters"), called))
     item = at(data, "parameterIterator", "itemInput")
     if items is not None and isinstance(item, str):
         values[item] = "{{item}}"
@@ -101,7 +111,8 @@ def _task(name: str, data: Body, route: Route) -> Task:
         needs=tuple(str(one) for one in before) if isinstance(before, list) else (),
         when="ended" if ended else "succeeded",
         condition=_IN_CONDITION.sub(
-            lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", str(at(data, "triggerPolicy", "condition") or "")
+            lambda match: f"{{{{inputs.parameters.{match[1] or match[2]}}}}}",
+            str(at(data, "triggerPolicy", "condition") or ""),
         ),
         values=values,
         items=items,
@@ -110,12 +121,12 @@ def _task(name: str, data: Body, route: Route) -> Task:
     )
 
 
-def _values(inputs: object) -> Iterator[tuple[str, str]]:
+def _values(inputs: object, definitions: object) -> Iterator[tuple[str, str]]:
     for name, one in inputs.items() if isinstance(inputs, dict) else ():
         if isinstance(outer := at(one, "componentInputParameter"), str):
             yield str(name), f"{{{{inputs.parameters.{outer}}}}}"
         elif (constant := at(one, "runtimeValue", "constant")) is not None:
-            yield str(name), _inputs(as_text(constant))
+            yield str(name), _inputs(_constant(constant, at(definitions, str(name))))
         elif isinstance(producer := at(one, "taskOutputParameter", "producerTask"), str):
             key = at(one, "taskOutputParameter", "outputParameterKey")
             yield str(name), f"{{{{tasks.{producer}.outputs.parameters.{key}}}}}"

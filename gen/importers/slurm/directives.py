@@ -364,7 +364,7 @@ def _place(draft: JobDraft, last: dict[str, Option]) -> None:
         draft.drop(partition.place, "the partition", f"it becomes a queue of Kueue{more}", hint)
     account = last.get("account")
     if account is not None:
-        draft.set(literal(account.value), "labels", "account", place=account.place)
+        draft.set(label(account.value, "default"), "labels", "account", place=account.place)
     for name in ("container-workdir", "chdir"):
         option = last.get(name)
         if option is not None and option.value.startswith("/"):

@@ -39,7 +39,7 @@ def test_conditions_of_dependencies(text: str, expected: str | None) -> None:
         ("2 > 10", False),
         ("a > b", None),
         ("{{x}} == 1", None),
-        ("a == b && c == d", None),
+        ("a == b && c == d", False),
     ],
 )
 def test_comparisons_of_known_values(text: str, expected: bool | None) -> None:
@@ -50,3 +50,18 @@ def test_status_of_tasks() -> None:
     assert status_in("{{tasks.a.status}} == Failed") == status_in('"{{workflow.status}}" != "Succeeded"') == "failed"
     assert status_in("{{tasks.a.status}} == Succeeded") == "succeeded"
     assert status_in("{{tasks.a.status}} == Running") is None
+
+
+@for_each(
+    ("text", "expected"),
+    [
+        ("!('a' == 'b')", True),
+        ("!('a' == 'a') && 1 == 1", False),
+        ("(1 == 1) && {{x}} == 2", None),
+        ("(1 == 2) && {{x}} == 2", False),
+        ("('a || b' == 'a || b') || {{x}} == 2", True),
+        ("!" * 200 + "(1 == 1)", None),
+    ],
+)
+def test_conditions_with_else(text: str, expected: bool | None) -> None:
+    assert holds(text) is expected

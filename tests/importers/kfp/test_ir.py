@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tests.importers.kfp.pipelines import order, pipeline
+from copy import deepcopy
+from typing import Any
 
-IR = {
+from tests.importers.kfp.pipelines import order, pipeline
+from tests.importers.kfp.test_kfp import read
+
+IR: dict[str, Any] = {
     "pipelineInfo": {"name": "flow"},
     "root": {
         "inputDefinitions": {"parameters": {"lr": {"defaultValue": 0.5, "parameterType": "NUMBER_DOUBLE"}}},
@@ -94,3 +98,22 @@ def test_ir_has_the_same_meaning() -> None:
         "2.0",
         "4G",
     )
+
+
+def test_integers_are_not_written_as_fractions() -> None:
+    number = {"parameterType": "NUMBER_INTEGER"}
+    document = deepcopy(IR)
+    document["components"]["comp-train"]["inputDefinitions"] = {"parameters": {"rate": number}}
+    document["root"]["inputDefinitions"]["parameters"]["lr"] = {"defaultValue": 3.0, **number}
+    (job,), _ = read(document)
+    assert job.fields["params"] == {"lr": "3"}
+    assert job.fields["steps"]["bye"]["args"] == ["9"]
+
+
+def test_an_else_of_a_known_condition_is_left_out() -> None:
+    document = deepcopy(IR)
+    document["root"]["dag"]["tasks"]["bye"]["triggerPolicy"] = {
+        "condition": "!(inputs.parameter_values['lr'] == 0.5) && double(inputs.parameter_values['lr']) > 0"
+    }
+    (job,), _ = read(document)
+    assert "bye" not in job.fields["steps"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.importers.kfp.pipelines import dag, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import read
 
@@ -84,3 +86,17 @@ def test_values_in_values_have_a_bound() -> None:
     (job,), _ = read(workflow(*groups, program("g20", "{{inputs.parameters.p}}", inputs=inputs), entrypoint="g0"))
     assert job.fields["image"] == "busybox:1"
     assert len(str(job.fields)) < 200_000
+
+
+def test_the_inputs_of_the_entry_are_the_arguments_of_the_workflow() -> None:
+    inputs: Any = {"inputs": {"parameters": [{"name": "lr"}]}}
+    train = task("a", "x", **values(lr="{{inputs.parameters.lr}}"))
+    other = task("b", "x", when='"{{inputs.parameters.lr}}" == "0.5"', **values(lr="1"))
+    last = task("c", "x", when='"{{inputs.parameters.lr}}" == "0.1"', **values(lr="2"))
+    program_with_rate = program("x", "{{inputs.parameters.lr}}", **inputs)
+    (job,), found = read(workflow(dag(train, other, last, **inputs), program_with_rate, **values(lr="0.1")))
+    assert job.fields["params"] == {"lr": "0.1"}
+    assert job.fields["steps"]["a"]["command"] == ["run", "{{ params.lr }}"]
+    assert [one.message for one in found] == [
+        'task `b`: its condition `"{{workflow.parameters.lr}}" == "0.5"` is false is not carried'
+    ]

@@ -246,3 +246,13 @@ def test_a_secret_near_a_command_is_an_error_without_its_value(line: str) -> Non
 def test_a_variable_that_the_script_reads_elsewhere_stays() -> None:
     lines = 'export API_KEY="$(cat /run/secrets/key)"\nexport API_TOKEN=$TOKEN\npython train.py'
     assert lines in str(job(script("--job-name=train", body=lines)).fields["command"])
+
+
+def test_an_account_is_a_label_of_kubernetes() -> None:
+    assert job(script("--account=six@v100")).fields["labels"] == {"account": "six-v100"}
+
+
+def test_a_name_that_begins_with_a_digit_gets_a_prefix() -> None:
+    (made,), found = read(script("--job-name=176B.test"))
+    assert made.name == "job-176b-test"
+    assert "the name `176b-test` is not carried: names of jobs start with a letter" in found[0].message
