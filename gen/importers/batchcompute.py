@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 from gen.base import Findings, Location, Route, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import ImportedJob, Importer, ImportInput
+from gen.importers.container import opened_container
 from gen.importers.draft import JobDraft, label, literal, literals
 from gen.kubernetes import quantity
 from gen.kubernetes.manifests.read import read_manifests
@@ -252,7 +253,7 @@ def _program(draft: JobDraft, task: Record, image: str) -> bool:
         draft.set(len(commands), "workers", place=application.place("Commands"))
         task.take("TaskInstanceNum")
     meets = bool(_MEETS.search(command))
-    command, opened = _opened(draft, command, application.place("Command"))
+    command, opened = opened_container(draft, command, application.place("Command"))
     used = [name for name in _VARIABLES if re.search(rf"\b{name}\b", command)]
     exports = "".join(f'export {name}="${_VARIABLES[name]}"\n' for name in used)
     if command:
@@ -266,53 +267,6 @@ def _program(draft: JobDraft, task: Record, image: str) -> bool:
         hint = "import it again with `--image`"
         draft.drop(application.place(), "the program", "the task has no container image", hint)
     return meets
-
-
-_RUN: Final = regex(r"(?:sudo\s+)?(?:nvidia-)?docker\s+run\b")
-_DAEMON: Final = regex(
-    r"(?:sudo\s+)?(?:(?:service|systemctl)\b.*\bdocker\b|docker\s+(?:pull|login|load)\b).*|set\s+[-+]x"
-)
-_DOCKER: Final = frozenset(
-    ["-t", "-i", "-it", "-ti", "-d", "--rm", "--tty", "--interactive", "--init", "--detach", "--privileged"]
-)
-"""Options of `docker run` without a value."""
-
-
-def _opened(draft: JobDraft, command: str, place: Location) -> tuple[str, str]:
-    """The command inside of the only `docker run` of a command on the machine, and its image."""
-    parts = [one.strip() for one in re.split(r"&&|;|\n", command)]
-    outer = [one for one in parts if _RUN.match(one)]
-    if len(outer) != 1 or any(not _DAEMON.fullmatch(one) for one in parts if one and one not in outer):
-        return command, ""
-    text = _RUN.sub("", outer[0], count=1)
-    words = text.split()
-    if text.count("'") % 2 or text.count('"') % 2:
-        return command, ""  # a quote that is not closed
-    lost = [one for one in parts if one and one not in outer]
-    while words and words[0].startswith("-"):
-        word = words.pop(0)
-        value = "" if word in _DOCKER or "=" in word or not words else words.pop(0)
-        _docker_option(draft, word, value, lost, place)
-    if not words:
-        return command, ""
-    hint = "the pod is the container, and the overlay decides about its network and devices"
-    for one in lost:
-        draft.drop(place, f"`{one}`", "it starts or configures the container", hint)
-    return " ".join(words[1:]), words[0]
-
-
-def _docker_option(draft: JobDraft, word: str, value: str, lost: list[str], place: Location) -> None:
-    """Set a field to an option of `docker run`, or note it."""
-    name, equals, inline = word.partition("=")
-    value = inline if equals else value
-    if name in ("-e", "--env") and "=" in value:
-        draft.variable(value.partition("=")[0], value.partition("=")[2], place)
-    elif name in ("-w", "--workdir") and value.startswith("/"):
-        draft.set(literal(value), "workingDir", place=place)
-    elif name == "--gpus" and value.isdecimal():
-        draft.set(int(value[:4]), "gpus", place=place)
-    elif name not in _DOCKER or name == "--privileged":
-        lost.append(f"{word} {value}".strip() if not equals else word)
 
 
 def _machine(draft: JobDraft, task: Record, environments: dict[str, Record]) -> None:
