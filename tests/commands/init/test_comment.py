@@ -232,6 +232,19 @@ def test_a_plan_for_another_base_is_not_shown(root: Path, how: str) -> None:
     assert data["body"].splitlines()[1] == "### No plan: this branch was also proposed for another base branch"
 
 
+@pytest.mark.parametrize("listed", ["issues/7/events", "pulls"])
+def test_no_plan_is_shown_if_not_everything_was_seen(root: Path, listed: str) -> None:
+    """3,000 labels hide the change of the base after them."""
+    host = github(archive("0 runs start\n"), files=[], comments=[])
+    page = [{"event": "labeled"}] * 100 if listed == "issues/7/events" else [pull_request()] * 100
+    host.answers[f"{API}/{listed}"] = lambda: page
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert "0 runs start" not in data["body"]
+    assert "Review page" not in data["body"]
+    assert data["body"].splitlines()[1] == "### No plan: this branch has too many events or pull requests to see its bases"
+
+
 def test_a_run_that_failed_early_is_a_comment(root: Path) -> None:
     host = github(archive(""), files=[], comments=[])
     comment(root, host)
