@@ -39,14 +39,18 @@ def is_within_limits(written: WrittenJob, runs: int, found: Findings) -> bool:
     common = _size([value for name, value in written.data.items() if name not in {*_PARTS, SWEEP}])
     special = _size(own)
     limits = ((MAX_VALUES, "values", _OF_PART if own else 0), (MAX_CHARACTERS, "characters", 0))
-    for each, extra, (most, what, more) in zip(common, special, limits, strict=True):
+    for number, (each, extra, (most, what, more)) in enumerate(zip(common, special, limits, strict=True)):
         total = runs * ((each + more) * parts + extra)
         if total > most:
             where = [counted(runs, "run")] if runs > 1 else []
             where += [f"{parts} roles or steps"] if parts > 1 else []
             times = f" in {' with '.join(where)}" if where else ""
             message = f"the job has {each + extra} {what}{times}, together {total}; the maximum is {most}"
-            hint = "use fewer runs, roles or steps, or keep long lists and texts in the image or on a volume"
+            largest = max(written.data, key=lambda name: _size(written.data[name])[number])
+            hint = (
+                "each run has its own copy: use fewer runs, roles or steps, or keep long texts and lists, as in "
+                f"`{largest}`, in the image, on a volume or in a repository for `code`"
+            )
             found.error(TOO_LARGE, written.place(SWEEP if runs > 1 else "kind", key=True), message, hint)
             return False
     return True

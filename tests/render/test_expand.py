@@ -263,6 +263,10 @@ LARGE = {
         f"kind: batch\n{IMAGE}{USED}{RUNS}env:\n" + "".join(f"  V{number}: x\n" for number in range(6000)),
         "4:1: the job has 6006 values in 256 runs, together 1537536; the maximum is 64000",
     ),
+    "script": (
+        f"kind: batch\n{IMAGE}{USED}{RUNS}files: {{/s/train.py: {'x' * 14_000}}}\n",
+        "4:1: the job has 14089 characters in 256 runs, together 3606784; the maximum is 3145728",
+    ),
     "text": (
         f"kind: batch\n{IMAGE}{USED}{RUNS}env: {{A: {'x' * 90_000}}}\n",
         "4:1: the job has 90079 characters in 256 runs, together 23060224; the maximum is 3145728",
@@ -278,10 +282,12 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize("case", LARGE)
 def test_the_product_of_runs_and_values_is_limited(
-    repo: Repository, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
+    repo: Repository, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
+    text, expected = LARGE[case]
+
     def expands(*_: object) -> None:
         raise AssertionError("a job above the limit takes no other stage")
 
@@ -290,6 +296,8 @@ def test_the_product_of_runs_and_values_is_limited(
     repo.job(text)
     found = [one for one in repo.render()[0].findings if one.code == "too-large"]
     assert [f"{one.place.line}:{one.place.column}: {one.message}" for one in found] == [expected]
+    largest = {"variables": "env", "text": "env", "script": "files", "steps": "env", "roles": "roles"}
+    assert f"as in `{largest[case]}`" in found[0].hint
 
 
 def test_the_text_that_expressions_insert_in_all_runs_is_limited(repo: Repository) -> None:
