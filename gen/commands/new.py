@@ -202,8 +202,14 @@ def _longest(kind: str, data: Any, name: str) -> int:
     model = ALL_KINDS[kind]
     if model.own_fields:
         common = {field: value for field, value in data.items() if field not in model.own_fields}
-        steps = ((step, {**common, **fields}) for step, fields in data["steps"].items())
-        return min(_longest(fields["kind"], _without(fields), name) - len(step) - 1 for step, fields in steps)
+        steps = data.get("steps")
+        known = [  # a template can have steps of any form, which `gen render` reports
+            (step, _without(common | fields))
+            for step, fields in (steps.items() if isinstance(steps, dict) else ())
+            if isinstance(fields, dict) and str(fields.get("kind")) in ALL_KINDS
+        ]
+        lengths = (_longest(str(fields["kind"]), fields, name) - len(step) - 1 for step, fields in known)
+        return min(lengths, default=MAX_NAME)
     roles = model.model_validate(data).replica_roles(name)
     _, room = longest_suffix(model.facts, roles, hashed=True, tensorboard=False)
     return min(MAX_NAME - room, longest_name(model.facts, hashed=True) or MAX_NAME)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.base.findings import UsageError
+from gen.commands import new
 from gen.commands.new import new_job
 from gen.job.kinds import KINDS
 from tests.cases import for_each
@@ -72,3 +73,21 @@ def test_a_namespace_that_no_overlay_knows_gets_a_near_one(repo: Repository) -> 
 def test_a_namespace_is_taken_where_it_cannot_be_known(repo: Repository, text: str) -> None:
     repo.overlay(text)
     assert new_job(repo.root, "pytorch", "x", "vision").file == "jobs/vision/x.yaml"
+
+
+@for_each(
+    "steps",
+    [
+        "",
+        "steps: [a]\n",
+        "steps: {a: b}\n",
+        "steps: {a: {kind: [x]}}\n",
+        "steps: {}\n",
+        "steps: {a: {kind: pipeline}}\n",
+    ],
+)
+def test_a_template_with_steps_of_any_form_is_copied(repo: Repository, steps: str) -> None:
+    """Templates come from repositories of others, and `gen render` reports what is wrong with them."""
+    repo.write("templates/flow.yaml", f"kind: pipeline\nimage: registry.example.com/a:1\n{steps}")
+    new.run(new.Request(kind="fresh", template="flow", namespace="team", root=repo.root))
+    assert repo.render()[1] == 1
