@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from tests.commands.init.support import Host, committed, git, run, serving, wheel_source
-from tests.commands.init.test_ci import github_steps, gitlab
+from tests.commands.init.test_ci import github_steps, gitlab_job
 from tests.support import initialised
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def modules(attacker: Attacker) -> None:
 
 def workflow(attacker: Attacker) -> None:
     attacker.write(".github/workflows/other.yml", "on: pull_request\njobs: {}\n")
-    attacker.job()
+    attacker.job("other")
 
 
 def report(attacker: Attacker) -> None:
@@ -134,6 +134,19 @@ ATTACKS: dict[str, tuple[Callable[[Attacker], None], bool, str]] = {
     "quota": (quota, False, "### Refused: `over-quota`"),
 }
 """Changes, whether the check may pass, and the first line of the comment."""
+_OF_THE_BASE = "### No errors: no run starts or stops, no data is lost"
+ON_GITLAB = {
+    "environment": "### Refused: `.venv` is committed",
+    "scripts": _OF_THE_BASE,
+    "requirements": _OF_THE_BASE,
+    "modules": _OF_THE_BASE,
+    "workflow": "### Refused: `missing`",
+    "report": "### Refused: the check failed before it had a plan, see its log",
+    "attributes": "### Refused: `control-file`",
+}
+"""The first line of the comment of GitLab, whose checks come from the target branch: owners approve the rest."""
+MERGED = ("grant", "hidden", "quota", "workflow", "report", "attributes", "modules", "environment")
+"""All but what is the source of checks itself."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +269,35 @@ def comment(server: Server, clone: Path, temp: Path) -> str:
     return body
 
 
+def gitlab_comment(server: Server, clone: Path, head: str, folder: Path) -> str:
+    """The body of the comment of the job `comment` of GitLab, with the artifacts that the job `gen` left in a clone."""
+    git("clone", "--quiet", clone, folder, cwd=clone)
+    git("checkout", "--quiet", head, cwd=folder)
+    git("remote", "set-url", "origin", server.url, cwd=folder)
+    jobs = yaml.safe_load((folder / ".gitlab-ci.yml").read_text("utf-8"))
+    for path in jobs["gen"]["artifacts"]["paths"]:
+        if (clone / path).is_file():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_bytes((clone / path).read_bytes())
+    request = "/projects/4/merge_requests/7"
+    target = git("ls-remote", "origin", "refs/heads/main", cwd=folder).split()[0]
+    found: dict[str, Any] = {
+        "/user": {"id": 9},
+        request: {"sha": head, "target_branch": "main", "state": "opened"},
+        f"{request}/notes": [],
+        "/projects/4/pipelines/11/jobs": [{"name": "gen", "web_url": "https://gitlab.com/a/b/-/jobs/6"}],
+        "/projects/4/repository/branches/main": {"commit": {"id": target}},
+    }
+    host = Host({path: partial(_same, answer) for path, answer in found.items()})
+    with serving(host):
+        variables = {"CI_API_V4_URL": host.url, "CI_PIPELINE_ID": "11", "GEN_COMMENT_TOKEN": "token"}
+        done = gitlab_job(folder, "comment", CI_PROJECT_ID="4", **variables)
+        assert done.returncode == 0, done.stderr
+    ((_, _, data),) = host.written
+    body: str = data["body"]
+    return body
+
+
 def visible(body: str) -> list[str]:
     return [line for line in body.splitlines() if line and not line.startswith("<!--")]
 
@@ -275,10 +317,58 @@ def test_nothing_of_a_malicious_pull_request_runs_and_no_plan_is_false(
         assert second == f"**Also changes:** `{OVERLAY}`"
     git("checkout", "--quiet", "--force", "change", cwd=clone)
     git("clean", "--quiet", "-ffdx", cwd=clone)
-    codes = (code, gitlab(clone, **server.environment).returncode)
+    head = git("rev-parse", "HEAD", cwd=clone)
+    codes = (code, gitlab_job(clone, "gen", **server.environment).returncode)
+    shown = visible(gitlab_comment(server, clone, head, tmp_path / "comment"))
     assert not mark.exists(), "code of the attacker was executed"
     if not may_pass and line != CHANGES_CHECKS:
         assert 0 not in codes
+    assert shown[0].startswith(ON_GITLAB.get(attack, line))
+    if codes[1] == 0:  # the checks are those of the target branch, so that a plan is true, and names what else changes
+        assert shown[1].startswith("**Also changes:** `")
+
+
+def test_what_a_reviewer_merges_by_mistake_runs_nothing_later(server: Server, tmp_path: Path) -> None:
+    """One history, in which each attack that a check survives is merged whatever the check says."""
+    folder, mark = tmp_path / "merged", tmp_path / "attacked"
+    git("clone", "--quiet", "--bare", server.origin, folder, cwd=tmp_path)
+    own = Server(folder, server.environment)
+    passed = []
+    for attack in MERGED:
+        temp = tmp_path / attack
+        temp.mkdir()
+        clone = proposed(own, ATTACKS[attack][0], temp / "clone", mark)
+        if checked(own, clone, temp) == 0:
+            passed.append(attack)
+        comment(own, clone, temp)
+        assert not mark.exists(), f"code of {attack}, or of one before, was executed"
+        git("push", "--quiet", "origin", "change:main", cwd=clone)
+    assert passed == ["grant"]
+    clone = proposed(own, lambda attacker: attacker.job("last"), tmp_path / "clone", mark)
+    head = git("rev-parse", "HEAD", cwd=clone)
+    assert gitlab_job(clone, "gen", **own.environment).returncode != 0
+    assert visible(gitlab_comment(own, clone, head, tmp_path / "comment"))[0].startswith("### Refused: ")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("folder", ["gen-report", "Gen-Report"])
+def test_no_committed_report_is_shown_if_the_check_cannot_start(server: Server, tmp_path: Path, folder: str) -> None:
+    """The job then leaves the name of its commit without a plan, next to the one of the branch."""
+
+    def forged(attacker: Attacker) -> None:
+        attacker.write(f"{folder}/plan.md", "### 0 runs start\n")
+        git("add", "--force", folder, cwd=attacker.root)
+        attacker.job()
+
+    clone = proposed(server, forged, tmp_path / "clone", tmp_path / "mark")
+    head = git("rev-parse", "HEAD", cwd=clone)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python3").write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    (tmp_path / "bin/python3").chmod(0o755)
+    assert gitlab_job(clone, "gen", PATH=f"{tmp_path / 'bin'}:{server.environment['PATH']}").returncode != 0
+    body = gitlab_comment(server, clone, head, tmp_path / "comment")
+    assert visible(body)[0] == "### Refused: the check failed before it had a plan, see its log"
+    assert "0 runs start" not in body
 
 
 def test_a_plan_is_not_shown_after_its_base_moved(server: Server, tmp_path: Path) -> None:

@@ -70,9 +70,9 @@ def github(merge: Path, temp: Path) -> subprocess.CompletedProcess[str]:
     return failed or done
 
 
-def gitlab(clone: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The script of the job `gen` for a merge request to `main`."""
-    job = yaml.safe_load((clone / ".gitlab-ci.yml").read_text("utf-8"))["gen"]
+def gitlab_job(clone: Path, name: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The script of a job for a merge request to `main`."""
+    job = yaml.safe_load((clone / ".gitlab-ci.yml").read_text("utf-8"))[name]
     variables = {
         "CI_COMMIT_SHA": git("rev-parse", "HEAD", cwd=clone),
         "CI_MERGE_REQUEST_IID": "7",
@@ -105,7 +105,7 @@ def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None
         assert done.returncode == 0, done.stderr
     change = proposed(clone)
     assert git("ls-files", ".venv", cwd=clone) == ""
-    done = gitlab(change)
+    done = gitlab_job(change, "gen")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (change / "gen-report/junit.xml").read_text("utf-8").startswith("<?xml")
     assert "second" in (change / "gen-report/plan.md").read_text("utf-8")
@@ -124,7 +124,7 @@ def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> 
         (clone / script).write_text(f"touch {tmp_path}/trapped; exit 0\n", "utf-8")
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
     (clone / "jobs/team-a/wrong.yaml").write_text(STALE + "wrokers: 2\n", "utf-8")
-    done = gitlab(proposed(clone))
+    done = gitlab_job(proposed(clone), "gen")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "jobs/team-a/wrong.yaml:4:1: error" in done.stdout
     git("clean", "--quiet", "-fdx", cwd=clone)
@@ -152,7 +152,7 @@ def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(
     clone = tmp_path / "change"
     git("checkout", "--quiet", weak, cwd=clone)
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
-    done = gitlab(proposed(clone), **quick)
+    done = gitlab_job(proposed(clone), "gen", **quick)
     assert done.returncode == 1, done.stdout + done.stderr
     assert first_line(clone / "gen-report/plan.md").startswith("### Refused: `missing`")
 
@@ -173,7 +173,7 @@ def test_gitlab_checks_the_result_of_the_merge(site: Site, quick: dict[str, str]
     git("checkout", "--quiet", "origin/before", cwd=clone)
     (clone / job).write_text(STALE + "gpus: 8\ntimeout: 1h\n", "utf-8")
     assert run("gen", "render", cwd=clone).returncode == 0
-    done = gitlab(proposed(clone), **quick)
+    done = gitlab_job(proposed(clone), "gen", **quick)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "`over-quota`" in first_line(clone / "gen-report/plan.md")
 
@@ -184,7 +184,7 @@ def test_gitlab_fetches_the_target_branch_of_the_parent_project_in_a_fork(site: 
     git("remote", "set-url", "origin", "/nowhere", cwd=clone)
     change = proposed_job(clone)
     parent = {"CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "5", "CI_MERGE_REQUEST_PROJECT_URL": f"file://{site.origin}/"}
-    done = gitlab(change, **parent, **quick)
+    done = gitlab_job(change, "gen", **parent, **quick)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -202,10 +202,10 @@ def test_a_committed_report_is_not_the_report(site: Site, quick: dict[str, str])
     (clone / "gen-report/plan.md").write_text("### 0 runs start\n", "utf-8")
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
     change = proposed(clone)
-    assert gitlab(change, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="absent", **quick).returncode != 0
+    assert gitlab_job(change, "gen", CI_MERGE_REQUEST_TARGET_BRANCH_NAME="absent", **quick).returncode != 0
     assert not (change / "gen-report/plan.md").exists()
     git("checkout", "--quiet", "--force", "change", cwd=clone)
-    assert gitlab(change, **quick).returncode == 1
+    assert gitlab_job(change, "gen", **quick).returncode == 1
     assert first_line(change / "gen-report/plan.md").startswith("### Refused: `missing`")
 
 

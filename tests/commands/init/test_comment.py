@@ -242,7 +242,9 @@ def test_no_plan_is_shown_if_not_everything_was_seen(root: Path, listed: str) ->
     ((_, _, data),) = host.written
     assert "0 runs start" not in data["body"]
     assert "Review page" not in data["body"]
-    assert data["body"].splitlines()[1] == "### No plan: this branch has too many events or pull requests to see its bases"
+    assert (
+        data["body"].splitlines()[1] == "### No plan: this branch has too many events or pull requests to see its bases"
+    )
 
 
 def test_a_run_that_failed_early_is_a_comment(root: Path) -> None:

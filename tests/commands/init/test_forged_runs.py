@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands.init.support import committed, git, run, wheel_source
-from tests.commands.init.test_ci import first_line, github_steps, gitlab, merged, proposed
+from tests.commands.init.test_ci import first_line, github_steps, gitlab_job, merged, proposed
 from tests.history import History
 from tests.review.test_kept_runs import FORGERIES, JOB, fall_behind
 from tests.support import initialised
@@ -87,7 +87,7 @@ def on_github(clone: Path, temp: Path, installed: Path) -> tuple[int, str]:
 
 
 def on_gitlab(clone: Path, quick: dict[str, str]) -> tuple[int, str]:
-    return gitlab(clone, **quick).returncode, first_line(clone / "gen-report/plan.md")
+    return gitlab_job(clone, "gen", **quick).returncode, first_line(clone / "gen-report/plan.md")
 
 
 def assert_refused(line: str, forgery: str) -> None:

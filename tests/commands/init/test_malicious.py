@@ -11,7 +11,7 @@ import pytest
 from gen.render.emit import digest_of, header
 from tests.adversary import miner
 from tests.commands.init.support import committed, git, run, wheel_source
-from tests.commands.init.test_ci import first_line, github_steps, gitlab, merged, proposed
+from tests.commands.init.test_ci import first_line, github_steps, gitlab_job, merged, proposed
 from tests.support import initialised
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def test_ci_of_github_refuses(machine: Machine, attack: str) -> None:
 def test_ci_of_gitlab_refuses(machine: Machine, quick: dict[str, str], attack: str) -> None:
     change, code = ATTACKS[attack]
     clone = machine.proposed(change)
-    done = gitlab(clone, **quick)
+    done = gitlab_job(clone, "gen", **quick)
     assert done.returncode != 0, done.stdout + done.stderr
     assert code in first_line(clone / "gen-report/plan.md")
 

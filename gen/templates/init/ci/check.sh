@@ -19,6 +19,13 @@ if [ -n "$out" ]; then
   rm -rf -- "$out/plan.md" "$out/plan.html" "$out/junit.xml" "$out/judged.txt"
   if [ -n "$base" ]; then git rev-parse "HEAD^{tree}" "$base^{commit}" "${head:-HEAD}^{commit}" > "$out/judged.txt"; fi
 fi
+for name in .venv gen-report; do # code that CI would run, and a report that it would publish
+  if git ls-files --error-unmatch -- ":(icase)$name" > /dev/null 2>&1; then
+    echo "$name is committed: remove it with 'git rm -r --cached $name'" >&2
+    [ -z "$out" ] || echo "### Refused: \`$name\` is committed: remove it with \`git rm -r --cached $name\`" > "$out/plan.md"
+    exit 1
+  fi
+done
 gen=${GEN:-}
 if [ -z "$gen" ]; then
   environment=$(mktemp -d)
