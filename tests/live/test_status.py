@@ -249,6 +249,15 @@ def test_a_ray_job_between_two_attempts_has_not_failed(world: Make) -> None:
     assert phases == {"Running": "pending", "Retrying": "pending", "Failed": "failed"}
 
 
+def test_an_ended_ray_job_shows_the_gpus_of_its_cluster(world: Make) -> None:
+    """The cluster lives on, and holds them."""
+    here = world("ray-kept")
+    run = here.job(kind="ray", more="workers: 2\ngpus: 4\nkeepCluster: 1h\n")
+    here.status(run, {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"})
+    row = here.runs()[run["metadata"]["name"]]
+    assert (row["phase"], row["gpus"]) == ("succeeded", 8)
+
+
 def test_a_sweep_has_a_row_for_each_run(world: Make) -> None:
     here = world("sweep")
     here.job(more="env: {RATE: '{{ params.rate }}'}\nsweep: {matrix: {rate: [1, 2]}}\n", apply=False)

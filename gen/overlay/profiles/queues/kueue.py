@@ -26,8 +26,11 @@ _EXTERNAL = regex(r"[A-Z][A-Za-z0-9]*\.v[a-z0-9]+\.[a-z0-9.-]+")
 """A kind in `integrations.externalFrameworks`, which a controller of its own admits: `Kind.version.group`."""
 
 
-_SHIPPED = ("deployment", "leaderworkerset.x-k8s.io/leaderworkerset", "pod", "ray.io/rayservice", "statefulset")
-"""Frameworks of Kueue for kinds other than runs."""
+_SHIPPED = (
+    *("deployment", "leaderworkerset.x-k8s.io/leaderworkerset", "pod", "ray.io/rayservice", "statefulset"),
+    *("sparkoperator.k8s.io/sparkapplication", "workload.codeflare.dev/appwrapper"),
+)
+"""Frameworks of Kueue for kinds other than gen's runs (`config/components/manager/controller_manager_config.yaml`)."""
 
 
 def _framework(name: str) -> str:

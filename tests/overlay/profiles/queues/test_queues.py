@@ -200,7 +200,13 @@ def test_kueue_places_a_master_and_its_workers_in_one_domain(repo: Repository) -
     assert {key["kueue.x-k8s.io/podset-required-topology"] for key in keys} == {"example.com/block"}
 
 
-@pytest.mark.parametrize("name", ["batch/job", "ray.io/rayservice", "kubeflow.org/pytorchjob"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("batch/job", "ray.io/rayservice", "kubeflow.org/pytorchjob"),
+        *("sparkoperator.k8s.io/sparkapplication", "workload.codeflare.dev/appwrapper"),
+    ],
+)
 def test_a_framework_that_kueue_ships_may_be_listed(repo: Repository, name: str) -> None:
     repo.overlay(f'kubernetes: "1.34"\nqueues: {{gold: {{kueue: {{localQueue: a, frameworks: ["{name}"]}}}}}}\n')
     assert repo.codes() == []
