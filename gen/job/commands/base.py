@@ -44,9 +44,11 @@ class Launch(Struct, frozen=True, kw_only=True):
 
     def get(self, name: str) -> Setting | None:
         """The setting of one of the `roles` of options."""
-        if not self.options:
-            return None
-        return next((self.options[one] for one in self.launcher.roles.get(name, ()) if one in self.options), None)
+        options = self.options
+        for one in self.launcher.roles.get(name, ()) if options else ():
+            if one in options:
+                return options[one]
+        return None
 
     def option(self, setting: Setting) -> str:
         """The option of a setting, with its dashes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -63,7 +63,7 @@ class Statement(Struct, frozen=True):
     """Whether what follows depends on it, as in `cd code || exit 1`."""
 
 
-class Script(Struct, frozen=True):
+class Script(Struct, frozen=True, dict=True):
     """The programs that a command runs. Places are lines and columns of the command."""
 
     programs: tuple[Program, ...] = ()
@@ -76,6 +76,17 @@ class Script(Struct, frozen=True):
     """Syntax that only bash knows, with its places."""
     readable: bool = True
     """Whether all of it is valid syntax; otherwise, nothing else is known."""
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of its programs."""
+        return frozenset([program.name for program in self.programs])
+
+    @cached_property
+    def variables(self) -> tuple[Assignment, ...]:
+        """All variables that it sets, also those for one program alone."""
+        own = [one for program in self.programs if program.assigned for one in program.assigned]
+        return (*self.assignments, *own)
 
 
 def read_list(words: Sequence[str]) -> Script:
@@ -97,7 +108,6 @@ def _known(text: str, place: Location) -> Word:
 
 _PLAIN: Final = regex(r"(?:[\w./:,@%+=\ufdd0-]++|&&|[ \t]++|\\\n|\n)++", re.ASCII)
 """Words without syntax of a shell, in lines that may go on. An assignment at the start of a command is one, too."""
-_WORD: Final = regex(r"[^ \t\\]+")
 _RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select"}
     | {"function", "time", "coproc", "export", "declare", "local", "readonly", "typeset", "unset", "read", "eval"}
@@ -113,13 +123,14 @@ def _plain(text: str) -> Script | None:
     """
     if _PLAIN.fullmatch(text) is None:
         return None
+    text = text.replace("\t", " ")
     programs: list[Program] = []
     statements: list[Statement] = []
     words: list[Word] = []
     joined = 0
     for number, line in enumerate(text.split("\n"), 1):
-        for match in _WORD.finditer(line):
-            word = match[0]
+        goes_on = line.endswith("\\")
+        for column, word in _split(line[:-1] if goes_on else line):
             if word == "&&":
                 if not words:
                     return None
@@ -129,8 +140,8 @@ def _plain(text: str) -> Script | None:
             elif not words and ("=" in word or word in _RESERVED):
                 return None
             else:
-                words.append(Word(word, Location("", number, match.start() + 1)))
-        if line.endswith("\\"):
+                words.append(Word(word, Location("", number, column)))
+        if goes_on:
             continue
         if words:
             programs.append(Program(tuple(words), len(statements), ("a condition",) if joined else ()))
@@ -139,6 +150,17 @@ def _plain(text: str) -> Script | None:
             return None
         words, joined = [], 0
     return None if words or joined else Script(tuple(programs), (), tuple(statements))
+
+
+def _split(line: str) -> list[tuple[int, str]]:
+    """The words of a line with their columns."""
+    found: list[tuple[int, str]] = []
+    column = 1
+    for word in line.split(" "):
+        if word:
+            found.append((column, word))
+        column += len(word) + 1
+    return found
 
 
 def _parsed(text: str) -> Script:

@@ -120,7 +120,9 @@ def read_command(context: Context, pods: Sequence[PodPlan], pod: PodPlan) -> Com
     if not written:
         return None
     if isinstance(written, str):
-        return Command(context, pod, pods, route, args, 0, written, with_inner(read_script(written)), "sh")
+        script = read_script(written)
+        script = with_inner(script) if "sh" in written else script
+        return Command(context, pod, pods, route, args, 0, written, script, "sh")
     words = (*written, *pod.args)
     shell = words[0].rpartition("/")[2]
     at = next((at + 1 for at, word in enumerate(words) if word.startswith("-") and word.endswith("c")), 0)

@@ -34,14 +34,15 @@ class _Numbers:
         """MPI processes that fit on the pods; None for kinds without a launcher."""
         workers = [pod for pod in pods if not pod.role.runs] if self.slots is not None else [command.pod]
         self.gpus = max((pod.role.gpus for pod in workers), default=0)
-        self.one_each = all(
-            command.context.overlay.accelerators[pod.accelerator].profile.one_process
-            for pod in workers
-            if pod.role.gpus and pod.accelerator in command.context.overlay.accelerators
-        )
-        """Whether a process uses one GPU."""
         self.pods = 1 if self.slots is not None else _together(command)
         """Pods that train together; None if that is unknown."""
+        self._workers, self._accelerators = workers, command.context.overlay.accelerators
+
+    @property
+    def one_each(self) -> bool:
+        """Whether a process uses one GPU."""
+        known = [self._accelerators.get(pod.accelerator) for pod in self._workers if pod.role.gpus]
+        return all(one is None or one.profile.one_process for one in known)
 
 
 def _together(command: Command) -> int | None:
@@ -65,14 +66,15 @@ def check_launches(command: Command) -> None:
     for program, launched in command.launched:
         if launched and "a function" not in program.around and "a substitution" not in program.around:
             for launch in launched:
-                _check_processes(command, launch, numbers)
-                _check_pods(command, launch, numbers)
+                if launch.options:
+                    _check_processes(command, launch, numbers)
+                    _check_pods(command, launch, numbers)
+                    _check_port(command, launch)
+                    _check_config(command, launch, numbers)
                 check_address(command, launch, numbers.pods, of_mpi=numbers.slots is not None)
-                _check_port(command, launch)
-                _check_config(command, launch, numbers)
             _check_single(command, launched, numbers)
             _check_nested(command, launched, numbers)
-    if numbers.pods is not None and numbers.pods > 1:
+    if numbers.pods is not None and numbers.pods > 1 and command.script.variables:
         check_variables(command, numbers.pods)
     if numbers.slots is not None:
         _check_launcher(command)
@@ -228,15 +230,16 @@ _SPAWNS: Final = regex(
 def _check_single(command: Command, launched: tuple[Launch, ...], numbers: _Numbers) -> None:
     """One process of PyTorch on pods with several GPUs."""
     launch = launched[-1]
-    if numbers.gpus < 2 or not launch.program:  # noqa: PLR2004
+    if launch.launcher is not python.LAUNCHER or numbers.gpus < 2 or not launch.program:  # noqa: PLR2004
         return
-    others = [one for _, launches in command.launched for one in launches]
-    programs = {one.name for one in command.script.programs}
-    if any(one.launcher is not python.LAUNCHER or one.is_module for one in others) or not programs.isdisjoint(SHELLS):
-        return  # it starts before or after the training
     is_torch = "PET_NPROC_PER_NODE" in command.context.job.reserved or "torch" in command.pod.image
     script = launch.program[0]
     if not is_torch or not numbers.one_each or launch.is_module or not script.text.endswith(".py"):
+        return
+    others = [one for _, launches in command.launched for one in launches]
+    if any(one.launcher is not python.LAUNCHER or one.is_module for one in others):
+        return  # it starts before or after the training
+    if not command.script.names.isdisjoint(SHELLS):
         return
     words = [word.text if word.unknown is None else word.raw for word in launch.program[1:]]
     if any(_SPAWNS.fullmatch(word.lower()) for word in words) or "CUDA_VISIBLE_DEVICES" in command.text:
@@ -263,8 +266,9 @@ def _check_nested(command: Command, launched: tuple[Launch, ...], numbers: _Numb
             command.warning(PROCESS_COUNT, inner.word, message, hint)
     if inner.launcher is torchrun.LAUNCHER and inner.program and inner.program[0].text.endswith(".py"):
         for word in inner.program[1:]:
-            name = word.text.lstrip("-").partition("=")[0].replace("-", "_")
-            if word.text.startswith("--") and name in _BEFORE:
+            if not word.text.startswith("--"):
+                continue
+            if word.text.lstrip("-").partition("=")[0].replace("-", "_") in _BEFORE:
                 message = f"`torchrun` gives `{word.text.partition('=')[0]}` to its script, and does not read it"
                 command.warning(PROCESS_COUNT, word, message, "move it before the script")
                 return

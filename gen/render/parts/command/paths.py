@@ -50,8 +50,7 @@ def _masks(command: Command) -> Iterator[tuple[str, str, Word | Location]]:
         yield _MASK, value, command.context.place("env", _MASK)
     if command.text and _MASK not in command.text:
         return
-    own = (one for program in command.script.programs for one in program.assigned)
-    for one in (*command.script.assignments, *own):
+    for one in command.script.variables:
         if one.name == _MASK and one.value.unknown is None and not one.around:
             yield _MASK, one.value.text, Word(_MASK, one.value.place)
 
@@ -78,15 +77,23 @@ _TEMPORARY: Final = ("/tmp", "/dev", "/proc", "/var/tmp")  # noqa: S108 - paths 
 
 def check_paths(command: Command) -> None:
     _check_code(command)
-    mounts = [mount.path.rstrip("/") for mount in command.pod.mounts]
-    kept = [*mounts, *_TEMPORARY, *command.context.job.outputs]
+    kept: tuple[str, ...] = ()
     for program, launched in command.launched:
         for option, value in _paths(program.words) if launched else ():
-            if not _DIRECTORIES.fullmatch(option) or any(_is_below(value.text, path) for path in kept):
+            if _DIRECTORIES.fullmatch(option) is None:
+                continue
+            kept = kept or _kept(command)
+            if f"{value.text}/".startswith(kept):
                 continue
             message = f"`{value.text}` is on no volume, and its files are deleted with the pod"
             hint = "write below a volume in `data`, or add the folder to `outputs`"
             command.warning(LOST_OUTPUT, value, message, hint)
+
+
+def _kept(command: Command) -> tuple[str, ...]:
+    """Folders whose files outlive the pod, or are temporary."""
+    mounts = (mount.path for mount in command.pod.mounts)
+    return tuple([f"{path.rstrip('/')}/" for path in (*mounts, *_TEMPORARY, *command.context.job.outputs)])
 
 
 def _paths(words: Sequence[Word]) -> Iterator[tuple[str, Word]]:
@@ -163,6 +170,8 @@ def _joined(directory: str | None, word: Word | None) -> str | None:
     if word is None or word.unknown is not None or not word.text or word.text.startswith(("~", "-")):
         return None
     path = word.text if word.text.startswith("/") else f"{directory}/{word.text}" if directory else ""
+    if "/." not in path and "//" not in path:
+        return path.rstrip("/") or path or None
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -178,8 +187,9 @@ def _leads_aside(command: Command, word: Word, path: str | None, repository: str
     if path is None or not path.startswith(f"{folder}/"):
         return False
     used = path.removeprefix(f"{folder}/").split("/")[0]
-    mounted = any(_is_below(mount.path, f"{folder}/{used}") for mount in command.pod.mounts)
-    if mounted or used in (name, ".git", ".worktrees"):
+    if used in (name, ".git", ".worktrees"):
+        return False
+    if any(_is_below(mount.path, f"{folder}/{used}") for mount in command.pod.mounts):
         return False
     right = f"{name}/{used}" if "." in used else name
     hint = f"write `{word.text.replace(used, right, 1)}`, or set `code.name`"

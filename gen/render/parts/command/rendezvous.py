@@ -157,7 +157,7 @@ def check_variables(command: Command, pods: int) -> None:
     script = command.script
     launchers = [launched[0].launcher for _, launched in command.launched if launched]
     alone = all(one is python.LAUNCHER for one in launchers)
-    for one in (*script.assignments, *(own for program in script.programs for own in program.assigned)):
+    for one in script.variables:
         name, value = one.name, one.value.text
         if one.around or one.value.unknown is not None:
             continue

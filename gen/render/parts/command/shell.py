@@ -169,6 +169,8 @@ _HOOKS: Final = (
 
 
 def _check_programs(command: Command) -> None:
+    if _CHECKED.isdisjoint(command.script.names):
+        return
     defined = "()" in command.text or "function " in command.text or "alias " in command.text
     for program in command.script.programs:
         name = program.name
@@ -196,6 +198,7 @@ _CONFIRM: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("yum", "dnf"), frozenset({"install", "remove"})),
 }
 """Programs that ask before they do something, with their subcommands."""
+_CHECKED: Final = frozenset({*_HOSTS_ONLY, *_CONFIRM, "conda", "mamba"})
 _CONFIRMS: Final = frozenset({"--yes", "--assume-yes", "-qq", "--dry-run", "-s", "--help", "--download-only"})
 
 

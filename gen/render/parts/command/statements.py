@@ -7,10 +7,11 @@ from typing import Final
 
 from gen.base.codes.commands import ENDS_AT_ONCE, IGNORED_FAILURE, UNREACHED
 from gen.job.commands import program_of, unwrapped
-from gen.job.commands.script import Program
+from gen.job.commands.script import Program, Statement
 from gen.job.scalars import shown
 from gen.render.parts.command.command import HARMLESS, Command
 
+_ONE: Final = Statement("command")
 _STATEMENTS: Final = frozenset({"command", "redirected_statement", "pipeline"})
 
 
@@ -18,6 +19,9 @@ def check_statements(command: Command, reported: Collection[str]) -> None:
     """Programs that end at once or never start, and failures that stay hidden."""
     script, programs = command.script, command.script.programs
     last = len(script.statements) - 1
+    is_one = not last and script.statements[0] == _ONE
+    if is_one and not any(name in command.text for name in _DETACH):
+        return  # one program, which does not go on in the background
     if _ends_at_once(command) or (last and _has_unreached(command)):
         return
     stops = any(one.name == "set" and _sets_errexit(one) for one in programs) or "e" in command.flags
