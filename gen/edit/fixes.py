@@ -16,35 +16,23 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Fix, Move, Put, Rename, Respell, Route, UsageError, counted, follow
+from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, UsageError, counted, follow
 from gen.base.codes.files import TOO_MANY
 from gen.base.repository.files import MAX_BYTES, Edit, linked_folder, read_regular, replace_files
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
-from gen.base.repository.layout import OVERLAY_FILE, JobFile, is_job, overlay_file
+from gen.base.repository.layout import JobFile, is_job, overlay_file
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse
 from gen.base.yaml.yaml_errors import lines_with_ends
 from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
-from gen.edit.printed import Printed, corrected, printed
+from gen.edit.printed import AnyFix, Printed, corrected, fixes_of, may_be_fixed
 from gen.edit.splice import comment_at, edited, renamed, with_comment
 from gen.kubernetes.secrets import shows_secret
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
 from gen.render.crosscheck import check_clusters
 from gen.render.pipeline import clusters_with_places
-
-AnyFix = Fix | Printed
-
-
-def fixes_of(item: Diagnostic) -> tuple[AnyFix, ...]:
-    """The edits of the file that correct a finding, to be tried in this order."""
-    return item.fixes or printed(item)
-
-
-def may_be_fixed(item: Diagnostic) -> bool:
-    """Whether `gen check --fix` tries to correct a finding: one in a job or an overlay, not in a patch or a policy."""
-    return bool(fixes_of(item)) and (is_job(item.place.file) or item.place.file.endswith(f"/{OVERLAY_FILE}"))
 
 
 def is_better(item: Diagnostic, fix: AnyFix, before: Collection[Diagnostic], after: Collection[Diagnostic]) -> bool:

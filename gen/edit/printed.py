@@ -12,9 +12,10 @@ from typing import Any, Final
 from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from gen.base import Diagnostic, Findings, Route, follow, near, regex
+from gen.base import Diagnostic, Findings, Fix, Route, follow, near, regex
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_VALUE
+from gen.base.repository.layout import is_fixable
 from gen.base.yaml.source import node_of
 from gen.base.yaml.strict import Data, parse
 from gen.edit.change import Change, EditError
@@ -38,6 +39,19 @@ class Printed(Struct, frozen=True, kw_only=True):
     """What to write instead, in YAML."""
     words: tuple[str, ...] = ()
     """The quoted words of the message, with the word in question."""
+
+
+AnyFix = Fix | Printed
+
+
+def fixes_of(item: Diagnostic) -> tuple[AnyFix, ...]:
+    """The edits of the file that correct a finding, to be tried in this order."""
+    return item.fixes or printed(item)
+
+
+def may_be_fixed(item: Diagnostic) -> bool:
+    """Whether `gen check --fix` tries to correct a finding."""
+    return is_fixable(item.place.file) and bool(fixes_of(item))
 
 
 def printed(item: Diagnostic) -> tuple[Printed, ...]:

@@ -23,8 +23,8 @@ from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse
 from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
-from gen.edit.fixes import applied_or_none, fixed_alone, fixes_of
-from gen.edit.printed import Printed
+from gen.edit.fixes import applied_or_none, fixed_alone
+from gen.edit.printed import Printed, fixes_of
 from gen.edit.splice import edited
 from gen.edit.verbs import VERBS, runs_change
 from gen.editor.view import JOB, View

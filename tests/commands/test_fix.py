@@ -189,3 +189,7 @@ def test_json_names_fixable_findings_and_edited_files(repo: Repository) -> None:
     assert finding["fixable"] is True
     done = json.loads(gen("check", "--fix", "--output", "json", cwd=repo.root).stdout)
     assert done["edits"] == ["jobs/team/demo.yaml"]
+    repo.job(JOB.replace("gpus: 8", "gpus: [8]"))  # its hint prints the correction
+    found = json.loads(gen("check", "--output", "json", cwd=repo.root).stdout)
+    assert "corrects 1 of them" in found["summary"]
+    assert [one["fixable"] for one in found["findings"]] == [True]

@@ -22,7 +22,8 @@ from gen.base.findings import (
     only_near,
 )
 from gen.edit.change import EditError
-from gen.edit.fixes import MAX_FIXES, applied, find_fixes, fixed, fixes_of, write_fixes
+from gen.edit.fixes import MAX_FIXES, applied, find_fixes, fixed, write_fixes
+from gen.edit.printed import fixes_of
 from tests.cases import for_each
 from tests.error_cases import error_cases
 

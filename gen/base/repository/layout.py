@@ -148,6 +148,11 @@ def is_job(path: str) -> bool:
     return path.startswith(f"{JOBS}/")
 
 
+def is_fixable(path: str) -> bool:
+    """Whether `gen check --fix` edits a file: a job or an overlay, not a patch or a policy."""
+    return is_job(path) or path.endswith(f"/{OVERLAY_FILE}")
+
+
 def below_rendered(path: str) -> str | None:
     """A path relative to `rendered/`; None if it is not below."""
     top, _, below = path.partition("/")
