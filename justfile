@@ -31,14 +31,17 @@ docs-site *args:
 # write what the commands of tutorials, how-tos and live commands show into their pages
 screens:
     UPDATE_SCREENS=1 .venv/bin/pytest tests/test_walks.py tests/live/test_docs.py
-# draw the picture of the page about editors; needs Neovim and tmux
-picture-of-editor:
-    .venv/bin/python -m scripts.picture_of_editor
+# draw the pictures of the page about editors; needs Neovim and tmux, and npm's code-server (tests/browser/vscode.py)
+pictures-of-editors:
+    .venv/bin/python -m scripts.pictures_of_editors
 # whether rendered bytes, exit codes and findings are those of another revision
 compare revision *cases:
     .venv/bin/python -m scripts.compare {{ revision }} {{ cases }}
 bench *args:
     .venv/bin/python -m bench {{ args }}
+# time the language server in a repository of 1,000 jobs and three overlays
+bench-editor *args:
+    .venv/bin/python -m bench.editor {{ args }}
 # time `gen validate` and kubeconform on the manifests in any folders
 bench-real *folders:
     .venv/bin/python -m bench.real {{ folders }}

@@ -47,7 +47,7 @@ def peak_memory(command: list[str], cwd: Path) -> int:
     peak = 0
     with subprocess.Popen(command, cwd=cwd, env=environment(), stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            peak = max(peak, sum(_proportional(pid) for pid in _family(process.pid)))
+            peak = max(peak, sum(proportional(pid) for pid in family(process.pid)))
             time.sleep(0.01)
     return peak
 
@@ -63,15 +63,17 @@ def _cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
+    """A process and all that it started."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
     except OSError:
         return []
-    return [pid, *(inner for child in children for inner in _family(int(child)))]
+    return [pid, *(inner for child in children for inner in family(int(child)))]
 
 
-def _proportional(pid: int) -> int:
+def proportional(pid: int) -> int:
+    """The memory of a process in bytes, with its part of shared pages."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8").splitlines()
     except OSError:

@@ -40,12 +40,24 @@ function program(setting, folder, search = process.env.PATH || "") {
   return file;
 }
 
-/** What to tell a user whose server did not start. */
-function failure(command, error) {
-  const missing = error && error.code === "ENOENT";
-  return missing
-    ? `${command} was not found: ${REMEDY}`
-    : `${command} lsp did not start: run \`${command} lsp --help\` in a terminal (${(error && error.message) || error})`;
+/** Whether a file is an input or an output of a repository of gen, which can be in a subfolder of the opened one. */
+function isInRepository(file, folder) {
+  const parts = path.relative(folder, file).split(path.sep);
+  const roots = parts.flatMap((part, at) =>
+    ["jobs", "overlays", "rendered"].includes(part) ? [path.join(folder, ...parts.slice(0, at))] : [],
+  );
+  return roots.some((root) => ["jobs", "overlays"].every((name) => fs.existsSync(path.join(root, name))));
 }
 
-module.exports = { program, failure };
+/** What to tell a user whose server did not start. `said` is what it wrote to its standard error. */
+function failure(command, error, said = "") {
+  if (error.code === "ENOENT") {
+    return fs.existsSync(command)
+      ? `${command} does not start: the Python of its environment is gone. Install gen in a new environment`
+      : `${command} was not found: ${REMEDY}`;
+  }
+  const last = said.trim().split("\n").pop().replace(/^gen: /, "");
+  return `gen: ${command} lsp did not start (${error.message})${last && `: ${last}`}`;
+}
+
+module.exports = { failure, isInRepository, program };

@@ -127,7 +127,7 @@ def refused(found: Findings, root: Path | None = None, *, in_files: bool = True)
     """
     findings = tuple(found)
     errors = sum(finding.is_error for finding in findings)
-    from gen.edit.printed import may_be_fixed
+    from gen.base.corrections import may_be_fixed
 
     fixable = sum(may_be_fixed(finding) for finding in findings) if root is not None and in_files else 0
     hint = f"; `gen check --fix` corrects {fixable} of them" if fixable else ""

@@ -11,22 +11,23 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, UsageError, counted, follow
+from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, UsageError, counted, follow, near
 from gen.base.codes.files import TOO_MANY
+from gen.base.corrections import AnyFix, Printed, fixes_of, may_be_fixed
 from gen.base.repository.files import MAX_BYTES, Edit, linked_folder, read_regular, replace_files
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
 from gen.base.repository.layout import JobFile, is_job, overlay_file
-from gen.base.yaml.source import source_of
-from gen.base.yaml.strict import parse
+from gen.base.yaml.source import node_of, source_of
+from gen.base.yaml.strict import Data, parse
 from gen.base.yaml.yaml_errors import lines_with_ends
 from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
-from gen.edit.printed import AnyFix, Printed, corrected, fixes_of, may_be_fixed
 from gen.edit.splice import comment_at, edited, renamed, with_comment
 from gen.kubernetes.secrets import shows_secret
 from gen.overlay.overlay import Overlay
@@ -82,7 +83,7 @@ def applied_or_none(text: str, fix: AnyFix) -> str | None:
 def applied(text: str, fix: AnyFix) -> str:
     """The text with a fix. EditError if the fix does not match it."""
     if isinstance(fix, Printed):
-        return corrected(text, fix)
+        return _corrected(text, fix)
     if isinstance(fix, Rename):
         return renamed(text, fix.route, fix.name)
     if isinstance(fix, Put):
@@ -112,6 +113,59 @@ def _respelled(text: str, fix: Respell) -> str:
         raise EditError("the file has another text there", "edit the file", ())
     lines[fix.line - 1] = line[:start] + fix.new + line[start + len(fix.old) :]
     return "".join(lines)
+
+
+def _corrected(text: str, fix: Printed) -> str:
+    """The text with a correction. EditError if the text is another one."""
+    for route, is_key in _at(node_of(text), (), fix.line - 1, fix.column - 1):
+        with suppress(EditError):
+            return _meant(text, fix, route, is_key=is_key) if fix.meant else _written(text, fix, route)
+    raise EditError("the file has another text there", "edit the file", ())
+
+
+def _at(node: Any, route: Route, line: int, column: int) -> Iterator[tuple[Route, bool]]:
+    """The routes of the keys and values at a position: a mapping starts where its first key does."""
+    if isinstance(node, MappingNode):
+        inner: Iterator[tuple[Any, Any]] = ((key, value) for key, value in node.value)
+        for key, value in inner:
+            if _starts(key, line, column):
+                yield (*route, key.value), True
+            yield from _at(value, (*route, key.value), line, column)
+    elif isinstance(node, SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _at(value, (*route, index), line, column)
+    if route and node is not None and _starts(node, line, column):
+        yield route, False
+
+
+def _starts(node: Any, line: int, column: int) -> bool:
+    """Whether a node starts at a position, or is a text with it inside, such as with an expression."""
+    start, end = ((mark.line, mark.column) for mark in (node.start_mark, node.end_mark))
+    return start == (line, column) or (isinstance(node, ScalarNode) and start < (line, column) < end)
+
+
+def _meant(text: str, fix: Printed, route: Route, *, is_key: bool) -> str:
+    if is_key:
+        return renamed(text, route, fix.meant)
+    value = follow(parse(text, "", Findings()), route)
+    known = [word for word in fix.words if isinstance(value, str) and value.count(word) == 1]
+    if not isinstance(value, str) or not known:
+        raise EditError("the file has another text there", "edit the file", route)
+    word = near(fix.meant, known) or max(known, key=len)
+    return edited(text, Change(route, value.replace(word, fix.meant)))
+
+
+def _written(text: str, fix: Printed, route: Route) -> str:
+    """The text with the value that the hint shows, with or without the name of its field."""
+    new: Data | None = parse(fix.write, "", Findings())
+    old, name = follow(parse(text, "", Findings()), route), route[-1]
+    if new is None or (isinstance(old, str) and old not in fix.words):
+        raise EditError("the file has another text there", "edit the file", route)
+    if isinstance(new, dict) and len(new) == 1 and not fix.write.startswith("{"):
+        ((key, new),) = new.items()
+        if key != name:
+            return edited(renamed(text, route, key), Change((*route[:-1], key), new))
+    return edited(text, Change(route, new))
 
 
 Judge = Callable[[str], Collection[Diagnostic]]

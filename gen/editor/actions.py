@@ -18,13 +18,13 @@ from lsprotocol.types import Diagnostic as Shown
 
 from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, follow
 from gen.base.codes.commands import SILENCEABLE
+from gen.base.corrections import Printed, fixes_of
 from gen.base.line_changes import changed_lines
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse
 from gen.edit.change import Change, EditError
 from gen.edit.checks import job_findings
 from gen.edit.fixes import applied_or_none, fixed_alone
-from gen.edit.printed import Printed, fixes_of
 from gen.edit.splice import edited
 from gen.edit.verbs import VERBS, runs_change
 from gen.editor.view import JOB, View

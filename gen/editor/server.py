@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from lsprotocol import types
 from pygls import uris
@@ -22,7 +22,16 @@ from pygls.lsp.server import LanguageServer
 from gen import __version__
 from gen.base import Diagnostic, Severity, UsageError
 from gen.base.repository.files import MAX_BYTES, read_regular
-from gen.base.repository.layout import find_root, is_input, jobs_path, overlays_path, rendered_path
+from gen.base.repository.layout import (
+    JOBS,
+    OVERLAYS,
+    find_root,
+    is_input,
+    jobs_path,
+    overlays_path,
+    rendered_path,
+    source_job,
+)
 from gen.editor import actions, completion, effects, hover, names
 from gen.editor.checker import Checker
 from gen.editor.fields import Fields
@@ -43,6 +52,7 @@ _COMPLETION: Final = types.CompletionOptions(trigger_characters=[" ", ":", ".", 
 _ACTIONS: Final = types.CodeActionOptions(
     code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
 )
+T = TypeVar("T")
 PlanText = Callable[[Path], str]
 """The plan of a repository."""
 Pin = Callable[[Path, str], str]
@@ -100,7 +110,7 @@ class Repository:
                 return
             self._take_texts()
             await self._guarded(self._check_all, version)
-        await asyncio.to_thread(self.server.read_schemas)
+        await self.server.in_worker(self.server.read_schemas)
 
     async def committed_changed(self) -> None:
         self._committed_changed = True
@@ -109,7 +119,7 @@ class Repository:
     async def _guarded(self, work: Callable[..., Mapping[str, list[types.Diagnostic]] | None], *arguments: Any) -> None:
         """Run work in a thread, and show its findings. A bug of gen is said once, and ends nothing."""
         try:
-            found = await asyncio.to_thread(work, *arguments)
+            found = await self.server.in_worker(work, *arguments)
         except Exception:  # noqa: BLE001 - the server must go on
             self.server.say(
                 f"this is a bug of gen, not of your files:\n{traceback.format_exc()}", kind=types.MessageType.Error
@@ -134,8 +144,12 @@ class Repository:
         found = self.checker.check_file(path)
         if found is None:
             return None
-        self.findings = {**self.findings, path: found}
-        return {path: self._converted(path, found)}
+        checked = {path: found}
+        if source_job(path) is None:  # an overlay decides about the open jobs, too
+            jobs = [one for one in sorted(self.open) if source_job(one) is not None]
+            checked.update((job, own) for job in jobs if (own := self.checker.check_file(job)) is not None)
+        self.findings = {**self.findings, **checked}
+        return {one: self._converted(one, items) for one, items in checked.items()}
 
     def _check_all(self, version: int) -> Mapping[str, list[types.Diagnostic]] | None:
         found = self.checker.check_all(lambda: self._version != version, sorted(self.open))
@@ -203,17 +217,40 @@ class Server(LanguageServer):
         self.site, self.plan, self.pin = site, plan, pin
         self.schemas: dict[str, Fields] = {}
         self.repositories: dict[Path, Repository] = {}
+        self._said: set[str] = set()
+
+    async def in_worker(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run work in the thread that checks files: memory of C libraries is kept for each thread."""
+        return await asyncio.get_running_loop().run_in_executor(self.thread_pool, work, *arguments)
 
     def repository(self, uri: str) -> Repository | None:
         """The repository of a file; None for files outside of one."""
         if not uri.startswith("file:"):
             return None
-        with suppress(UsageError, OSError, ValueError):
-            root = find_root(_resolved(uri).parent)
+        with suppress(OSError, ValueError):
+            file = _resolved(uri)
+            try:
+                root = find_root(file.parent)
+            except UsageError as error:
+                self._refuse(file, error)
+                return None
             if root not in self.repositories:
                 self.repositories[root] = Repository(root, self)
             return self.repositories[root]
         return None
+
+    def _refuse(self, file: Path, error: UsageError) -> None:
+        """Say once why a file that looks like one of a repository is not checked."""
+        parts = file.parts[-3:]
+        if not is_input("/".join(parts)):
+            return
+        other = next(name for name in (JOBS, OVERLAYS) if name != parts[0])
+        text = str(error)
+        if not (file.parents[2] / other).exists():
+            text = f"there is no folder {other}/ beside {parts[0]}/, so nothing is checked; `gen init` makes one"
+        if text not in self._said:
+            self._said.add(text)
+            self.say(text)
 
     def view(self, uri: str) -> View | None:
         """An open file with the text that the editor has now."""

@@ -9,6 +9,7 @@ import pytest
 
 from gen.base.codes.files import TOO_MANY
 from gen.base.codes.jobs import INVALID_VALUE
+from gen.base.corrections import fixes_of
 from gen.base.findings import (
     Diagnostic,
     Fix,
@@ -23,7 +24,6 @@ from gen.base.findings import (
 )
 from gen.edit.change import EditError
 from gen.edit.fixes import MAX_FIXES, applied, find_fixes, fixed, write_fixes
-from gen.edit.printed import fixes_of
 from tests.cases import for_each
 from tests.error_cases import error_cases
 

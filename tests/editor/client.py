@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ class Editor(LanguageClient):
     def document(self, path: str) -> types.TextDocumentIdentifier:
         return types.TextDocumentIdentifier(uri=self.uri(path))
 
-    async def start(self, encoding: str | None = None) -> None:
+    async def start(self, encoding: str | None = None, folders: Sequence[str] = ()) -> None:
         await self.start_io(sys.executable, "-m", "gen", "lsp")
         general = (
             types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(encoding)])
@@ -80,7 +80,11 @@ class Editor(LanguageClient):
                 )
             ),
         )
-        params = types.InitializeParams(capabilities=capabilities, root_uri=self.root.as_uri(), process_id=None)
+        opened = [types.WorkspaceFolder(uri=self.uri(one), name=one) for one in folders]
+        root = None if folders else self.root.as_uri()
+        params = types.InitializeParams(
+            capabilities=capabilities, root_uri=root, workspace_folders=opened or None, process_id=None
+        )
         await self.initialize_async(params)
         self.initialized(types.InitializedParams())
 
@@ -130,12 +134,14 @@ class Editor(LanguageClient):
         return found.contents.value if found is not None and isinstance(found.contents, types.MarkupContent) else ""
 
 
-def in_editor(root: Path, use: Callable[[Editor], Awaitable[None]], encoding: str | None = None) -> None:
+def in_editor(
+    root: Path, use: Callable[[Editor], Awaitable[None]], encoding: str | None = None, folders: Sequence[str] = ()
+) -> None:
     """Start a server, use it, and end it."""
 
     async def session() -> None:
         editor = Editor(root)
-        await editor.start(encoding)
+        await editor.start(encoding, folders)
         try:
             await use(editor)
         finally:

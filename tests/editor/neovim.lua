@@ -1,9 +1,9 @@
 -- A session of Neovim with the documented settings. Prints what the server answers, as JSON.
-local out, file, name = {}, vim.env.GEN_FILE, vim.env.GEN
-vim.cmd("edit " .. file)
+local out = {}
+vim.cmd("filetype plugin on")
+vim.cmd("edit " .. vim.env.GEN_FILE)
 local buffer = vim.api.nvim_get_current_buf()
-local client = vim.lsp.start_client({ name = "gen", cmd = { name, "lsp" }, root_dir = vim.fn.getcwd() })
-vim.lsp.buf_attach_client(buffer, client)
+local client
 
 local function wait(condition)
   return vim.wait(60000, condition, 50)
@@ -26,6 +26,7 @@ end
 
 wait(function() return #diagnostics() > 0 end)
 out.diagnostics = diagnostics()
+client = vim.tbl_keys(vim.lsp.buf_get_clients(buffer))[1]
 
 local last = vim.api.nvim_buf_line_count(buffer)
 vim.api.nvim_buf_set_lines(buffer, last, last, false, { "data: {" })

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol import types
 from markdown_it import MarkdownIt
+from pygls.exceptions import JsonRpcException
 
 from gen.editor.actions import PIN
+from gen.editor.server import PAUSE_S
 from tests.cases import for_each
 from tests.editor.client import LIMIT_S, Editor, in_editor
 from tests.pins.servers import git, git_server
@@ -100,6 +105,24 @@ def test_an_unsaved_overlay_decides_about_open_and_closed_jobs(repository: Repos
 
 
 @pytest.mark.slow
+def test_an_open_job_follows_an_overlay_that_is_being_written(repository: Repository) -> None:
+    """Without the pause after which all files are checked."""
+
+    async def use(editor: Editor) -> None:
+        editor.open(FILE)
+        editor.open(OVERLAY_FILE)
+        await editor.until(lambda: editor.refreshed > 1)
+        async with asyncio.timeout(LIMIT_S / 4):
+            for number in count():
+                editor.change(OVERLAY_FILE, OVERLAY.replace("datasets:", "data:") + f"# {number}\n")
+                await asyncio.sleep(PAUSE_S / 3)
+                if "datasets" in texts(editor.shown.get(FILE, [])):
+                    break
+
+    in_editor(repository.root, use)
+
+
+@pytest.mark.slow
 def test_files_appear_and_vanish_and_a_branch_is_switched(repository: Repository) -> None:
     root = repository.root
 
@@ -170,7 +193,7 @@ def test_completion(repository: Repository) -> None:
             "booleans": (FILE, JOB + "placement:\n  spot: ", {"true", "false"}, set()),
             "volumes as keys": (FILE, JOB.replace("  datasets: /data\n", "  d"), {"datasets"}, set()),
             "in braces": (FILE, JOB.replace("data:\n  datasets: /data\n", "data: {d"), {"datasets"}, set()),
-            "fields in braces": (FILE, JOB + "placement: {spot: true, z", {"zone"}, {"spot"}),
+            "fields in braces": (FILE, JOB + "placement: {spot: true, z", {"zone"}, {"readOnly"}),
             "networks": (FILE, JOB + "network: ", {"eni", "pod"}, {"true"}),
             "queues of the namespace": (FILE, JOB + "queue: ", {"fast", "slow"}, set()),
             "priorities": (FILE, JOB + "priority: ", {"high"}, set()),
@@ -459,19 +482,94 @@ def test_effects(repository: Repository) -> None:
     in_editor(repository.root, use)
 
 
+WIDE = """\
+kind: pytorch
+image: example.com/train:1
+command: 'echo 日本😀\t{{ params.lr }} {{ params.warm }}'
+params: {lr: "😀", warm: "日\t本"}
+timeout: 1h
+annotations: {a: "日本語😀", gpuz: "\t"}
+data: {images: {path: /日本😀, readOnyl: true}, datasets: /data}
+files: {/x: "日本😀\t"}\t# 😀
+"""
+"""Characters of one to four bytes and tabs in front of what is asked."""
+WIDE_OVERLAY = OVERLAY.replace(
+    "  datasets:", '  images: {size: 1Gi, nas: {server: nas.example.com, path: "/日😀"}}\n  "datasets":'
+)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-def test_positions_count_in_the_units_of_the_client(repository: Repository, encoding: str) -> None:
-    text = JOB + 'labels: {a: "日本語😀", b\t: x, networ: 😀}\n'.replace("\t", " ") + 'files: {/x: "日本😀", y: z}\n'
-    line = text.split("\n")[-2]
-    at = line.index("y: z")
-    units = {"utf-8": len(line[:at].encode()), "utf-16": len(line[:at].encode("utf-16-le")) // 2, "utf-32": at}
+def test_every_feature_counts_in_the_units_of_the_client(repository: Repository, encoding: str) -> None:
+    repository.write(OVERLAY_FILE, WIDE_OVERLAY)
+    size = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
+
+    def units(text: str) -> int:
+        return len(text.encode(encoding if encoding == "utf-8" else f"{encoding}-le")) // size
+
+    def position(text: str, word: str) -> types.Position:
+        """The place of a word, which the text has once."""
+        before = text[: text.index(word)].split("\n")
+        return types.Position(len(before) - 1, units(before[-1]))
+
+    def words(text: str, ranges: Iterable[types.Range]) -> list[str]:
+        """The text of ranges of the client."""
+        found = []
+        for one in ranges:
+            line = text.split("\n")[one.start.line]
+            at = [
+                next(n for n in range(len(line) + 1) if units(line[:n]) == end.character)
+                for end in (one.start, one.end)
+            ]
+            found.append(line[at[0] : at[1]])
+        return found
 
     async def use(editor: Editor) -> None:
-        editor.open(FILE, text)
-        shown = await editor.until(lambda: editor.shown.get(FILE))
-        (one,) = [item for item in shown if "`y`" in item.message or item.range.start.line == text.count("\n") - 1]
-        assert one.range.start.character == units[encoding]
+        document = editor.document(FILE)
+        editor.open(FILE, WIDE)
+        editor.open(OVERLAY_FILE)
+        shown: list[types.Diagnostic] = await editor.until(lambda: editor.shown.get(FILE))
+        assert words(WIDE, (one.range for one in shown)) == ["readOnyl"]
+
+        at = position(WIDE, "datasets")
+        assert "10Gi, nas:" in await editor.hover(FILE, at.line, at.character + 2)
+        found: Any = await editor.text_document_definition_async(types.DefinitionParams(document, at))
+        assert words(WIDE_OVERLAY, (one.range for one in found)) == ["datasets"]
+        context = types.ReferenceContext(include_declaration=True)
+        found = await editor.text_document_references_async(types.ReferenceParams(context, document, at))
+        assert [words(WIDE if one.uri == document.uri else WIDE_OVERLAY, [one.range])[0] for one in found] == [
+            "datasets",
+            "datasets",
+        ]
+        place = position(WIDE, "warm }")
+        found = await editor.text_document_rename_async(types.RenameParams(document, place, "steps"))
+        edits = found.changes[document.uri]
+        assert words(WIDE, (one.range for one in edits)) == ["warm", "warm"]
+
+        where = types.Range(position(WIDE, "readOnyl"), position(WIDE, "readOnyl"))
+        actions: Any = await editor.text_document_code_action_async(
+            types.CodeActionParams(document, where, types.CodeActionContext(diagnostics=shown))
+        )
+        (fix,) = [one for one in actions if one.is_preferred]
+        assert applied(WIDE, fix.edit.changes[document.uri]) == WIDE.replace("readOnyl", "readOnly")
+
+        for end, label, replaced in (
+            ("data: {images: /日本😀, dat", "datasets", "dat"),
+            ("command: '日\t😀 {{ params.l", "lr", "l"),
+            ("data: {images: {path: '/😀\t', readOnly: t", "true", "t"),
+            ("annotations: {a: '日本😀'}\t# 😀\nnetw", "network", "netw"),
+        ):
+            text = WIDE.partition("annotations:")[0].replace("command:", "args:") + end
+            editor.change(FILE, text)
+            last = text.split("\n")[-1]
+            params = types.CompletionParams(document, types.Position(text.count("\n"), units(last)))
+            items: Any = await editor.text_document_completion_async(params)
+            (item,) = [one for one in items if one.label == label]
+            assert words(text, [item.text_edit.range]) == [replaced]
+        editor.change(FILE, JOB + "annotations: {a: 日本😀}\n")
+        await editor.until(lambda: editor.codes(FILE) == [])
+        lenses: Any = await editor.text_document_code_lens_async(types.CodeLensParams(document))
+        assert lenses[0].range.end == types.Position(0, 0)
 
     in_editor(repository.root, use, encoding)
 
@@ -495,6 +593,94 @@ def test_two_repositories_and_files_outside_of_one(repository: Repository) -> No
         assert await editor.text_document_hover_async(params) is None
 
     in_editor(repository.root, use)
+
+
+@pytest.mark.slow
+def test_two_folders_opened_at_once(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        one = Repository.at(tmp_path / name)
+        one.write("overlays/dev/overlay.yaml", OVERLAY.replace("datasets", f"of-{name}"))
+        one.write(FILE, JOB)
+
+    async def use(editor: Editor) -> None:
+        for name in ("first", "second"):
+            editor.open(f"{name}/{FILE}")
+        await editor.until(lambda: all(editor.codes(f"{name}/{FILE}") for name in ("first", "second")))
+        for name in ("first", "second"):
+            editor.change(f"{name}/{FILE}", JOB.replace("datasets: /data", ""))
+            assert await editor.labels(f"{name}/{FILE}", 7, 2) == [f"of-{name}"]
+
+    in_editor(tmp_path, use, folders=("first", "second"))
+
+
+@pytest.mark.slow
+def test_what_is_no_repository_is_said_once(repository: Repository) -> None:
+    repository.write("alone/jobs/team/demo.yaml", JOB)
+    repository.write("linked/overlays/dev/overlay.yaml", OVERLAY)
+    (repository.root / "linked/jobs").symlink_to(repository.root / "jobs")
+    repository.write("charts/values.yaml", JOB)
+    bare = repository.root / "bare"
+    for folder in ("jobs", "objects", "refs"):
+        (bare / folder).mkdir(parents=True)
+    repository.write("bare/HEAD", "ref: refs/heads/main\n")
+    repository.write("bare/overlays/dev/overlay.yaml", OVERLAY)
+
+    async def use(editor: Editor) -> None:
+        for path in ("alone/jobs/team/demo.yaml", "linked/overlays/dev/overlay.yaml", "bare/overlays/dev/overlay.yaml"):
+            editor.open(path)
+            editor.change(path, JOB)
+        await editor.until(lambda: len(editor.messages) == 2)
+        assert "linked/jobs is a symbolic link; replace it with the folder itself" in editor.messages[0]
+        assert "bare is a bare Git repository" in editor.messages[1]
+
+    in_editor(repository.root, use)
+
+
+@pytest.mark.slow
+def test_jobs_without_a_folder_of_overlays_give_one_message(tmp_path: Path) -> None:
+    repository = Repository.at(tmp_path / "repository")
+    repository.write(FILE, JOB)
+    shutil.rmtree(repository.root / "overlays")
+    repository.write("values.yaml", JOB)
+
+    async def use(editor: Editor) -> None:
+        editor.open("values.yaml")
+        editor.open(FILE)
+        (message,) = await editor.until(lambda: editor.messages)
+        assert message == "gen: there is no folder overlays/ beside jobs/, so nothing is checked; `gen init` makes one"
+        await editor.hover(FILE, 0, 0)
+        assert editor.messages == [message]
+
+    in_editor(repository.root, use)
+
+
+@pytest.mark.slow
+def test_a_cancelled_request_has_an_answer_and_the_server_goes_on(repository: Repository) -> None:
+    async def use(editor: Editor) -> None:
+        editor.open(FILE)
+        await editor.until(lambda: editor.refreshed)
+        params = types.ExecuteCommandParams(command="gen.showPlan", arguments=[editor.uri(FILE)])
+        answer = editor.protocol.send_request_async(types.WORKSPACE_EXECUTE_COMMAND, params, msg_id="plan")
+        task = asyncio.ensure_future(answer)
+        await asyncio.sleep(0)
+        editor.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(id="plan"))
+        async with asyncio.timeout(LIMIT_S):
+            with pytest.raises(JsonRpcException, match="is canceled"):
+                await task
+        assert "Number of training pods" in await editor.hover(FILE, 3, 3)
+
+    in_editor(repository.root, use)
+
+
+@pytest.mark.slow
+def test_the_server_ends_with_its_editor() -> None:
+    server = subprocess.Popen([sys.executable, "-m", "gen", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdin is not None
+    server.stdin.write(b"Content-Length: 100\r\n\r\n{")
+    server.stdin.close()
+    assert server.wait(LIMIT_S) == 0
+    assert server.stdout is not None
+    server.stdout.close()
 
 
 @pytest.mark.slow

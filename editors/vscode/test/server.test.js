@@ -8,7 +8,7 @@ const path = require("node:path");
 const { pathToFileURL } = require("node:url");
 const { test } = require("node:test");
 const rpc = require("vscode-languageserver-protocol/node");
-const { failure, program } = require("../program");
+const { failure, isInRepository, program } = require("../program");
 
 const GEN = process.env.GEN || "gen";
 const OVERLAY = 'kubernetes: "1.34"\nvolumes: {datasets: {claim: datasets}}\n';
@@ -81,6 +81,25 @@ test("no server starts for an untrusted workspace, and no folder sets the progra
 
 test("a missing program has a message with a remedy", () => {
   assert.match(failure("gen", { code: "ENOENT" }), /install gen, or set gen.path/);
+});
+
+test("a program that does not start is reported with its last words, or with the Python that is gone", () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "gen-"));
+  assert.match(failure(executable(folder, "gen"), { code: "ENOENT" }), /the Python of its environment is gone/);
+  const said = "Traceback\n  File x\nModuleNotFoundError: No module named 'gen'\n";
+  assert.strictEqual(
+    failure("/x/gen", new Error("exit code 1"), said),
+    "gen: /x/gen lsp did not start (exit code 1): ModuleNotFoundError: No module named 'gen'",
+  );
+});
+
+test("a server is for files of a repository, which can be in a subfolder", () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "gen-"));
+  for (const name of ["jobs", "overlays"]) fs.mkdirSync(path.join(folder, "training", name), { recursive: true });
+  fs.mkdirSync(path.join(folder, "jobs"));
+  assert.ok(isInRepository(path.join(folder, "training", "jobs", "team", "a.yaml"), folder));
+  assert.ok(!isInRepository(path.join(folder, "training", "values.yaml"), folder));
+  assert.ok(!isInRepository(path.join(folder, "jobs", "team", "a.yaml"), folder));
 });
 
 test("every command of the extension is declared, and every declared one is there", () => {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.base.repository.layout import is_fixable
+from gen.base.corrections import may_be_fixed
 from gen.report.escaping import json_document
 
 if TYPE_CHECKING:
@@ -31,15 +31,9 @@ def finding_data(finding: Diagnostic) -> dict[str, object]:
         **_place(finding.place),
         "message": finding.message,
         "hint": finding.hint,
-        "fixable": is_fixable(finding.place.file) and _has_fix(finding),
+        "fixable": may_be_fixed(finding),
         "related": [{**_place(place), "message": message} for place, message in finding.related],
     }
-
-
-def _has_fix(finding: Diagnostic) -> bool:
-    from gen.edit.printed import fixes_of  # a tenth of a second, which findings in manifests do not need
-
-    return bool(fixes_of(finding))
 
 
 def _place(place: Location) -> dict[str, object]:

@@ -180,7 +180,9 @@ def test_a_read_only_folder_is_reported(tmp_path: Path, monkeypatch: pytest.Monk
 def test_editors_find_the_schemas_and_accept_the_files(tmp_path: Path) -> None:
     root = made(tmp_path / "new")
     settings = json.loads((root / ".vscode/settings.json").read_text("utf-8"))
-    assert json.loads((root / ".vscode/extensions.json").read_text("utf-8"))["recommendations"]
+    extension = json.loads((PROJECT / "editors/vscode/package.json").read_text("utf-8"))
+    recommended = json.loads((root / ".vscode/extensions.json").read_text("utf-8"))["recommendations"]
+    assert recommended == [f"{extension['publisher']}.{extension['name']}"]  # and no second one that checks YAML
     for schema, pattern in settings["yaml.schemas"].items():
         validator = Draft7Validator(json.loads((root / schema).read_text("utf-8")))
         (file,) = root.glob(pattern)

@@ -1,6 +1,6 @@
-"""Draw the picture of `docs/editors.md`: Neovim with a job, a finding and completion of the names of an overlay.
+"""Draw the pictures of `docs/editors.md` in real editors: a job with a finding, names of an overlay, and a plan.
 
-Needs `nvim` and `tmux`. The terminal is real; its text and colors are drawn as SVG.
+Neovim needs `nvim` and `tmux`, and VS Code what `tests/browser/vscode.py` names. One that is not there is left out.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ import time
 from io import StringIO
 from pathlib import Path
 
+from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.text import Text
 
+from tests.browser.vscode import packed, program, window
+from tests.pins.servers import git
+
 PROJECT = Path(__file__).resolve().parent.parent
-PICTURE = PROJECT / "docs/images/neovim.svg"
+PICTURES = PROJECT / "docs/images"
 WIDTH, HEIGHT = 100, 16
 SETTINGS = """\
 vim.diagnostic.config({update_in_insert = true})
@@ -47,22 +51,47 @@ _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 def main() -> None:
-    gen = str(Path(sys.executable).with_name("gen"))
+    PICTURES.mkdir(exist_ok=True)
+    gen = Path(sys.executable).with_name("gen")
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "training"
-        for folder in ("jobs", "overlays"):
+        for folder in ("jobs", "overlays", "rendered"):
             shutil.copytree(PROJECT / folder, root / folder)
+        for words in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "--message", "start")):
+            git(*words, folder=root)
         job = root / "jobs/training/resnet.yaml"
-        job.write_text(JOB, "utf-8")
-        (root / "init.lua").write_text(SETTINGS, "utf-8")
-        PICTURE.parent.mkdir(exist_ok=True)
-        PICTURE.write_text(drawn(session(root, job, gen)), "utf-8")
+        if shutil.which("nvim") and shutil.which("tmux"):
+            job.write_text(JOB, "utf-8")
+            (Path(name) / "init.lua").write_text(SETTINGS, "utf-8")
+            (PICTURES / "neovim.svg").write_text(drawn(session(root, job, str(gen))), "utf-8")
+        if program() is not None:
+            job.write_text(JOB.replace("worker: 4", "workers: 2"), "utf-8")
+            subprocess.run([gen, "render"], cwd=root, check=True)
+            draw_vscode(Path(name), root, gen, job.relative_to(root).as_posix())
+
+
+def draw_vscode(folder: Path, root: Path, gen: Path, job: str) -> None:
+    """The plan beside a job with a misspelled field."""
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        with window(chromium, folder / "host", root, packed(folder), gen) as code:
+            code.open(job)
+            code.until(lambda: code.texts(".codelens-decoration"))
+            code.run("gen: Show plan")
+            code.until(lambda: any("no data is lost" in one for one in code.texts(".view-lines")))
+            code.page.keyboard.press("Control+b")
+            code.type_at_end("chekpoints: {path: /out}\n")
+            code.until(code.mistakes)
+            code.run("Go to Next Problem in Files (Error, Warning, Info)")
+            code.until(lambda: code.texts(".marker-widget"))
+            code.page.screenshot(path=PICTURES / "vscode.png")
+        chromium.close()
 
 
 def session(root: Path, job: Path, gen: str) -> str:
     """The screen after the keys, with its colors."""
     tmux = ["tmux", "-L", f"gen-{os.getpid()}"]
-    command = f"cd {root} && GEN={gen} nvim --clean -u init.lua {job.relative_to(root)}"
+    command = f"cd {root} && GEN={gen} nvim --clean -u ../init.lua {job.relative_to(root)}"
     size = ("-x", str(WIDTH), "-y", str(HEIGHT))
     subprocess.run([*tmux, "new-session", "-d", *size, command], check=True)
     try:
