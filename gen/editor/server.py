@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from gen import __version__
-from gen.base import Diagnostic, Severity, UsageError
+from gen.base import Diagnostic, UsageError
 from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.layout import (
     JOBS,
@@ -35,17 +35,12 @@ from gen.base.repository.layout import (
 from gen.editor import actions, completion, effects, hover, names
 from gen.editor.checker import Checker
 from gen.editor.fields import Fields
-from gen.editor.view import View
+from gen.editor.view import View, shown
 from gen.report.formats import Documentation
 from gen.report.schemas import SCHEMAS
 
 PAUSE_S: Final = 0.25
 """Time without a change after which all files are checked."""
-_SEVERITIES: Final = {
-    Severity.ERROR: types.DiagnosticSeverity.Error,
-    Severity.WARNING: types.DiagnosticSeverity.Warning,
-    Severity.NOTE: types.DiagnosticSeverity.Information,
-}
 _WATCHED: Final = tuple(f"**/{folder('')}**" for folder in (jobs_path, overlays_path, rendered_path))
 """Files whose changes on the disk the client reports."""
 _COMPLETION: Final = types.CompletionOptions(trigger_characters=[" ", ":", ".", "-", "[", "{"])
@@ -127,10 +122,10 @@ class Repository:
             return
         if found is None:
             return
-        for path, shown in found.items():
-            if self._shown.get(path, []) != shown:
-                self._shown[path] = shown
-                params = types.PublishDiagnosticsParams(uri=self.uri(path), diagnostics=shown)
+        for path, items in found.items():
+            if self._shown.get(path, []) != items:
+                self._shown[path] = items
+                params = types.PublishDiagnosticsParams(uri=self.uri(path), diagnostics=items)
                 self.server.text_document_publish_diagnostics(params)
         if self.checker.problem != self._said:
             self._said = self.checker.problem
@@ -156,34 +151,12 @@ class Repository:
         if found is None:
             return None
         self.findings = found
-        shown = {path: self._converted(path, items) for path, items in found.items()}
-        return {**{path: [] for path in self._shown if path not in found}, **shown}
+        converted = {path: self._converted(path, items) for path, items in found.items()}
+        return {**{path: [] for path in self._shown if path not in found}, **converted}
 
     def _converted(self, path: str, items: Iterable[Diagnostic]) -> list[types.Diagnostic]:
         view = self.view(path)
-        return [self._diagnostic(view, item) for item in items]
-
-    def _diagnostic(self, view: View | None, item: Diagnostic) -> types.Diagnostic:
-        where = view.word_at(item.place) if view is not None else _line(item)
-        page = self.server.site.finding(item.code) if self.server.site.site else ""
-        related = []
-        for place, message in item.related:
-            other = self.view(place.file)
-            at = other.word_at(place) if other is not None else _line(item)
-            related.append(
-                types.DiagnosticRelatedInformation(
-                    location=types.Location(uri=self.uri(place.file), range=at), message=message
-                )
-            )
-        return types.Diagnostic(
-            range=where,
-            message=f"{item.message}\n{item.hint}" if item.hint else item.message,
-            severity=_SEVERITIES[item.severity],
-            code=item.code,
-            code_description=types.CodeDescription(href=page) if page else None,
-            source="gen",
-            related_information=related or None,
-        )
+        return [shown(item, view, self.view, self.root, self.server.site) for item in items]
 
     def view(self, path: str) -> View | None:
         """A file as the checker has it; None if it cannot be read."""
@@ -196,12 +169,6 @@ class Repository:
             except OSError:
                 return None
         return View(path, text, self.checker, schemas, codec)
-
-
-def _line(item: Diagnostic) -> types.Range:
-    """The place of a finding in a file that cannot be read."""
-    position = types.Position(line=max(item.place.line - 1, 0), character=max(item.place.column - 1, 0))
-    return types.Range(start=position, end=position)
 
 
 def _resolved(uri: str) -> Path:

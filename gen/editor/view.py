@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lsprotocol.types import Position, Range
+from lsprotocol.types import CodeDescription, DiagnosticRelatedInformation, DiagnosticSeverity, Position, Range
+from lsprotocol.types import Diagnostic as Shown
+from lsprotocol.types import Location as Target
 
-from gen.base import Location, Route
+from gen.base import Diagnostic, Location, Route, Severity
 from gen.base.repository.files import MAX_BYTES, read_regular
 from gen.base.repository.layout import OVERLAY_FILE, JobFile, is_job, overlay_of
 from gen.base.yaml.source import Source
@@ -16,12 +19,18 @@ from gen.editor.checker import Checker
 from gen.editor.document import Document
 from gen.editor.fields import Fields
 from gen.overlay.overlay import Overlay
+from gen.report.formats import Documentation
 
 if TYPE_CHECKING:
     from pygls.workspace import PositionCodec
 
 JOB: Final = "job"
 OVERLAY: Final = "overlay"
+_SEVERITIES: Final = {
+    Severity.ERROR: DiagnosticSeverity.Error,
+    Severity.WARNING: DiagnosticSeverity.Warning,
+    Severity.NOTE: DiagnosticSeverity.Information,
+}
 
 
 def kind_of(path: str) -> str:
@@ -119,3 +128,32 @@ class View:
         length = next((at for at, char in enumerate(rest) if char in " ,]}" or rest[at : at + 2] == ": "), len(rest))
         length = length - 1 if rest[:length].endswith(":") and length > 1 else length
         return self.range(line, start, start + max(length, 1 if rest else 0))
+
+
+def shown(
+    item: Diagnostic, view: View | None, other: Callable[[str], View | None], root: Path, site: Documentation
+) -> Shown:
+    """A finding as the client shows it. A file without a view cannot be read."""
+    related = [
+        DiagnosticRelatedInformation(
+            location=Target(uri=(root / place.file).as_uri(), range=_range(other(place.file), place)), message=message
+        )
+        for place, message in item.related
+    ]
+    page = site.finding(item.code)
+    return Shown(
+        range=_range(view, item.place),
+        message=f"{item.message}\n{item.hint}" if item.hint else item.message,
+        severity=_SEVERITIES[item.severity],
+        code=item.code,
+        code_description=CodeDescription(href=page) if page else None,
+        source="gen",
+        related_information=related or None,
+    )
+
+
+def _range(view: View | None, place: Location) -> Range:
+    if view is not None:
+        return view.word_at(place)
+    position = Position(line=max(place.line - 1, 0), character=max(place.column - 1, 0))
+    return Range(start=position, end=position)

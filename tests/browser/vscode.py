@@ -9,9 +9,8 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -21,7 +20,7 @@ from urllib.request import urlopen
 from tests.pins.servers import free_port
 from tests.support import PROJECT
 
-LIMIT_S = 60.0
+LIMIT_S = 60
 SETTINGS = {
     "workbench.startupEditor": "none",
     "workbench.tips.enabled": False,
@@ -64,12 +63,11 @@ class Window:
 
     def until(self, condition: Callable[[], Any]) -> Any:
         """Wait until a condition is true, and return its value."""
-        end = time.monotonic() + LIMIT_S
-        while not (value := condition()):
-            if time.monotonic() > end:
-                raise TimeoutError(f"the window shows:\n{self.page.inner_text('body')}")
+        for _ in range(LIMIT_S * 10):
+            if value := condition():
+                return value
             self.page.wait_for_timeout(100)
-        return value
+        raise TimeoutError(f"the window shows:\n{self.page.inner_text('body')}")
 
     def texts(self, selector: str) -> list[str]:
         return [text.replace("\xa0", " ") for text in self.page.locator(selector).all_inner_texts()]
@@ -95,6 +93,12 @@ class Window:
         self.page.keyboard.type(text, delay=20)
 
 
+def _answers(address: str) -> bool:
+    with suppress(URLError, ConnectionError), urlopen(f"http://{address}/healthz", timeout=5):
+        return True
+    return False
+
+
 @contextmanager
 def window(chromium: Any, folder: Path, root: Path, vsix: Path, gen: Path) -> Iterator[Window]:
     """A window of a host of its own, whose machine has the setting `gen.path`."""
@@ -113,17 +117,10 @@ def window(chromium: Any, folder: Path, root: Path, vsix: Path, gen: Path) -> It
     quiet = ("--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust")
     host = subprocess.Popen([*command, *quiet, f"--bind-addr={address}"], **options)
     try:
-        end = time.monotonic() + LIMIT_S
-        while True:
-            try:
-                with urlopen(f"http://{address}/healthz", timeout=5):
-                    break
-            except (URLError, ConnectionError):
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.1)
         page = chromium.new_page(viewport={"width": 1100, "height": 560})
-        yield Window(page, address, root)
+        shown = Window(page, address, root)
+        shown.until(lambda: _answers(address))
+        yield shown
         page.close()
     finally:
         host.terminate()
