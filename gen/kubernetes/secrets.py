@@ -376,11 +376,9 @@ def _in_words(words: list[str], route: Route) -> Iterator[tuple[Route, str, Loca
 def _in_text(
     text: object, route: Route, named: Callable[[str], tuple[str, int] | None]
 ) -> Iterator[tuple[Route, str, Location | None]]:
-    if not isinstance(text, str):
+    if not isinstance(text, str) or not any(map(text.lower().__contains__, _SUSPECT)):
         return
-    lower = text.lower()
-    secret = named(text) if any(part in lower for part in _SUSPECT) else None
-    if secret is not None:
+    if (secret := named(text)) is not None:
         name, start = secret
         yield route, name, Location("", text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
 
