@@ -14,13 +14,17 @@ from msgspec import Struct
 
 from gen.base import Route, regex
 
-_KEY: Final = regex(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#\[\]{},&*!|>'"%@`][^#]*?)\s*:(?=\s|$)""")
+_KEY: Final = regex(
+    r"""("(?:[^"\\]|\\.)*"\s*|'(?:[^']|'')*'\s*|[^\s#\[\]{},&*!|>'"%@`](?:[^#:]|:(?!\s|$))*):(?=\s|$)"""
+)
+"""A key with the spaces behind it. A character has one way to match, so that the time is linear in a line."""
 _DASH: Final = regex(r"-(?:\s+|$)")
 _BLOCK: Final = regex(r"[|>][-+0-9]*\s*(?:#.*)?$")
 """The header of a block scalar."""
-_EXPRESSION: Final = regex(r"\{\{(?P<inside>(?:(?!\}\}).)*)$")
 _WORD: Final = regex(r"[\w./@-]*$")
 _OPENING: Final = {"{": "}", "[": "]"}
+_MOST_NESTED: Final = 200
+"""Collections in each other, in one line, that are told apart."""
 MAX_LINES: Final = 20_000
 """Lines of a file that are read; no file of people has more."""
 
@@ -117,7 +121,8 @@ class _Reader:
         after = line[key.end() :]
         text = _without_comment(after)
         column = key.end() + len(after) - len(after.lstrip())
-        yield Entry(route=self.route(), line=number, column=start, end=key.end(1), value=text, value_column=column)
+        end = start + len(key[1].rstrip())
+        yield Entry(route=self.route(), line=number, column=start, end=end, value=text, value_column=column)
         if _BLOCK.match(text):
             self.block, self.block_route = _indentation(line), self.route()
 
@@ -165,8 +170,8 @@ class Document:
             for _ in reader.read(number, text.rstrip()):
                 pass
         before = self.lines[line][:column] if line < len(self.lines) else ""
-        expression = _EXPRESSION.search(before)
-        inside = expression["inside"] if expression is not None else None
+        _, opening, after = before[before.rfind("}}") + 1 :].partition("{{")
+        inside = after if opening else None
         if reader.is_text(before if before.strip() else before + "x"):
             return _value(reader.block_route, before, inside)
         if _without_comment(before) != before.strip():
@@ -213,7 +218,7 @@ def _flow(route: Route, before: str, start: int, expression: str | None) -> Curs
             quote = "" if char == quote else quote
         elif char in "\"'" and not before[word:position].strip():
             quote = char
-        elif char in _OPENING:
+        elif char in _OPENING and len(open_) < _MOST_NESTED:
             open_.append((char, here))
             is_key, index, word = char == "{", 0, position + 1
             here = here if is_key else (*here, 0)

@@ -122,6 +122,29 @@ def test_any_depth_of_folders_is_a_finding(history: History, tmp_path: Path, fol
         subprocess.run(["rm", "-r", f"{history.root / folder}/a"], check=True)  # as Python's functions call themselves
 
 
+READ_LINES = """
+many = 100_000
+for line in (
+    "a: " + "{{" * many + "}}",
+    "a: " + "{{ x }}" * many,
+    "a" + " " * many + "b",
+    "a: {" + "\\"'" * many,
+    "a: " + "[{a: " * many,
+    "- " * many,
+    "a: {" + "a: b, " * many,
+):
+    document = Document(line)
+    assert len(document.entries) < 2
+    document.cursor(0, len(line))
+"""
+
+
+@pytest.mark.slow
+def test_no_line_keeps_the_editor_busy() -> None:
+    """The language server reads lines before anything has refused them. Half of these took more than minutes."""
+    subprocess.run([sys.executable, "-c", READ_LINES], cwd=PROJECT, check=True, timeout=60)
+
+
 @pytest.mark.slow  # processes without the right to ignore the permissions of files
 def test_a_tree_that_may_only_be_read_is_one_message(repo: Repository, tmp_path: Path) -> None:
     repo.overlay(OVERLAY)
