@@ -21,7 +21,7 @@ from gen.job.model import Model
 from gen.job.names import JobName
 from gen.job.scalars import matching, refuse, schema
 from gen.job.sweep import ParamName
-from gen.kubernetes.facts.argo import NAME_OF_RUN, WORKFLOW, parameter
+from gen.kubernetes.facts.argo import NAME_OF_RUN, TASK_FIELDS, TEMPLATE_FIELDS, WORKFLOW, parameter
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.waiting import wait_for
 from gen.kubernetes.objects import Body, present
@@ -161,14 +161,24 @@ def workflow_spec(steps: "tuple[StepPlan, ...]", account: str, on_exit: "ExitPla
         onExit=EXIT if end else None,
         podGC={"strategy": "OnWorkflowSuccess"},
         podMetadata={"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}},
-        templates=[_graph(steps), *(one for step in steps for one in _templates(step)), *end],
+        templates=[_whole(one, TEMPLATE_FIELDS) for one in (_graph(steps), *_all_templates(steps), *end)],
     )
+
+
+def _all_templates(steps: "tuple[StepPlan, ...]") -> Iterator[Body]:
+    for step in steps:
+        yield from _templates(step)
+
+
+def _whole(part: Body, names: tuple[str, ...]) -> Body:
+    """With the empty fields that the controller would write into its list, which engines compare as a whole."""
+    return {**part, **{name: {} for name in names if name not in part}}
 
 
 def _graph(steps: "tuple[StepPlan, ...]") -> Body:
     """All last nodes are targets: a step that handles a failure does not make the pipeline succeed."""
     nodes = {step.name: _nodes(step) for step in steps}
-    tasks = [task for step in steps for task in _tasks(step, nodes)]
+    tasks = [_whole(task, TASK_FIELDS) for step in steps for task in _tasks(step, nodes)]
     targets = " ".join(names[-1] for names in nodes.values())
     return {"name": MAIN, "dag": {"failFast": False, "target": targets, "tasks": tasks}}
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gen.base import follow, regex, with_field
 from gen.base.placeholders import TRIAL, with_results
-from gen.kubernetes.facts.base import Path, Phase, Phases, Resource
+from gen.kubernetes.facts.base import ANY_ITEM, Filled, Path, Phase, Phases, Resource
 from gen.kubernetes.facts.steps import Graph, Task, manifest_body, visible, without_templates
 from gen.kubernetes.objects import Body
 
@@ -31,6 +31,17 @@ CRON_WORKFLOW: Final = Resource(
     known_to_engines=True,
     max_name=52,
 )
+TEMPLATE_FIELDS: Final = ("inputs", "outputs", "metadata")
+"""Fields of templates that its types always have (`workflow_types.go`): the controller writes the whole object."""
+TASK_FIELDS: Final = ("arguments",)
+_TEMPLATE: Final = ("spec", "templates", ANY_ITEM)
+_WRITTEN: Final = (  # also of runs that earlier versions of gen rendered
+    *(Filled(place=_TEMPLATE, field=(name,), value={}, in_all=False) for name in TEMPLATE_FIELDS),
+    *(
+        Filled(place=(*_TEMPLATE, "dag", "tasks", ANY_ITEM), field=(name,), value={}, in_all=False)
+        for name in TASK_FIELDS
+    ),
+)
 WORKFLOW: Final = Resource(
     group="argoproj.io",
     kind="Workflow",
@@ -42,6 +53,7 @@ WORKFLOW: Final = Resource(
     deadline=("spec", "activeDeadlineSeconds"),
     ttl=("spec", "ttlStrategy"),
     scheduled_by=CRON_WORKFLOW,
+    filled=_WRITTEN,
     status=Phases(
         succeeded=(Phase(field=_PHASE, values=("Succeeded",)),),
         failed=(Phase(field=_PHASE, values=("Failed", "Error")),),

@@ -184,6 +184,8 @@ class Queueing(Struct, frozen=True, kw_only=True, eq=False):
     """API versions that it admits; empty for all."""
     appends: Path | None = None
     """Route of the list to which it appends an entry of its own."""
+    marks: tuple[Pattern, ...] = ()
+    """Metadata of pod templates to which it adds, in lists that engines compare as a whole (`pkg/podset/podset.go`)."""
 
 
 class Filled(Struct, frozen=True, kw_only=True, eq=False):

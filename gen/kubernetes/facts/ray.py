@@ -83,6 +83,10 @@ def _cluster(*spec: str) -> tuple[base.PodSet, ...]:
     )
 
 
+def _marks(*spec: str) -> tuple[base.Pattern, ...]:
+    return ((*spec, "workerGroupSpecs", base.ANY_ITEM, "template", "metadata"),)
+
+
 def _filled(*spec: str) -> tuple[base.Filled, ...]:
     """The list of groups is atomic. The operator writes the whole object, with the fields that its types always have
     (`controllers/ray/rayjob_controller.go`), and the definition of KubeRay 1.7 has the other default.
@@ -270,7 +274,7 @@ RAYJOB: Final = base.Resource(
         failed=_FAILED,
     ),
     scheduled_by=CRON_WORKFLOW,
-    kueue=base.Queueing(framework="ray.io/rayjob"),
+    kueue=base.Queueing(framework="ray.io/rayjob", marks=_marks("spec", "rayClusterSpec")),
     groups=(_VOLCANO,),
     elastic=True,
     added_volumes=_TOKENS,
@@ -286,7 +290,7 @@ RAYCLUSTER: Final = base.Resource(
     pod_env=_ray_env,
     added_containers=_added_containers,
     suspend=("spec", "suspend"),
-    kueue=base.Queueing(framework="ray.io/raycluster"),
+    kueue=base.Queueing(framework="ray.io/raycluster", marks=_marks("spec")),
     groups=(_VOLCANO,),
     elastic=True,
     added_volumes=_TOKENS,

@@ -75,15 +75,17 @@ def _holds(phase: Phase, body: Body) -> bool:
 
 def changed_by_kueue(resource: Resource) -> Iterator[Pattern]:
     """Fields that Kueue sets when it admits a run: `suspend`, node selectors and tolerations, which are atomic
-    (`pkg/podset/podset.go`), and a list that it appends to.
+    (`pkg/podset/podset.go`), metadata of templates in atomic lists, and a list that it appends to.
     """
     if resource.suspend is not None:
         yield resource.suspend
     for pods in resource.pods:
         yield (*pods.template, "spec", "nodeSelector")
         yield (*pods.template, "spec", "tolerations")
-    if resource.kueue is not None and resource.kueue.appends is not None:
-        yield resource.kueue.appends
+    if resource.kueue is not None:
+        yield from resource.kueue.marks
+        if resource.kueue.appends is not None:
+            yield resource.kueue.appends
 
 
 def filled_in_cluster(resource: Resource) -> Iterator[tuple[Pattern, object]]:

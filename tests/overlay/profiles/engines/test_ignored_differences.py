@@ -12,6 +12,7 @@ import yaml
 from gen.base.routes import at, follow, set_value
 from gen.commands.new import job_text
 from gen.job.kinds import KINDS
+from gen.kubernetes.facts.argo import WORKFLOW
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.kubernetes.facts.pods import matches, pod_sets
@@ -42,6 +43,10 @@ def admitted(body: dict[str, Any], resource: Resource) -> dict[str, Any]:
     for pods in pod_sets(resource, live):
         pods.template["spec"]["nodeSelector"] = SELECTED
         pods.template["spec"]["tolerations"] = TOLERATED
+    for pattern in resource.kueue.marks if resource.kueue is not None else ():
+        for _, metadata in matches(live, pattern):
+            metadata["annotations"] = {"kueue.x-k8s.io/workload": "a"}
+            metadata["labels"] = {**metadata.get("labels", {}), "kueue.x-k8s.io/podset": "worker"}
     return live
 
 
@@ -70,12 +75,25 @@ command: python a.py --lr {{ params.lr }} --name {{ params.name }}
 metrics: [loss]
 search: {minimize: loss, params: {lr: {min: 0.1, max: 0.5}, name: [a, b]}, maxTrials: 2}
 """
-SEARCHES = 'kubernetes: "1.34"\nnamespaces: {"*": {search: {maxTrials: 9}}}\n'
+PIPELINE = """\
+kind: pipeline
+image: a:1
+steps:
+  first: {kind: batch, command: x}
+  last: {kind: batch, command: x, needs: [first]}
+"""
+SEARCHES = """\
+kubernetes: "1.34"
+namespaces: {"*": {search: {maxTrials: 9}}}
+pipelines: {argo: {serviceAccount: gen-pipeline}}
+"""
 
 
-@pytest.mark.parametrize(("job", "resource"), [(job_text("ray", with_schema=False), RAYJOB), (SEARCH, EXPERIMENT)])
+@pytest.mark.parametrize(
+    ("job", "resource"), [(job_text("ray", with_schema=False), RAYJOB), (SEARCH, EXPERIMENT), (PIPELINE, WORKFLOW)]
+)
 def test_what_an_operator_adds_inside_a_list_is_no_difference(repo: Repository, job: str, resource: Resource) -> None:
-    """KubeRay and the webhook of Katib write fields into a list that is compared as a whole."""
+    """KubeRay, the webhook of Katib and Argo Workflows write fields into a list that is compared as a whole."""
     repo.overlay(SEARCHES + GITOPS)
     repo.job(job)
     body = repo.one(resource.kind)
