@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
+from gen.base.routes import at
 from tests.controllers import webhooks
 from tests.controllers.programs import Controller, Programs, answers
 from tests.e2e.server import free_ports
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gen.kubernetes.objects import Body
     from tests.e2e.cluster import Cluster
 
+_GROUP = "kubeflow.org"
 _NAMESPACE, _SERVICE = "kubeflow", "katib-controller"
 _CERTIFICATES = Path("/tmp/cert")  # noqa: S108 - `consts.CertDir` has no other
 TRIALS: Final = (
@@ -65,6 +67,27 @@ def started(cluster: Cluster, programs: Programs) -> Iterator[Controller]:
     finally:
         for body in added:
             cluster.client.delete(cluster.path(body))
+
+
+def conclude(cluster: Cluster, namespace: str) -> None:
+    """What the services of suggestions and of metrics do: choose values, and let trials that run succeed."""
+    for body in cluster.live(_GROUP, "Suggestion", namespace):
+        number, values = body["spec"]["requests"], [{"name": "LR", "value": "0.2"}]
+        found = [
+            {"name": f"{body['metadata']['name']}-{one:08x}", "parameterAssignments": values} for one in range(number)
+        ]
+        if len(at(body, "status", "suggestions") or ()) < number:
+            _report(cluster, body, {"suggestionCount": number, "suggestions": found})
+    for body in cluster.live(_GROUP, "Trial", namespace):
+        known = {one["type"] for one in at(body, "status", "conditions") or ()}
+        if "Running" in known and "Succeeded" not in known:
+            metric = dict.fromkeys(("latest", "min", "max"), "0.9") | {"name": "accuracy"}
+            ended = {"type": "Succeeded", "status": "True", "reason": "TrialSucceeded", "message": ""}
+            _report(cluster, body, {"conditions": [ended], "observation": {"metrics": [metric]}})
+
+
+def _report(cluster: Cluster, body: Body, status: Body) -> None:
+    cluster.client.merge(f"{cluster.path(body)}/status", {"status": status})
 
 
 def _add_webhooks(cluster: Cluster, programs: Programs, port: int) -> list[Body]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.e2e.cluster import Cluster
 
 NAMESPACE = "kueue-system"
+VERSION = "kueue.x-k8s.io/v1beta2"
 _SERVICE = "kueue-webhook-service"
 _SECRET = "kueue-webhook-server-cert"  # noqa: S105 - its name
 _NOT_JOBS = ("pod", "deployment", "statefulset", "leaderworkerset")
@@ -80,6 +81,32 @@ def started(cluster: Cluster, programs: Programs, frameworks: list[str]) -> Iter
         # without the program, they would refuse every job
         for body in configurations:
             cluster.client.delete(cluster.path(body))
+
+
+def add_queue(cluster: Cluster, namespace: str, cluster_queue: str) -> None:
+    """The LocalQueue `research`."""
+    metadata = {"name": "research", "namespace": namespace}
+    cluster.apply(
+        {"apiVersion": VERSION, "kind": "LocalQueue", "metadata": metadata, "spec": {"clusterQueue": cluster_queue}}
+    )
+
+
+def admit(cluster: Cluster, cluster_queue: str) -> None:
+    """Make room for the jobs of its queues, on nodes with a label and a taint."""
+    taint = {"key": "example.com/pool", "value": "all"}
+    nodes = {
+        "nodeLabels": {taint["key"]: taint["value"]},
+        "nodeTaints": [{**taint, "effect": "NoSchedule"}],
+        "tolerations": [{**taint, "operator": "Equal", "effect": "NoSchedule"}],
+    }
+    cluster.apply({"apiVersion": VERSION, "kind": "ResourceFlavor", "metadata": {"name": "all"}, "spec": nodes})
+    quota = [{"name": "cpu", "nominalQuota": "100"}, {"name": "memory", "nominalQuota": "100Gi"}]
+    flavors = [{"name": "all", "resources": quota}]
+    spec = {
+        "namespaceSelector": {},
+        "resourceGroups": [{"coveredResources": ["cpu", "memory"], "flavors": flavors}],
+    }
+    cluster.apply({"apiVersion": VERSION, "kind": "ClusterQueue", "metadata": {"name": cluster_queue}, "spec": spec})
 
 
 def _add_webhooks(cluster: Cluster, programs: Programs, port: int) -> list[Body]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.overlay.profiles.queues.kueue import Kueue
 from tests.controllers import kueue
 from tests.controllers.waiting import give_time
 
@@ -33,31 +35,18 @@ def installed(cluster: Cluster, controllers: Programs) -> Cluster:
 def bench(installed: Cluster, workbench: Callable[[Cluster], Workbench]) -> Workbench:
     """A namespace with a queue that admits nothing yet."""
     bench = workbench(installed)
-    metadata = {"name": "research", "namespace": bench.namespace}
-    queue = {
-        "apiVersion": VERSION,
-        "kind": "LocalQueue",
-        "metadata": metadata,
-        "spec": {"clusterQueue": bench.namespace},
-    }
-    installed.apply(queue)
+    kueue.add_queue(installed, bench.namespace, bench.namespace)
     return bench
 
 
-VERSION = "kueue.x-k8s.io/v1beta2"
-
-
-def admit(bench: Workbench) -> None:
-    quota = [{"name": name, "nominalQuota": "100"} for name in ("cpu", "memory")]
-    quota[1]["nominalQuota"] = "100Gi"
-    flavors = [{"name": "all", "resources": quota}]
-    spec = {
-        "namespaceSelector": {},
-        "resourceGroups": [{"coveredResources": ["cpu", "memory"], "flavors": flavors}],
-    }
-    bench.cluster.apply({"apiVersion": VERSION, "kind": "ResourceFlavor", "metadata": {"name": "all"}, "spec": {}})
-    metadata = {"name": bench.namespace}
-    bench.cluster.apply({"apiVersion": VERSION, "kind": "ClusterQueue", "metadata": metadata, "spec": spec})
+def test_overlays_may_list_every_framework_of_a_release(controllers: Programs) -> None:
+    """Also those that its configuration has as comments."""
+    text = (controllers.manifests("kueue") / "controller_manager_config.yaml").read_text("utf-8")
+    listed = text.partition("frameworks:\n")[2].partition("externalFrameworks:")[0]
+    names = re.findall(r'- "([^"]+)"', listed)
+    assert len(names) > len(KUBEFLOW)
+    for name in names:
+        Kueue.model_validate({"localQueue": "a", "frameworks": [name]})
 
 
 def test_the_shipped_configuration_holds_mpi_jobs_back_but_no_pytorch_jobs(
@@ -75,7 +64,7 @@ def test_jobs_start_when_they_are_admitted(bench: Workbench, controllers: Progra
         pytorch, mpi = bench.job(PYTORCH, "pytorch"), bench.job(MPI, "mpi")
         give_time()
         bench.pods(0)
-        admit(bench)
+        kueue.admit(bench.cluster, bench.namespace)
         found = bench.pods(5)
         (launcher,) = [pod for name, pod in found.items() if "-launcher-" in name]
         assert [init["name"] for init in launcher["spec"]["initContainers"]] == ["wait-for-pods"]
