@@ -123,6 +123,8 @@ def test_any_depth_of_folders_is_a_finding(history: History, tmp_path: Path, fol
 
 
 READ_LINES = """
+from gen.editor.document import Document
+
 many = 100_000
 for line in (
     "a: " + "{{" * many + "}}",
