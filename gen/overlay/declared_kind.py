@@ -10,7 +10,7 @@ from pydantic import Field, WithJsonSchema, model_validator
 from gen.base import overlap, regex
 from gen.job.kinds.declared import Declaration, DeclaredPods, Fields, in_item, list_of
 from gen.job.model import Model
-from gen.job.names import JobName, Label
+from gen.job.names import JobName, Label, PodField
 from gen.job.scalars import Text, Truth, conflict, matching
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
 from gen.kubernetes.facts.base import ANY_ITEM, Conditions, Count, Pattern, Phase, Phases, PodSet, Queueing, Resource
@@ -62,7 +62,27 @@ KubernetesKind = Annotated[
     matching(regex(r"[A-Z][A-Za-z0-9]*"), 63, "a kind of Kubernetes", "use a form like `SparkApplication`"),
     WithJsonSchema({"title": "kind", "type": "string"}),
 ]
+Address = Annotated[
+    str,
+    matching(
+        regex(r"(?:[a-z0-9.-]|<run>)*<run>(?:[a-z0-9.-]|<run>)*"),
+        253,
+        "a host name of a run",
+        "use a form like `<run>-worker-0.<run>`, where `<run>` is the name of the object",
+    ),
+    WithJsonSchema({"title": "host name", "type": "string"}),
+]
 RestartPolicy = Literal["Never", "OnFailure", "Always"]
+
+
+class RendezvousOfKind(Model):
+    """Where the pods of a role meet, so that launchers such as `torchrun` need no options."""
+
+    address: Address
+    """Host name of the first pod, with `<run>` for the name of the object, such as `<run>-worker-0.<run>`."""
+    rank: PodField | None = None
+    """Field of a pod with its number from 0, such as `metadata.labels['example.com/index']`. Without one, `torchrun`
+    lets the pods agree on their numbers, and other launchers need options."""
 
 
 class PodsOfKind(Model):
@@ -79,6 +99,8 @@ class PodsOfKind(Model):
     as `spec.driver.image` of a SparkApplication. A job must not set it: `registries` would not limit it."""
     item_name: FieldName = "name"
     """Field of an item of a list with the name of the role."""
+    rendezvous: RendezvousOfKind | None = None
+    """Where the pods meet, if those of this role train together and the operator does not tell launchers."""
     trains: Truth = True
     """Whether the pods get the GPUs, CPU and memory of the job."""
     runs: Truth = True
@@ -159,6 +181,8 @@ class DeclaredKind(Model):
     def _items_are_whole(self) -> Self:
         for role, pods in self.pods.items():
             template, replicas = _pattern(pods.template), _pattern(pods.replicas or pods.template)
+            if pods.rendezvous is not None and pods.replicas is None:
+                raise conflict(f"`{role}` has one pod, which meets no other", "remove `rendezvous`, or name `replicas`")
             if list_of(template) != list_of(replicas):
                 message = f"`template` and `replicas` of `{role}` are not in the same item of a list"
                 raise conflict(message, "name fields of the same list, such as `spec.tasks[].replicas`")
@@ -212,6 +236,8 @@ class DeclaredKind(Model):
                 item_name=one.item_name,
                 trains=one.trains,
                 runs=one.runs,
+                address=one.rendezvous.address if one.rendezvous is not None else "",
+                rank=one.rendezvous.rank if one.rendezvous is not None else None,
             )
             for role, one in self.pods.items()
         }

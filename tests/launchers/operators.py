@@ -267,6 +267,19 @@ def _ssh() -> dict[str, str]:
     return files | {f"root/.ssh/{name}": text for name, text in keys.items()}
 
 
+def leaderworkerset(body: Body) -> Iterator[Made]:
+    """One group of LeaderWorkerSet 0.7, whose leader has the template of the workers."""
+    name, group = body["metadata"]["name"], body["spec"]["leaderWorkerTemplate"]
+    for number in range(group["size"]):
+        yield Made(
+            name=f"{name}-0-{number}" if number else f"{name}-0",
+            subdomain=name,
+            template=group["workerTemplate"],
+            labels={"leaderworkerset.sigs.k8s.io/worker-index": str(number)},
+            env={"LWS_LEADER_ADDRESS": f"{name}-0.{name}.{NAMESPACE}", "LWS_GROUP_SIZE": str(group["size"])},
+        )
+
+
 OPERATORS: dict[str, Callable[[Body], Iterator[Made]]] = {
     "Job batch/v1": job,
     "Job batch.volcano.sh/v1alpha1": volcano,
@@ -274,6 +287,7 @@ OPERATORS: dict[str, Callable[[Body], Iterator[Made]]] = {
     "PyTorchJob kubeflow.org/v1": pytorch,
     "JAXJob kubeflow.org/v1": jax,
     "MPIJob kubeflow.org/v2beta1": mpi,
+    "LeaderWorkerSet leaderworkerset.x-k8s.io/v1": leaderworkerset,
     "TrainJob trainer.kubeflow.org/v1alpha1": train,
 }
 

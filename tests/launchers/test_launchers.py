@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 IMAGE = Path(__file__).parent / "image"
 """Programs of Python in pods, for which no checker has the frameworks."""
+DECLARED = PROJECT / "tests/golden/declared-kind-that-never-ends/overlays/dev"
+"""Declares a kind with the address and the ranks of its pods."""
 PYTHON = os.environ.get("FRAMEWORKS", "/usr/bin/python3")
 pytestmark = pytest.mark.slow
 
@@ -77,7 +79,10 @@ def image(folder: Path, framework: str) -> dict[str, str]:
 
 def results(repo: Repository, job: str, framework: str, folder: Path) -> dict[str, list[tuple[int, int, int]]]:
     """Sums, numbers of processes and local ranks that the processes of each pod print."""
-    repo.overlay(OVERLAY)
+    declared = DECLARED / "overlay.yaml" if job.startswith("kind: replica") else None
+    repo.overlay(declared.read_text("utf-8") if declared is not None else OVERLAY)
+    if declared is not None:
+        shutil.copytree(DECLARED / "crds", repo.root / "overlays/dev/crds")
     repo.job(job)
     (run,) = [body for body in repo.objects() if f"{body['kind']} {body['apiVersion']}" in OPERATORS]
     env = image(folder, framework)
@@ -115,6 +120,7 @@ KINDS = {
     "volcano": ("kind: volcano\nworkers: 2\n", 2),
     "pytorch": ("kind: pytorch\nworkers: 2\n", 2),
     "train": ("kind: train\nworkers: 2\n", 2),
+    "declared": ("kind: replica\nworkers: 2\n", 2),
 }
 """Jobs, and the number of their pods."""
 AGREED = {

@@ -124,6 +124,8 @@ def test_faulty_declarations(repo: Repository, fields: dict[str, Any], problem: 
         ({"template": "spec.b[].t", "itemName": "t"}, "`itemName` of `arm` is a field of its pods"),
         ({"template": "spec.b.t", "itemName": "role"}, "`itemName` of `arm` has no effect"),
         ({"template": "spec.b[].t", "replicas": "spec.b[].t.n"}, "`template` and `replicas` of `arm` overlap"),
+        ({"template": "spec.b.t", "rendezvous": {"address": "<run>-0"}}, "`arm` has one pod, which meets no other"),
+        ({"template": "spec.b.t", "rendezvous": {"address": "arm-0"}}, "expected a host name of a run"),
     ],
 )
 def test_faulty_items(repo: Repository, arm: dict[str, Any], problem: str) -> None:

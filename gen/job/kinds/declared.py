@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 from gen.base import Route, did_you_mean, get, near, with_field
 from gen.base.yaml.strict import typed
 from gen.job.kinds.base import Job, Problem
+from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCHRUN, Rendezvous
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
 from gen.job.pods import ReplicatedRole, RoleFields
@@ -59,6 +60,20 @@ class DeclaredPods(Struct, frozen=True, kw_only=True):
     """Field of an item with the name of the role."""
     trains: bool = True
     runs: bool = True
+    address: str = ""
+    """Host name of the first pod, with `<run>` for the name of the object; empty if they do not meet by it."""
+    rank: str | None = None
+    """Field of a pod with its number."""
+
+    def rendezvous(self, run: str, replicas: int) -> Rendezvous | None:
+        if not self.address:
+            return None
+        return Rendezvous(
+            families=(PROCESS, LOCAL, TORCHRUN, JAX) if self.rank else (TORCHRUN,),
+            pods=replicas,
+            address=self.address.replace("<run>", run),
+            rank=self.rank,
+        )
 
 
 def list_of(route: Pattern) -> Path | None:
@@ -122,15 +137,23 @@ class DeclaredJob(Job):
     """Fields of the object's `spec`, of those in `fields` of the kind's declaration. gen adds the pods."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:
-        roles = (self._role(name, pods) for name, pods in self.declaration.pods.items())
+        roles = (self._role(name, pods, run) for name, pods in self.declaration.pods.items())
         return tuple(role for role in roles if role.replicas > 0)
 
-    def _role(self, name: str, pods: DeclaredPods) -> Role:
+    def _role(self, name: str, pods: DeclaredPods, run: str) -> Role:
         fields: RoleFields | None = getattr(self.roles, _attribute(name))
         replicas = fields.replicas if isinstance(fields, ReplicatedRole) else None
         if replicas is None:
             replicas = self.workers if pods.trains and pods.replicas is not None else 1
-        return Role(name=name, replica_type=name, replicas=replicas, fields=fields, trains=pods.trains, runs=pods.runs)
+        return Role(
+            name=name,
+            replica_type=name,
+            replicas=replicas,
+            fields=fields,
+            trains=pods.trains,
+            runs=pods.runs,
+            rendezvous=pods.rendezvous(run, replicas),
+        )
 
     def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
         body: Body = {"spec": _merged(self.declaration.spec, self.spec)}
