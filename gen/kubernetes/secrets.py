@@ -33,6 +33,11 @@ _WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 MAX_NAME_LENGTH = 256
 """Characters of a name that are checked."""
 
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _SECRET = frozenset(
     {"passwords", "passphrase", "secrets", "credential", "credentials"}
     | {"apikey", "accesskey", "secretkey", "privatekey", "apitoken", "authtoken", "accesstoken"}
@@ -44,32 +49,16 @@ _KEYS = frozenset({"access", "account", "api", "auth", "encryption", "license", 
 _PASSES = frozenset(
     {"admin", "db", "ftp", "mongo", "mysql", "pg", "postgres", "proxy", "redis", "root", "smtp", "user"}
 )
-_ABOUT = frozenset(
-    {"algorithm", "backend", "chain", "class", "count", "dir", "enabled", "endpoint", "expiration", "expiry", "file"}
-    | {
-        "files",
-        "format",
-        "header",
-        "helper",
-        "host",
-        "id",
-        "length",
-        "limit",
-        "manager",
-        "mode",
-        "name",
-        "names",
-        "path",
-    }
-    | {"paths", "port", "prefix", "provider", "ref", "required", "seconds", "size", "source", "store", "timeout", "ttl"}
-    | {"type", "uri", "url", "version"}
+_ABOUT = _set(
+    "algorithm backend chain class count dir enabled endpoint expiration expiry file files format header helper "
+    "host id length limit manager mode name names path paths port prefix provider ref required seconds size "
+    "source store timeout ttl type uri url version"
 )
 """Last words of a name that is about a secret and does not hold it."""
-_OF_TEXT = frozenset(
-    {"add", "audio", "begin", "bos", "cls", "end", "eos", "extra", "first", "image", "lang", "language", "last", "mask"}
-    | {"class", "concept", "initializer", "instance", "modifier", "placeholder", "subject", "trigger", "unique"}
-    | {"max", "min", "new", "next", "num", "pad", "padding", "per", "prompt", "sep", "separator", "special", "start"}
-    | {"stop", "sub", "text", "think", "thinking", "tool", "unk", "use", "video", "vision", "word"}
+_OF_TEXT = _set(
+    "add audio begin bos class cls concept end eos extra first image initializer instance lang language last mask "
+    "max min modifier new next num pad padding per placeholder prompt sep separator special start stop sub "
+    "subject text think thinking tool trigger unique unk use video vision word"
 )
 """Words before `token` that make it a piece of text."""
 
