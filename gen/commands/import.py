@@ -76,6 +76,18 @@ class Request:
     image: Annotated[
         str | None, typer.Option("--image", metavar="IMAGE", help="Image of jobs for which the other tool names none.")
     ] = None
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the job, for slurm.")] = None
+    define: Annotated[
+        tuple[str, ...],
+        typer.Option("--define", metavar="NAME=VALUE", help="Value of a variable from outside of a script, for slurm."),
+    ] = ()
+    site: Annotated[
+        Path | None,
+        typer.Option("--site", metavar="FILE", help="Meanings of partitions, accounts and paths, for slurm."),
+    ] = None
+    site_template: Annotated[
+        bool, typer.Option("--site-template", help="Print a site file for scripts in files and folders, for slurm.")
+    ] = False
     overlay: Annotated[
         str | None,
         typer.Option("--overlay", metavar="OVERLAY", help="Add what the jobs need to this overlay, after --yes."),
@@ -90,6 +102,8 @@ def run(request: Request) -> Result[Report]:
     load_extensions(root)
     if request.importer not in IMPORTERS:
         raise UsageError(f"unknown tool `{request.importer}`: {did_you_mean(request.importer, IMPORTERS)}")
+    if request.site_template:
+        return _template(request)
     overlays = overlay_names(root, Findings())
     if request.overlay is not None and request.overlay not in overlays:
         raise UsageError(f"no {overlay_file(request.overlay)} found: {did_you_mean(request.overlay, overlays)}")
@@ -198,7 +212,66 @@ def _common(root: Path, request: Request) -> ImportInput:
     otherwise = ""
     with suppress(UsageError):
         otherwise = only_namespace(root)
-    return ImportInput(file=STDIN, namespace=namespace, otherwise=otherwise, image=request.image or "")
+    values = {"name": request.name, "define": request.define, "site": request.site}
+    used = [name for name, value in values.items() if value]
+    if other := [name for name in used if name not in IMPORTERS[request.importer].options]:
+        raise UsageError(f"`--{other[0]}` is not an option of `gen import {request.importer}`; remove it")
+    return ImportInput(
+        file=STDIN,
+        namespace=namespace,
+        otherwise=otherwise,
+        image=request.image or "",
+        name=request.name or "",
+        define=dict(_pair(one) for one in request.define),
+        site=_site(request.site) if request.site is not None else None,
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or (not name.isidentifier() and not name.isdecimal()):
+        raise UsageError(f"`--define {text}`: expected NAME=VALUE")
+    return name, value
+
+
+def _site(file: Path) -> tuple[str, bytes]:
+    try:
+        return str(file), read_bytes(str(file))
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from error
+
+
+def _below(names: Sequence[str]) -> list[str]:
+    """Files, and all files in folders."""
+    files: list[str] = []
+    for name in names:
+        inner = sorted(Path(name).rglob("*")) if Path(name).is_dir() else [Path(name)]
+        files += (
+            [str(one) for one in inner if one.is_file() and not one.is_symlink()] if Path(name).is_dir() else [name]
+        )
+        if len(files) > MAX_FILES:
+            raise UsageError(f"more than {MAX_FILES} files; name fewer")
+    return files
+
+
+def _template(request: Request) -> Result[Report]:
+    """A site file for scripts."""
+    from gen.importers.slurm.importer import site_template
+
+    if "site" not in IMPORTERS[request.importer].options:
+        raise UsageError(f"`--site-template` is not an option of `gen import {request.importer}`; remove it")
+    scripts = []
+    for file in _below(request.source):
+        try:
+            raw = read_bytes(file)
+        except OSError as error:
+            raise UsageError(f"cannot read {file}: {error.strerror}") from error
+        if b"#SBATCH" in raw and len(raw) <= MAX_BYTES:
+            scripts.append((file, raw.decode("utf-8", "replace")))
+    if not scripts:
+        raise UsageError("no script with `#SBATCH` lines found; name files or folders with some")
+    text = site_template(scripts)
+    return Result(output=Report((), (), text.rstrip("\n"), root=Path()))
 
 
 def _given(root: Path, request: Request) -> ImportInput:

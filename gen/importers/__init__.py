@@ -7,7 +7,7 @@ into jobs and the fields of an overlay for them. See `docs/extending.md`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct, field
@@ -35,6 +35,12 @@ class ImportInput(Struct, frozen=True, kw_only=True):
     """Image of jobs for which it names none; empty if the user has chosen none."""
     otherwise: str = ""
     """Namespace of jobs for which it names none; empty if that is unclear."""
+    name: str = ""
+    """Name of the only job; empty for that of the other tool."""
+    define: Mapping[str, str] = {}
+    """Values of variables from outside."""
+    site: tuple[str, bytes] | None = None
+    """Path and content of the file with the names of a site."""
 
     def namespace_of(self, named: str) -> str:
         """Namespace of a job, which may be empty; `named` is that of the other tool."""
@@ -80,6 +86,8 @@ class Importer(ABC):
     """Its input, for the help of `gen import`."""
     reads_files: ClassVar[bool] = False
     """Whether it reads several files and folders, which belong together, and no command line."""
+    options: ClassVar[frozenset[str]] = frozenset()
+    """Which of `name`, `define` and `site` it reads."""
 
     @abstractmethod
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
+from gen.importers.slurm.expansion import OPEN, source_text
 from gen.job.pods import MAX_PODS
 from gen.job.sweep import MAX_RUNS
 from gen.kubernetes import quantity
 
+if TYPE_CHECKING:
+    from gen.importers.slurm.site import Site
+
+_FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
+"""Images in a file of the machines."""
 SHORT: Final = {
     "A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint", "c": "cpus-per-task",
     "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile", "G": "gpus", "H": "hold", "i": "input",
@@ -106,7 +112,7 @@ def name_of(word: str) -> tuple[str, str, bool]:
     return name, rest, not rest and name not in SWITCHES
 
 
-_LOGS: Final = ("the cluster keeps the logs", "read them with `kubectl logs`, or redirect the output in `command`")
+_LOGS: Final = ("the cluster keeps the logs", "read them with `gen logs`, or redirect the output in `command`")
 _MAIL: Final = ("gen sends no messages", "set up notifications of Argo CD or Flux")
 _NODES: Final = ("jobs do not name nodes", "set `placement.nodeSelector` of the job to labels that the overlay grants")
 _START: Final = ("jobs start on their own", "keep `state: suspended` until the job may start")
@@ -184,19 +190,26 @@ class Layout(Struct, frozen=True, kw_only=True):
     """GPUs of each node."""
     indices: tuple[int, ...]
     """Tasks of an array."""
+    array: bool = False
+    """Whether they are the pods of one job."""
 
 
-def carry(draft: JobDraft, options: list[Option], of_step: list[Option], image: str) -> Layout:
-    """Set the fields; `of_step` are the options of `srun`, which count where the script has none."""
-    last = {one.name: one for one in (*of_step, *options)}
-    for one in (*options, *of_step):
-        if one.name not in HANDLED:
+def layout_of(options: list[Option]) -> Layout:
+    """The sizes alone."""
+    return _sizes(JobDraft("job", "batch", "team", Location(""), Findings()), {one.name: one for one in options})
+
+
+def carry(draft: JobDraft, options: list[Option], of_step: list[Option], image: str, site: Site) -> Layout:
+    """Set the fields; `of_step` are the options of `srun`, which override those of the script."""
+    last = {one.name: one for one in (*options, *of_step)}
+    for one in last.values():
+        if one.name not in HANDLED and one.name != "constraint":
             why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
             draft.drop(one.place, f"`--{one.name}`", why, hint)
     layout = _sizes(draft, last)
-    _image(draft, last, image)
+    _image(draft, last, image, site)
     _life(draft, last)
-    _place(draft, last)
+    _place(draft, last, site)
     _variables(draft, options)
     return layout
 
@@ -218,9 +231,9 @@ def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
     if "cpus-per-task" in last or (of_gpus and gpus):
         draft.set(cpus * per_node if "cpus-per-task" in last else (of_gpus or 1) * gpus, "cpu", place=draft.place)
     _memory(draft, last, cpus * per_node, gpus)
-    return Layout(
-        nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=_array(draft, last.get("array"), nodes)
-    )
+    indices = _array(draft, last.get("array"), nodes)
+    array = "array" in draft.fields
+    return Layout(nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=indices, array=array)
 
 
 def _number(draft: JobDraft, option: Option | None) -> int | None:
@@ -313,20 +326,42 @@ def _indices(match: re.Match[str]) -> range:
     return range(first, int(match["last"] or first) + 1, int(match["step"] or 1) or 1)
 
 
-def _image(draft: JobDraft, last: dict[str, Option], image: str) -> None:
+def _image(draft: JobDraft, last: dict[str, Option], image: str, site: Site) -> None:
     option = last.get("container-image")
-    named = option.value.replace("#", "/", 1).removeprefix("docker://") if option is not None else image
+    value = option.value if option is not None else ""
+    place = option.place if option is not None else draft.place
+    named = site.images.get(value, value.replace("#", "/", 1).removeprefix("docker://"))
+    if value and value not in site.images and (_FILE.search(value) or OPEN in value or "$" in value):
+        named = image
+        if not named:
+            what = f"`{source_text(value)[:60]}` is not the reference of an image"
+            draft.cannot_run(place, what, "import it again with `--image`, or map it with `images` of a site file")
+    named = named or image
     if named:
-        draft.set(literal(named), "image", place=option.place if option is not None else draft.place)
-    else:
+        draft.set(literal(named), "image", place=place)
+    elif not value:
         hint = "import it again with `--image`"
         draft.drop(draft.place, "the software of the nodes", "the script names no container image", hint)
     mounts = last.get("container-mounts")
     for part in mounts.value.split(",") if mounts is not None else ():
-        source, _, target = part.partition(":")
+        _mount(draft, part, last["container-mounts"].place, site)
+
+
+def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> None:
+    source, _, target = part.partition(":")
+    target = target.partition(":")[0] or source
+    known = site.volume_of(source)
+    if OPEN in part or "$" in part or not source.startswith("/") or not target.startswith("/"):
+        hint = "mount a volume of the overlay with `data`, if the program needs it"
+        draft.drop(place, f"the mount `{source_text(part)[:60]}`", "its folder is known only on the machines", hint)
+    elif known is not None:
+        draft.set(target, "data", draft.volume(known[1], {"claim": known[1]}), place=place)
+    elif source.strip("/").split("/")[0] not in ("dev", "proc", "sys", "etc", "run", "var", "tmp", "usr"):
         name = draft.volume(f"host-{source}", {"hostPath": {"path": source}})
-        draft.set(literal(target.partition(":")[0] or source), "data", name, place=last["container-mounts"].place)
+        draft.set(literal(target), "data", name, place=place)
         draft.grant("allow", "hostPath")
+    else:
+        draft.drop(place, f"the mount `{part[:60]}`", "it belongs to the machines", "remove it")
 
 
 def _life(draft: JobDraft, last: dict[str, Option]) -> None:
@@ -353,24 +388,37 @@ def _seconds(match: re.Match[str]) -> int:
     return parts[0] * 60 + (parts[1] if len(parts) > 1 else 0)
 
 
-def _place(draft: JobDraft, last: dict[str, Option]) -> None:
-    partition = last.get("partition")
-    if partition is not None:
-        first, *others = partition.value.split(",")
-        name = label(first, "default")
+def _place(draft: JobDraft, last: dict[str, Option], site: Site) -> None:
+    _queue(draft, last.get("partition"), site)
+    account = last.get("account")
+    if account is not None and (named := site.accounts.get(account.value, label(account.value, "default"))):
+        draft.set(named, "labels", "account", place=account.place)
+    constraint = last.get("constraint")
+    if constraint is not None and constraint.value in site.constraints:
+        for field, value in site.constraints[constraint.value].items():
+            draft.set(value, "placement", field, place=constraint.place)
+    elif constraint is not None:
+        draft.drop(constraint.place, "`--constraint`", *REASONS["constraint"])
+    for name in ("container-workdir", "chdir"):
+        option = last.get(name)
+        if option is not None and option.value.startswith("/") and "workingDir" not in draft.fields:
+            draft.set(literal(option.value), "workingDir", place=option.place)
+        elif option is not None and not option.value.startswith("/"):
+            draft.drop(option.place, f"`--{name}`", "a working directory is an absolute path", "set `workingDir`")
+
+
+def _queue(draft: JobDraft, partition: Option | None, site: Site) -> None:
+    if partition is None:
+        return
+    first, *others = partition.value.split(",")
+    name = site.partitions.get(first, label(first, "default") if not site.partitions else "")
+    if name:
         draft.join(name, {"kueue": {"localQueue": name}}, partition.place)
         hint = f"create a LocalQueue `{name}` of Kueue in the namespace"
         more = f", and {len(others)} more are not carried" if others else ""
         draft.drop(partition.place, "the partition", f"it becomes a queue of Kueue{more}", hint)
-    account = last.get("account")
-    if account is not None:
-        draft.set(label(account.value, "default"), "labels", "account", place=account.place)
-    for name in ("container-workdir", "chdir"):
-        option = last.get(name)
-        if option is not None and option.value.startswith("/"):
-            draft.set(literal(option.value), "workingDir", place=option.place)
-        elif option is not None:
-            draft.drop(option.place, f"`--{name}`", "a working directory is an absolute path", "set `workingDir`")
+    elif first not in site.partitions:
+        draft.drop(partition.place, f"the partition `{first}`", "the site file does not name it", "add it there")
 
 
 def _variables(draft: JobDraft, options: list[Option]) -> None:

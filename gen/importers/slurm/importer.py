@@ -1,285 +1,352 @@
-"""`gen import slurm`: batch scripts. Nothing in them is run.
-
-The commands of the script lose their modules, environments and `srun`.
-"""
+"""`gen import slurm`: batch scripts as jobs. Nothing in them is run."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
-from gen.base.codes.jobs import SECRET_VALUE
+from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
-from gen.importers.slurm.directives import Layout, Option, carry, directives, name_of, options_of
+from gen.importers.slurm import translation
+from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of
+from gen.importers.slurm.expansion import is_known, marked
+from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.site import PATH, Site, read_site, roots_of
+from gen.importers.slurm.translation import Run
+from gen.job.commands import deepspeed, mpirun
 
-_MODULE: Final = regex(r"\s*(?:module|ml)\s+(?P<rest>.*)")
-_ENVIRONMENT: Final = regex(r"\s*(?:conda|mamba|micromamba)\s+activate\b|\s*(?:source|\.)\s+\S*(?:activate|conda)")
-_SOURCE: Final = regex(r"\s*(?:source|\.)\s+(?P<file>\S+)")
-_SRUN: Final = regex(
-    r"(?P<before>^|[;&|(]\s*|\s(?:then|do|time|exec)\s+|^\s*(?:time|exec)?\s*)srun\s+(?P<rest>.*)", re.DOTALL
-)
-_SCRATCH: Final = regex(
-    r"\$\{?(?:SCRATCH|WORK|PSCRATCH|SLURM_TMPDIR|TMPDIR|LOCAL_SCRATCH|PROJECT|STORE)\b\}?"
-    r"|/(?:scratch|lustre|gpfs|work|project)\b[^\s'\";]*"
-)
-_VARIABLE: Final = regex(r"\$\{?(SLURM_[A-Z_]+)")
-_CONTAINER: Final = regex(r"\b(?:singularity|apptainer|docker|podman|shifter)\s+(?:exec|run)\b")
-_ASSIGNMENT: Final = regex(r"(?:^|[\s;&|(])(?P<name>[A-Za-z_]\w*)=(?P<value>\"[^\"]*\"|'[^']*'|[^\s;&|()\"']+)")
-_ONLY_EXPORT: Final = regex(r"\s*(?:export\s+)?[A-Za-z_]\w*=\S+\s*")
-_HOSTS: Final = regex(r"scontrol\s+show\s+host(?:name)?s?\b")
-
-
-class Body(Struct):
-    """Commands for a container."""
-
-    lines: list[str]
-    options: list[Option] = field(default_factory=list)
-    """Those of the first `srun`."""
-    steps: int = 0
-    """Number of `srun` commands."""
-    variables: set[str] = field(default_factory=set)
-    """Variables of Slurm that the commands use."""
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines).strip("\n")
-
-
-def read_body(draft: JobDraft, text: str, file: str, start: int) -> Body:
-    """The commands after the directives; `start` is the number of lines before them."""
-    body = Body([])
-    lines = text.split("\n")[start:]
-    index = 0
-    while index < len(lines):
-        place = Location(file, start + index + 1)
-        line, index = _whole(lines, index)
-        _line(draft, body, line, place)
-    used = _VARIABLE.findall(body.text)
-    body.variables.update(used)
-    return body
-
-
-def _whole(lines: list[str], index: int) -> tuple[str, int]:
-    """A line with those that continue it, and the index of the next one."""
-    whole = [lines[index]]
-    while whole[-1].endswith("\\") and index + 1 < len(lines):
-        index += 1
-        whole.append(lines[index])
-    return "\n".join(whole), index + 1
-
-
-def _line(draft: JobDraft, body: Body, line: str, place: Location) -> None:
-    hint = "install it in the image"
-    if (module := _MODULE.match(line)) is not None:
-        draft.drop(place, f"`module {module['rest'].strip()}`", "a container has no modules", hint)
-        return
-    if _ENVIRONMENT.match(line) is not None:
-        draft.drop(place, f"`{line.strip()}`", "a container has an environment of its own", hint)
-        return
-    if (source := _SOURCE.match(line)) is not None:
-        hint = "put the file into the image, or write its variables as `env`"
-        draft.drop(place, f"the file `{source['file']}`", "gen reads no files that a script names", hint)
-    if (scratch := _SCRATCH.search(line)) is not None:
-        hint = "mount a volume of the overlay with `data`, and use its path"
-        draft.drop(place, f"the path `{scratch[0]}`", "a pod has only its volumes", hint)
-    if _CONTAINER.search(line) is not None:
-        hint = "set `image` to this image, and write only the program as `command`"
-        draft.drop(place, "the image of the command", "a pod is a container already", hint)
-    if _HOSTS.search(line) is not None:
-        hint = "use `$MASTER_ADDR` and `$MASTER_PORT`; pods of `kind: mpi` have `/etc/mpi/hostfile` instead"
-        draft.drop(place, "the list of nodes", "pods have no list of hosts", hint)
-    if line.lstrip().startswith("#SBATCH"):
-        draft.drop(place, f"`{line.strip()}`", "Slurm ignores it behind the first command", "remove it")
-        return
-    shown = _without_secrets(draft, line, place)
-    if shown is not None:
-        body.lines.append(_without_srun(draft, body, shown, place))
-    elif line[:1].isspace():
-        body.lines.append(f"{line[: -len(line.lstrip())]}:")  # a condition or a loop needs a command
-
-
-def _without_secrets(draft: JobDraft, line: str, place: Location) -> str | None:
-    """A line without the values of secrets, which are errors. None for one that only sets a variable to a secret: it
-    becomes a reference.
-    """
-    shown = line
-    for match in _ASSIGNMENT.finditer(line):
-        name, value = match["name"], match["value"].strip("\"'")
-        if "$(" in match["value"] or "`" in value or not is_secret(name, value):
-            continue
-        if _ONLY_EXPORT.fullmatch(line):
-            draft.variable(name, value, place)
-            return None
-        hint = "set it on a line of its own, which becomes a reference to a Secret; revoke it if it was ever pushed"
-        draft.found.error(
-            SECRET_VALUE, place, f"`{name}` in the command is a secret, judging by its name or form", hint
-        )
-        shown = shown.replace(match["value"], f"${name}")
-    return shown
-
-
-def _without_srun(draft: JobDraft, body: Body, line: str, place: Location) -> str:
-    """The program of `srun`: every pod runs the command of the job."""
-    match = _SRUN.match(line) or _SRUN.search(line)
-    if match is None:
-        return line
-    body.steps += 1
-    rest = match["rest"].replace("\\\n", " ")
-    words = rest.split()
-    count = _option_words(words)
-    try:
-        options, _ = options_of(shlex.split(" ".join(words[:count])), place, draft.found)
-    except ValueError:
-        options = []
-    if not body.options:
-        body.options = options
-    before = line[: match.start("before")] + match["before"]
-    return before + " ".join(words[count:]) if "\n" in match["rest"] else before + _after(match["rest"], words[:count])
-
-
-def _after(rest: str, words: list[str]) -> str:
-    """The text behind some words, with its spaces."""
-    for word in words:
-        rest = rest.lstrip()[len(word) :]
-    return rest.lstrip()
-
-
-def _option_words(words: list[str]) -> int:
-    """Number of words that are options of `srun`, with their values."""
-    index = 0
-    while index < len(words) and words[index].startswith("-"):
-        index += 2 if name_of(words[index])[2] else 1
-    return min(index, len(words))
-
-
-_TORCHRUN: Final = ("torchrun", "torch.distributed", "accelerate launch", "deepspeed ")
-_MPI: Final = ("mpirun", "mpiexec")
-_RANKS: Final = {
-    "SLURM_PROCID": "RANK",
-    "SLURM_NODEID": "NODE_RANK",
-    "SLURM_NTASKS": "WORLD_SIZE",
-    "SLURM_NPROCS": "WORLD_SIZE",
-}
-"""Variables of Slurm, and those of a job of kind `batch` with the same value if each node has one task."""
+_MARKS: Final = regex("[\ue000-\ue003]")
+"""Characters that enclose what only a pod knows, here."""
+_MAX_NAME: Final = 36
+_FOLDER: Final = "/etc/job"
+"""Folder of files that the script writes into its working directory."""
+_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
+_BASH: Final = regex(r"\[\[|\(\(|<<<|<\(|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\bsource\b")
+"""Syntax of bash in a construct that stays."""
 
 
 class SlurmImporter(Importer):
     """A script for `sbatch`."""
 
     summary: ClassVar[str] = "a batch script of Slurm, with its `#SBATCH` lines"
+    options: ClassVar[frozenset[str]] = frozenset({"name", "define", "site"})
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
-        text = given.text.replace("\r\n", "\n")
-        options, start = directives(text, given.file, found)
-        place = Location(given.file)
-        if not options:
-            hint = "name a script with `#SBATCH` lines before its first command"
-            found.error(INVALID_COMMAND_LINE, place, "no `#SBATCH` line found", hint)
-            return ()
-        namespace = given.namespace_of("")
-        if not namespace:
-            hint = "choose the namespace of all jobs with `gen import --namespace`"
-            found.error(INVALID_COMMAND_LINE, place, "the script names no namespace", hint)
-            return ()
-        name = next((one.value for one in reversed(options) if one.name == "job-name"), "")
-        stem = given.file.rsplit("/", 1)[-1].partition(".")[0]
-        draft = JobDraft(label(name or stem, "job"), "batch", namespace, place, found)
-        body = read_body(draft, text, given.file, start)
-        layout = carry(draft, options, body.options, given.image)
-        draft.fields["kind"] = _kind(body, layout)
-        _program(draft, body, layout, bash=text.startswith(("#!/bin/bash", "#!/usr/bin/env bash", "#!/usr/bin/bash")))
-        job = draft.finished(f"Imported from the Slurm script {stem}.")
+        job, _ = read_script(given, found)
         return () if job is None else (job,)
 
 
-def _kind(body: Body, layout: Layout) -> str:
-    """`mpi` if a program or Slurm starts several processes on a node, `pytorch` for torchrun, `batch` for others."""
-    if layout.nodes == 1 and not any(word in body.text for word in _MPI) and layout.per_node == 1:
-        return "batch"
-    if any(word in body.text for word in _TORCHRUN):
-        return "pytorch"
-    if any(word in body.text for word in _MPI) or (body.steps and layout.per_node > 1):
-        return "mpi"
-    return "batch"
+class Lacking(Struct):
+    """What a job needs from the site of its script."""
+
+    values: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
 
 
-def _program(draft: JobDraft, body: Body, layout: Layout, *, bash: bool) -> None:
-    place, kind = draft.place, draft.fields["kind"]
-    if body.steps > 1:
-        hint = "write a job for each step that needs other nodes, or keep them in one command"
-        draft.drop(place, f"the order of {body.steps} `srun` steps", "each pod runs the whole command", hint)
-    if kind == "mpi":
-        _mpi(draft, body, layout)
-    elif kind == "pytorch" and layout.per_node > 1:
-        draft.set(layout.per_node, "nprocPerNode", place=place)
-    elif layout.per_node > 1:
-        hint = "start the processes in `command`, such as with `torchrun --nproc-per-node`"
-        draft.drop(place, f"{layout.per_node} tasks on each node", "a pod runs the command once", hint)
-    exports = _variables(draft, body, layout, kind)
-    command = literal(exports) + _task_index(draft, layout) + literal(body.text)
-    if not body.text.strip():
-        hint = "add `command` to the job"
-        found = draft.found
-        found.error(INVALID_COMMAND_LINE, place, "the script has no command", hint)
-        return
-    draft.set(["bash", "-c", command] if bash else command, "command", place=place)
-
-
-def _task_index(draft: JobDraft, layout: Layout) -> str:
-    """The index of a task: that of the pod in an array, or a parameter of a sweep."""
-    if not layout.indices:
-        return ""
-    if "array" in draft.fields:
-        first = f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))" if layout.indices[0] else '"$JOB_COMPLETION_INDEX"'
-        return f"export SLURM_ARRAY_TASK_ID={first}\n"
-    draft.set({"matrix": {"task": list(layout.indices)}}, "sweep", place=draft.place)
-    return 'export SLURM_ARRAY_TASK_ID="{{ params.task }}"\n'
-
-
-def _mpi(draft: JobDraft, body: Body, layout: Layout) -> None:
-    """`srun` starts all processes; an MPIJob starts them with `mpirun`."""
-    draft.set(layout.per_node, "slotsPerWorker", place=draft.place)
-    if body.steps == 1 and not any(word in body.text for word in _MPI):
-        lines = body.lines
-        number = max(index for index, line in enumerate(lines) if line.strip())
-        lines[number] = f"mpirun -np {layout.nodes * layout.per_node} {lines[number].strip()}"
-    for role in ("cpu", "memory"):
-        if role in draft.fields:
-            draft.fields.setdefault("roles", {}).setdefault("launcher", {})[role] = {"cpu": 1, "memory": "2Gi"}[role]
-
-
-def _variables(draft: JobDraft, body: Body, layout: Layout, kind: str) -> str:
-    """Commands that set variables of Slurm; others are reported."""
-    constants = {
-        "SLURM_JOB_NAME": draft.name,
-        "SLURM_NNODES": str(layout.nodes),
-        "SLURM_JOB_NUM_NODES": str(layout.nodes),
-        "SLURM_NTASKS_PER_NODE": str(layout.per_node),
-        "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
-        "SLURM_GPUS_ON_NODE": str(layout.gpus),
-    }
-    if layout.per_node > 1:
-        constants["SLURM_NTASKS"] = constants["SLURM_NPROCS"] = str(layout.nodes * layout.per_node)
-    lines = []
-    for name in sorted(body.variables):
-        if name in constants:
-            lines.append(f"export {name}={constants[name]}\n")
-        elif name in _RANKS and kind == "batch" and layout.per_node == 1 and "array" not in draft.fields:
-            lines.append(f'export {name}="${_RANKS[name]}"\n')
-        elif name == "SLURM_LOCALID" and layout.per_node == 1:
-            lines.append("export SLURM_LOCALID=0\n")
-        elif name == "SLURM_ARRAY_TASK_COUNT" and "array" in draft.fields:
-            lines.append('export SLURM_ARRAY_TASK_COUNT="$TASK_COUNT"\n')
-        elif not (name == "SLURM_ARRAY_TASK_ID" and layout.indices):
-            hint = (
-                "use a variable of the kind in its place; `gen explain` and `docs/operators.md` have those of each kind"
+def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None, Lacking]:
+    """The job of a script, and what it lacks."""
+    lacking = Lacking()
+    text = _MARKS.sub("", given.text.replace("\r\n", "\n"))
+    site = read_site(given.site[1], given.site[0], found) if given.site is not None else Site()
+    values = {**site.define, **given.define}
+    hidden = {name: value for name, value in values.items() if is_secret(name, value)}
+    values |= {name: marked(f"${name}") for name in hidden}
+    options, start = directives(text, given.file, found)
+    options = [replace(one, value=_with_values(one.value, values)) for one in options]
+    place = Location(given.file)
+    if not options:
+        hint = "name a script with `#SBATCH` lines before its first command"
+        found.error(INVALID_COMMAND_LINE, place, "no `#SBATCH` line found", hint)
+        return None, lacking
+    namespace = given.namespace_of("")
+    if not namespace:
+        hint = "choose the namespace of all jobs with `gen import --namespace`"
+        found.error(INVALID_COMMAND_LINE, place, "the script names no namespace", hint)
+        return None, lacking
+    name = next((one.value for one in reversed(options) if one.name == "job-name"), "")
+    stem = given.file.rsplit("/", 1)[-1].partition(".")[0]
+    draft = JobDraft(given.name or _short(name, stem), "batch", namespace, place, found)
+    body = "\n".join(text.split("\n")[start:])
+    script = BatchScript(given.file, _constants(draft.name, layout_of(options), values), first_line=start + 1)
+    script.follow(body)
+    for number, line in enumerate(text.split("\n")[start:], start + 1):
+        if line.lstrip().startswith("#SBATCH"):
+            draft.drop(
+                Location(given.file, number),
+                f"`{line.strip()}`",
+                "Slurm ignores it behind the first command",
+                "remove it",
             )
-            draft.drop(draft.place, f"`{name}`", "a pod does not have this variable of Slurm", hint)
-    return "".join(lines)
+    script.secrets |= {name: (value, place) for name, value in hidden.items()}
+    if translation.gives_up(script, found):
+        return None, lacking
+    _translate(draft, script, options, given.image or site.image, site, lacking)
+    return draft.finished(f"Imported from the Slurm script {stem}."), lacking
+
+
+def _short(name: str, stem: str) -> str:
+    """A name with room for the suffixes of the pods and the run."""
+    return (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
+
+
+def _with_values(text: str, values: Mapping[str, str]) -> str:
+    """An option with the values of variables: Slurm expands none, but scripts are often templates."""
+    return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
+
+
+def _constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
+    """The variables of Slurm in the batch part, and those that the user gives."""
+    nodes, tasks = str(layout.nodes), str(layout.nodes * layout.per_node)
+    constants = {
+        "SLURM_JOB_NAME": name,
+        "SLURM_NNODES": nodes,
+        "SLURM_JOB_NUM_NODES": nodes,
+        "SLURM_NTASKS": tasks,
+        "SLURM_NPROCS": tasks,
+        "SLURM_NTASKS_PER_NODE": str(layout.per_node),
+        "SLURM_TASKS_PER_NODE": str(layout.per_node),
+        "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
+        "SLURM_SUBMIT_DIR": ".",
+        "PWD": ".",
+        "SLURMD_NODENAME": marked("$HOSTNAME"),
+        "SLURM_PROCID": "0",
+        "SLURM_NODEID": "0",
+        "SLURM_LOCALID": "0",
+        "SLURM_JOB_ID": marked("{{ run.id }}"),
+        "SLURM_JOBID": marked("{{ run.id }}"),
+        "SLURM_ARRAY_JOB_ID": marked("{{ run.id }}"),
+    }
+    if layout.gpus:
+        constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
+        constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
+    if layout.array and layout.indices[0]:
+        constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
+    elif layout.indices:
+        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
+        constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
+    return {**constants, **values}
+
+
+def _of_tasks(layout: Layout) -> dict[str, str]:
+    """The variables of Slurm in a task, as those of the pod or of `mpirun`."""
+    if layout.per_node == 1:
+        return {
+            **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), marked("$RANK") if layout.nodes > 1 else "0"),
+            "SLURM_LOCALID": "0",
+        }
+    return {
+        "SLURM_PROCID": marked("$OMPI_COMM_WORLD_RANK"),
+        "SLURM_LOCALID": marked("$OMPI_COMM_WORLD_LOCAL_RANK"),
+        "SLURM_NODEID": marked("$SLURM_NODEID"),
+    }
+
+
+def _translate(
+    draft: JobDraft, script: BatchScript, options: list[Option], image: str, site: Site, lacking: Lacking
+) -> None:
+    """Set the fields of the job."""
+    runs, of_step = translation.runs_of(script, _of_tasks(layout_of(options)), draft.found)
+    layout = carry(draft, options, of_step, image, site)
+    for one in dict.fromkeys(script.left):
+        draft.drop(one.place, one.what, one.why, one.hint)
+    if not runs:
+        draft.found.error(INVALID_COMMAND_LINE, draft.place, "the script has no command", "add `command` to the job")
+        return
+    _whole_nodes(draft, options, runs, site)
+    runs = [_for_kind(draft, one, layout) for one in runs]
+    runs = _files(draft, script, runs)
+    _order(draft, runs, layout)
+    translation.variables(draft, script)
+    for name, (value, place) in script.secrets.items():
+        draft.variable(name, value, place)
+    _images(draft, runs, site)
+    text = translation.text_of_command(runs)
+    _array(draft, layout, text)
+    bash = any(one.text and _BASH.search(one.text) for one in runs)
+    draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
+    if script.folder.startswith("/") and is_known(script.folder):
+        draft.set(literal(script.folder), "workingDir", place=script.folder_place)
+    elif script.folder.strip("./") and script.folder_place is not None:
+        hint = "set `workingDir` to the folder in the image or in `code`"
+        draft.drop(script.folder_place, "the folder of `cd`", "it is known only on the machines", hint)
+    _paths(draft, site, lacking)
+    for name, place in translation.unknown(draft, script, runs).items():
+        lacking.values.append(name)
+        hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
+        draft.cannot_run(place, f"`${name}` has no value in a pod: the script gets it from outside", hint)
+
+
+def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The files that the script writes as `files`, and the programs with their paths there."""
+    for path, (content, place) in script.files.items():
+        name = re.sub(r"[._-]*\ue000[^\ue001]*\ue001", "", path).rpartition("/")[2]
+        target = path if path.startswith("/") and is_known(path) else f"{_FOLDER}/{name}"
+        if not is_known(content) or not re.fullmatch(r"[\w.-]+", name):
+            message = f"the script writes `{name[:60]}` with values that are known only on the machines"
+            draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
+            continue
+        draft.set(literal(content), "files", target, place=place)
+        runs = [replace(one, words=tuple(word.replace(path, target) for word in one.words)) for one in runs]
+    return runs
+
+
+def _array(draft: JobDraft, layout: Layout, text: str) -> None:
+    """The tasks of an array, if the program reads their number. Others repeat a run that continues."""
+    if not layout.indices:
+        return
+    if not re.search(r"JOB_COMPLETION_INDEX|params\.task|TASK_COUNT", f"{text}{draft.fields.get('env', {})}"):
+        hint = "start the run again with `gen rerun --resume`, if it has not ended within its time"
+        draft.drop(draft.place, "`--array`", "its tasks run the same program with the same values", hint)
+        if draft.fields.pop("array", None):
+            draft.fields.pop("workers", None)
+    elif not layout.array:
+        draft.set({"matrix": {"task": list(layout.indices)}}, "sweep", place=draft.place)
+
+
+def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run], site: Site) -> None:
+    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site."""
+    if "gpus" in draft.fields:
+        return
+    told = [translation.without_set(one).processes for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
+    number = next((one for one in told if one.isdecimal() and 0 < int(one[:3]) < 100), "")  # noqa: PLR2004
+    exclusive = any(one.name == "exclusive" or (one.name == "mem" and one.value == "0") for one in options)
+    if number or (site.nodes.get("gpus") and (exclusive or any(one.launcher is not None for one in runs))):
+        draft.set(int(number or site.nodes["gpus"]), "gpus", place=draft.place)
+    for name in ("cpu", "memory"):
+        if exclusive and name in site.nodes:
+            draft.fields.setdefault(name, site.nodes[name])
+
+
+def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
+    """A program for the pods of the job, whose kind the launcher decides."""
+    if run.launcher is None:
+        return _without_launcher(draft, run, layout)
+    given = translation.without_set(run)
+    words = given.words
+    if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
+        _mpi(draft, layout)
+        if run.launcher is deepspeed.LAUNCHER:
+            words = [*words[: run.at + 1], "--hostfile", "/etc/mpi/hostfile", *words[run.at + 1 :]]
+        return replace(run, words=tuple(words))
+    if layout.nodes > 1 and run.by_srun:
+        draft.set("pytorch", "kind")
+    processes = given.processes
+    if processes.isdecimal() and str(draft.fields.get("gpus", "")) not in ("", processes):
+        option = next(one for one in run.words if "nproc" in one)
+        name = option.partition("=")[0]
+        words = [*words[: run.at + 1], f"{name}={processes}", *words[run.at + 1 :]]
+    return replace(run, words=tuple(words))
+
+
+def _without_launcher(draft: JobDraft, run: Run, layout: Layout) -> Run:
+    """A program without a launcher: one process, or as many as `srun` starts."""
+    if not run.by_srun or run.text or (layout.nodes == 1 and layout.per_node == 1):
+        return run
+    if layout.per_node == 1:
+        return run
+    _mpi(draft, layout)
+    return replace(run, words=("mpirun", *run.words))
+
+
+def _mpi(draft: JobDraft, layout: Layout) -> None:
+    draft.set("mpi", "kind")
+    draft.set(layout.nodes, "workers")
+    draft.set(max(layout.per_node, 1), "slotsPerWorker", place=draft.place)
+    for role, value in (("cpu", 1), ("memory", "2Gi")):
+        if role in draft.fields:
+            draft.fields.setdefault("roles", {}).setdefault("launcher", {})[role] = value
+
+
+def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
+    """Report what happens once in the script, and in each pod of the job."""
+    if layout.nodes == 1 or draft.fields["kind"] == "mpi":
+        return
+    if not any(one.by_srun for one in runs):
+        draft.fields.pop("workers", None)
+        hint = "start it with `srun`, or set `workers` if it starts processes on the other nodes itself"
+        what = f"{layout.nodes - 1} of {layout.nodes} nodes"
+        draft.drop(runs[-1].place, what, "the script starts its programs on the first one only", hint)
+        return
+    for one in runs:
+        if not one.by_srun and not one.text and one.words[0] not in ("mkdir", "cd"):
+            program = one.words[0].rpartition("/")[2]
+            hint = "remove it from `command`, and do it before the job, if it may happen only once"
+            draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)
+
+
+def _images(draft: JobDraft, runs: Sequence[Run], site: Site) -> None:
+    """The image of a container that the script starts itself."""
+    for one in runs:
+        named = site.images.get(one.image, one.image.removeprefix("docker://") if "docker://" in one.image else "")
+        if named:
+            draft.set(literal(named), "image", place=one.place)
+        elif one.image:
+            hint = "import it again with `--image`, or map it with `images` of a site file"
+            draft.drop(one.place, "the image of the command", "it is a file of the machines", hint)
+
+
+def _paths(draft: JobDraft, site: Site, lacking: Lacking) -> None:
+    """Volumes for the folders of the site, and a report of folders that no pod has."""
+    texts = [str(draft.fields.get(name, "")) for name in ("command", "workingDir")]
+    texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
+    mounted = [str(path) for path in draft.fields.get("data", {}).values()]
+    files = draft.fields.get("files", {})
+    for text in texts:
+        for match in PATH.finditer(text):
+            path = match[0]
+            known = site.volume_of(path)
+            if known is not None and known[0] not in mounted:
+                folder, volume = known
+                draft.set(folder, "data", draft.volume(volume, {"claim": volume}), place=draft.place)
+                mounted.append(folder)
+            elif any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in (*mounted, *files)):
+                continue
+            elif [*roots_of(path)]:
+                root = f"/{path.split('/')[1]}"
+                mounted.append(root)
+                lacking.folders.append(root)
+                hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
+                draft.cannot_run(draft.place, f"no pod has the folder `{path[:80]}`", hint)
+
+
+_MOST: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}
+_MOST_FOLDERS: Final = 5
+_MOST_VALUES: Final = 11
+"""Names of each kind in a template, so that it has at most 30 lines."""
+
+
+def site_template(scripts: Iterable[tuple[str, str]]) -> str:
+    """A site file for scripts, with the names that most of them use. The values are to be completed."""
+    names: dict[str, Counter[str]] = {one: Counter() for one in _MOST}
+    folders: Counter[str] = Counter()
+    values: Counter[str] = Counter()
+    for file, text in scripts:
+        _, lacking = read_script(ImportInput(file=file, text=text, namespace="team", image="a:1"), Findings())
+        folders.update(set(lacking.folders))
+        values.update(set(lacking.values))
+        for one in {one.name: one for one in directives(text, file, Findings())[0]}.values():
+            if one.name in names:
+                names[one.name][one.value.split(",")[0] if one.name == "partition" else one.value] += 1
+    partitions, accounts, constraints, images = ([*dict(names[one].most_common(most))] for one, most in _MOST.items())
+    fields = {
+        "image": _SOME_IMAGE,
+        "nodes": {"gpus": 8},
+        "partitions": dict.fromkeys(partitions, ""),
+        "accounts": dict.fromkeys(accounts, ""),
+        "constraints": {name: {} for name in constraints},
+        "images": dict.fromkeys(images, _SOME_IMAGE),
+        "paths": {name: label(name, "data") for name in dict(folders.most_common(_MOST_FOLDERS))},
+        "define": {name: name.lower() for name in dict(values.most_common(_MOST_VALUES))},
+    }
+    return written({name: value for name, value in fields.items() if value})
+
+
+_SOME_IMAGE: Final = "registry.example.com/train:1"

@@ -1,0 +1,220 @@
+"""Values of the batch part: variables of Slurm, and idioms of head nodes, ports and ids as variables of a pod."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base import Location, regex
+from gen.importers.slurm.conditions import Conditions
+from gen.importers.slurm.expansion import ADDRESS, PORT, RUN, RUN_ID, Value, is_known, marked, shown, sources
+
+HOSTS: Final = marked("$SLURM_JOB_NODELIST")
+"""The list of nodes. Only its first one has a meaning in pods."""
+_LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+_FIRST: Final = regex(
+    r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
+)
+_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs")
+_ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
+_IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
+_SILENT: Final = frozenset(
+    {
+        "echo",
+        "set",
+        "ulimit",
+        "sleep",
+        "hostname",
+        "env",
+        "printenv",
+        "which",
+        "lscpu",
+        "squeue",
+        "sinfo",
+        "pwd",
+        "wait",
+    }
+    | {
+        "trap",
+        "unset",
+        "shopt",
+        "free",
+        "df",
+        "ls",
+        "nvcc",
+        "date",
+        "nvidia-smi",
+        "scontrol",
+        "printf",
+        "true",
+        ":",
+        "ibstat",
+    }
+    | {
+        "sacct",
+        "scancel",
+        "uname",
+        "lsb_release",
+        "ifconfig",
+        "ip",
+        "umask",
+        "return",
+        "break",
+        "continue",
+        "local",
+        "type",
+    }
+    | {
+        "shift",
+        "tput",
+        "clear",
+        "alias",
+        "read",
+        "getopt",
+        "getopts",
+        "false",
+        "readonly",
+        "command",
+        "test",
+        "du",
+        "kill",
+    }
+    | {"enroot", "rocm-smi", "top", "ps", "topo", "lspci", "cat", "head", "tail", "grep", "sort", "stat"}
+)
+"""Programs that show, or change the shell of the batch part only."""
+_SILENT_IN_TASKS: Final = frozenset({"set", "echo", "hostname", "ulimit", "nvidia-smi", "date", "env", "printenv"})
+_CONDA: Final = frozenset({"conda", "mamba", "micromamba", "deactivate", "pyenv"})
+_SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/profile|modules/init|setvars")
+_IN_IMAGE: Final = "install it in the image"
+_MODULES: Final = frozenset({"module", "ml", "spack"})
+
+_SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
+
+
+class Left(Struct, frozen=True):
+    """A part that is not in the job."""
+
+    place: Location
+    what: str
+    why: str
+    hint: str
+
+
+class BatchValues(Conditions):
+    """Variables and outputs of commands. `constants` are the variables of Slurm and those that the user gives."""
+
+    def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
+        self.constants, self.in_task = constants, in_task
+        self.variables: dict[str, Value] = {}
+        self.folder = ""
+        """The working directory, as far as it is known."""
+        self.folder_place: Location | None = None
+        self.left: list[Left] = []
+        self.secrets: dict[str, tuple[str, Location]] = {}
+        """Values of variables that a job reads from a Secret."""
+        self.ended: tuple[Location, str] | None = None
+        """Where the script gives up, and what it says before."""
+        self._said = ""
+        self.kept: set[str] = set()
+        """Variables whose values only the shell of the pod knows."""
+        self._assigned = ""
+        """The variable that is set now."""
+
+    def lookup(self, name: str) -> Value | None:
+        if name in self.variables:
+            return self.variables[name]
+        if name in _LIST and not self.in_task:
+            return HOSTS
+        if name in self.constants:
+            return self.constants[name]
+        if name == RUN_ID:
+            return RUN
+        if name == "RANDOM":
+            return PORT if _IS_PORT.search(self._assigned) else RUN
+        return _SPECIAL.get(name)
+
+    def outside(self, name: str) -> str:
+        return marked(f"${name}")
+
+    def assign(self, name: str, value: Value) -> None:
+        self.variables[name] = value
+
+    def output(self, command: str) -> str:
+        command = command.strip()
+        inner = " ".join(self.words(command))
+        known = self._output_of_nodes(command, inner)
+        if known is None:
+            known = self._output_of_folder(command)
+        if known is not None:
+            return known
+        if re.fullmatch(r"echo\s+[^|;&`$<>]*|echo\s+\"?\$\{?\w+\}?\"?", command):
+            return " ".join(self.words(command)[1:])
+        if _ID.search(command) and not self.in_task:
+            return PORT if _IS_PORT.search(self._assigned) else RUN
+        return marked(f"$({self.residual(command)})")
+
+    def _output_of_nodes(self, command: str, inner: str) -> str | None:
+        """The address of the first node, and the number of GPUs of each."""
+        listed = "scontrol" in command and "hostname" in command
+        if listed or ("SLURM_JOB_NODELIST" in inner and not self.in_task) or "SLURM_NODELIST" in command:
+            return ADDRESS if _FIRST.search(command) or "getent" in command else HOSTS
+        if (_HOST.search(command) and (not self.in_task or ADDRESS in inner)) or "MASTER_ADDR" in inner:
+            return ADDRESS
+        gpus = self.constants.get("SLURM_GPUS_ON_NODE")
+        return gpus if gpus is not None and re.match(r"nvidia-smi\b.*wc\s+-l", command) else None
+
+    def _output_of_folder(self, command: str) -> str | None:
+        if command in ("pwd", "pwd -P") or re.match(r"(?:dirname|readlink|realpath|cd)\b", command):
+            return self.folder or "."
+        if re.match(r"whoami|id ", command):
+            return self.outside("USER")
+        return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
+
+    def arithmetic(self, text: str) -> str:
+        if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
+            return PORT if _IS_PORT.search(self._assigned) else RUN
+        return super().arithmetic(text)
+
+    def residual(self, text: str) -> str:
+        """Shell source with the known values of its variables."""
+
+        def one(match: re.Match[str]) -> str:
+            known = self.lookup(match[1] or match[2])
+            if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./ -]*", known)):
+                return known
+            if isinstance(known, str) and len(sources(known)) == 1 and known == marked(sources(known)[0]):
+                return sources(known)[0]
+            if known is not None:
+                self.kept.add(match[1] or match[2])
+            return match[0]
+
+        return re.sub(r"\$(?:\{(\w+)\}|(\w+))", one, text)
+
+    def changes_shell(self, place: Location, program: str, words: list[str]) -> bool:
+        """Whether a command only changes or shows what belongs to the batch part, or to an image."""
+        text = " ".join(map(shown, words))
+        if program == "exit":
+            if words[1:2] not in ([], ["0"]) or not self.in_task:
+                self.ended = place, self._said if words[1:2] not in ([], ["0"]) else ""
+        elif program == "cd":
+            self.folder, self.folder_place = (words[1] if len(words) > 1 else ""), place
+        elif program in _MODULES:
+            self.left.append(Left(place, f"`{text}`", "a container has no modules", _IN_IMAGE))
+        elif (program in _CONDA and words[1:2] != ["run"]) or (program in ("source", ".") and _SETUP.search(text)):
+            self.left.append(Left(place, f"`{text}`", "a container has an environment of its own", _IN_IMAGE))
+        elif program in ("source", "."):
+            hint = "put the file into the image, or write its variables as `env`"
+            self.left.append(
+                Left(place, f"the file `{text.partition(' ')[2]}`", "gen reads no files that a script names", hint)
+            )
+        elif program in _SILENT and not (self.in_task and program not in _SILENT_IN_TASKS):
+            if program == "echo":
+                self._said = " ".join(words[1:])[:200]
+            if self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):
+                self.left.append(Left(place, f"`{text[:60]}`", "it only shows the state of a node", "remove it"))
+        else:
+            return False
+        return True

@@ -1,0 +1,376 @@
+"""The batch part of a Slurm script, which happens once, and the commands of its tasks, without running anything.
+
+Variables, arrays, conditions and loops over known values are followed. Idioms of head nodes, ports and ids become
+the variables of a pod. What cannot be known stays as it is, or has no value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.base import Location
+from gen.base.shell_script import syntax_tree
+from gen.importers.draft import is_secret
+from gen.importers.slurm.expansion import (
+    ADDRESS,
+    Value,
+    is_known,
+    marked,
+    source_text,
+)
+from gen.importers.slurm.idioms import HOSTS, BatchValues, Left
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_BLOCKS: Final = frozenset(
+    {"variable_assignments", "compound_statement", "subshell", "program", "do_group", "else_clause"}
+)
+_MOST_TURNS: Final = 64
+_MOST_DEPTH: Final = 40
+_MOST_STEPS: Final = 200
+_MOST_VISITS: Final = 20_000
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A program that the script starts."""
+
+    words: tuple[str, ...] = ()
+    place: Location
+    by_srun: bool = False
+    options: tuple[str, ...] = ()
+    """Words behind `srun`."""
+    assigned: tuple[tuple[str, str], ...] = ()
+    """Variables that are set for it alone."""
+    background: bool = False
+    text: str = ""
+    """A construct of the shell that stays as it is, instead of words."""
+
+
+class BatchScript(BatchValues):
+    """Follows a script. `constants` are the variables of Slurm and those that the user gives."""
+
+    def __init__(self, file: str, constants: Mapping[str, str], *, first_line: int = 1, in_task: bool = False) -> None:
+        super().__init__(constants, in_task=in_task)
+        self.file, self._first_line = file, first_line
+        self.exported: dict[str, Location] = {}
+        self.steps: list[Step] = []
+        self.files: dict[str, tuple[str, Location]] = {}
+        """Texts that the script writes, by path."""
+        self._functions: dict[str, Node] = {}
+        self._followers: dict[str, Callable[[Node], object]] = {
+            "variable_assignment": self._assign_node,
+            "declaration_command": self._declaration,
+            "command": self._command,
+            "redirected_statement": self._redirected,
+            "pipeline": self._pipeline,
+            "list": self._list,
+            "if_statement": self._if,
+            "for_statement": self._for,
+            "while_statement": self._while,
+            "c_style_for_statement": self._while,
+            "case_statement": self._case,
+            "function_definition": self._define,
+        }
+        self.source = ""
+        """The text that is followed."""
+        self._visits = 0
+        self._depth = 0
+        self._source = b""
+
+    def follow(self, text: str) -> BatchScript:
+        """Follow a text. Its steps, files and what is left are in this object afterwards."""
+        self.source = text
+        self._source = text.encode("utf-8", "replace")
+        self._block(syntax_tree(self._source).children)
+        return self
+
+    def text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def place(self, node: Node) -> Location:
+        return Location(self.file, node.start_point[0] + self._first_line)
+
+    def leave(self, node: Node, what: str, why: str, hint: str) -> None:
+        self.left.append(Left(self.place(node), what, why, hint))
+
+    def _block(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            if self.ended is not None or len(self.steps) > _MOST_STEPS:
+                return
+            if node.type == "&" and self.steps:
+                self.steps[-1] = replace(self.steps[-1], background=True)
+            elif node.is_named:
+                self._statement(node)
+
+    def _statement(self, node: Node) -> None:
+        self._visits += 1
+        if self._visits > _MOST_VISITS or self._depth > _MOST_DEPTH:
+            return
+        self._depth += 1
+        try:
+            self._of_type(node)
+        finally:
+            self._depth -= 1
+
+    def _of_type(self, node: Node) -> None:
+        if node.type in _BLOCKS:
+            self._block(node.children)
+        elif (follow := self._followers.get(node.type)) is not None:
+            follow(node)
+
+    def _define(self, node: Node) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            self._functions[self.text(name)] = body
+
+    def _assign_node(self, node: Node) -> tuple[str, str] | None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None:
+            return None
+        if name.type == "subscript":
+            array = name.child_by_field_name("name")
+            if array is not None:
+                self.variables.pop(self.text(array), None)
+            return None
+        self._assigned = self.text(name)
+        sign = next((one.type for one in node.children if one.type in ("=", "+=")), "=")
+        text = self.text(value) if value is not None else ""
+        new: Value
+        if text.startswith("(") and text.endswith(")"):
+            new = tuple(self.words(re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", text[1:-1])))
+            if len(new) == 1 and new[0] == HOSTS:
+                new = (ADDRESS, HOSTS)
+            elif new[:1] == (HOSTS,):
+                new = (ADDRESS, *new)
+        else:
+            new = self.value(text)
+        if sign == "+=":
+            old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
+            if isinstance(old, str) and isinstance(new, str):
+                new = (old + new)[:100_000]
+            else:
+                new = (*((old,) if isinstance(old, str) else old), *((new,) if isinstance(new, str) else new))
+        if isinstance(new, str) and is_known(new) and is_secret(self._assigned, new):
+            self.secrets[self._assigned] = new, self.place(node)
+            new = marked(f"${self._assigned}")
+        self.variables[self._assigned] = new
+        name_now, self._assigned = self._assigned, ""
+        return name_now, new if isinstance(new, str) else " ".join(new)
+
+    def _declaration(self, node: Node) -> None:
+        exports = self.text(node).startswith("export") or " -x" in self.text(node).split("=")[0]
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                made = self._assign_node(child)
+                if made is not None and exports:
+                    self.exported.setdefault(made[0], self.place(child))
+            elif child.type == "variable_name" and exports:
+                self.exported.setdefault(self.text(child), self.place(child))
+
+    def _command(self, node: Node) -> None:
+        name = node.child_by_field_name("name")
+        before = [one for one in node.children if one.type == "variable_assignment"]
+        if name is None:
+            for one in before:
+                self._assign_node(one)
+            return
+        own: list[tuple[str, str]] = []
+        hidden = {}
+        for one in before:
+            behind = self._source[one.end_byte : name.start_byte]
+            key = self.text(one).partition("=")[0]
+            old = self.variables.get(key)
+            made = self._assign_node(one)
+            if made is None or b"\n" in behind.replace(b"\\\n", b""):
+                continue  # an assignment of its own, which the grammar joins with the next line
+            own.append(made)
+            hidden[key] = old
+        text = self._source[name.start_byte : node.end_byte].decode("utf-8", "replace")
+        words = self.words(text)
+        for key, value in hidden.items():
+            self.variables.pop(key)
+            if value is not None:
+                self.variables[key] = value
+        if words:
+            self.run(self.place(node), words, tuple(own))
+
+    def run(self, place: Location, words: list[str], assigned: tuple[tuple[str, str], ...] = ()) -> None:
+        """Follow a command by its words."""
+        program = words[0].rpartition("/")[2]
+        if words[0] in self._functions:
+            self._call(words)
+        elif program == "srun":
+            self.steps.append(Step(options=tuple(words[1:]), place=place, by_srun=True, assigned=assigned))
+        elif program in ("eval", "exec") and len(words) > 1:
+            self.run(place, self.words(" ".join(words[1:])) if program == "eval" else words[1:], assigned)
+        elif program in ("bash", "sh") and "-c" in words[1:3] and not words[-1].startswith("-"):
+            inner = type(self)(self.file, self.constants, first_line=place.line, in_task=self.in_task)
+            inner.variables = {**self.variables}
+            inner.follow(source_text(words[words.index("-c") + 1]))
+            self.steps += inner.steps
+            self.left += inner.left
+            self.secrets |= inner.secrets
+        elif not self.changes_shell(place, program, words):
+            self.steps.append(Step(words=tuple(words), place=place, assigned=assigned))
+
+    def _call(self, words: list[str]) -> None:
+        """Follow the body of a function with these arguments."""
+        own: dict[str, Value] = {str(number): word for number, word in enumerate(words) if number}
+        own |= {"@": tuple(words[1:]), "#": str(len(words) - 1)}
+        saved = {key: self.variables.get(key) for key in own}
+        self.variables |= own
+        self._block(self._functions[words[0]].children)
+        for key, value in saved.items():
+            self.variables.pop(key, None)
+            self.variables |= {key: value} if value is not None else {}
+
+    def _redirected(self, node: Node) -> None:
+        body = node.child_by_field_name("body")
+        heredoc = next((one for one in node.children if one.type == "heredoc_redirect"), None)
+        if heredoc is not None:
+            self._heredoc(node, body, heredoc)
+            return
+        if body is None:
+            return
+        before = len(self.steps)
+        self._statement(body)
+        if len(self.steps) > before and self.steps[-1].words[:1] not in (("mkdir",), ("rm",)):
+            hint = "read the logs with `gen logs`, or redirect the output in `command`"
+            self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
+
+    def _heredoc(self, node: Node, body: Node | None, heredoc: Node) -> None:
+        """A file that the script writes with `cat <<END > FILE`."""
+        inner = next((one for one in heredoc.children if one.type == "heredoc_body"), None)
+        start = next((self.text(one) for one in heredoc.children if one.type == "heredoc_start"), "")
+        targets = [one for one in (*node.children, *heredoc.children) if one.type == "file_redirect"]
+        destination = next((one.child_by_field_name("destination") for one in targets), None)
+        if inner is None:
+            return
+        text = self.text(inner)
+        program = self.text(body).split()[0] if body is not None and self.text(body).strip() else ""
+        if not start.startswith(("'", '"', "\\")):
+            pieces = list(self._quoted(text))
+            text = "".join(one or "" for one, _ in pieces)
+        if program in ("cat", "tee") and destination is not None:
+            self.files[self.value(self.text(destination))] = (text, self.place(node))
+        elif program in ("python", "python3", "bash", "sh"):
+            self.leave(
+                node, f"the text for `{program}`", "gen carries no input of programs", "write it as a file in `files`"
+            )
+
+    def _pipeline(self, node: Node) -> None:
+        first, *others = [one for one in node.named_children if one.type != "comment"]
+        before = len(self.steps)
+        self._statement(first)
+        if len(self.steps) == before:
+            return
+        program = self.text(others[0]).split()[0] if others else ""
+        if program == "tee":
+            hint = "read the logs with `gen logs`, or redirect the output in `command`"
+            self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)
+        elif others:
+            self.leave(
+                node,
+                f"the pipe to `{program}`",
+                "the cluster keeps the logs",
+                "add it to `command`, if the run needs it",
+            )
+
+    def _list(self, node: Node) -> None:
+        parts = [one for one in node.children if one.is_named]
+        sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
+        known = self.holds(parts[0])
+        if known is None:
+            self._statement(parts[0])
+            if sign == "&&" and len(parts) > 1:
+                self._statement(parts[1])
+        elif known is (sign == "&&") and len(parts) > 1:
+            self._statement(parts[1])
+
+    def _if(self, node: Node) -> None:
+        condition = next((one for one in node.children if one.type not in ("if", "comment") and one.is_named), None)
+        known = self.holds(condition) if condition is not None else None
+        then = [one for one in node.children if one is not condition]
+        start = next((number for number, one in enumerate(then) if one.type == "then"), 0)
+        body = [one for one in then[start + 1 :] if one.type not in ("elif_clause", "else_clause", "fi")]
+        others = [one for one in then if one.type in ("elif_clause", "else_clause")]
+        if known is None:
+            self._undecided(node)
+        elif known:
+            self._block(body)
+        else:
+            self._otherwise(node, others)
+
+    def _otherwise(self, node: Node, clauses: list[Node]) -> None:
+        for clause in clauses:
+            if clause.type == "else_clause":
+                self._block(clause.children)
+                return
+            parts = clause.children
+            start = next((number for number, one in enumerate(parts) if one.type == "then"), 0)
+            condition = next((one for one in parts[1:start] if one.is_named), None)
+            known = self.holds(condition) if condition is not None else None
+            if known is None:
+                self._undecided(node)
+                return
+            if known:
+                self._block(parts[start + 1 :])
+                return
+
+    def _undecided(self, node: Node) -> None:
+        """A construct that only a shell decides: what it sets is not known afterwards."""
+        text = self.text(node)
+        for name in re.findall(r"(?m)(?:^|[\s;])(?:export\s+)?([A-Za-z_]\w*)\+?=", text):
+            self.kept.add(name)
+            self.variables[name] = marked(f"${name}")
+        runs = re.search(r"\b(?:srun|mpirun|torchrun|python3?|deepspeed|accelerate)\b", text)
+        kind = node.type.removesuffix("_statement").replace("_", " ")
+        if runs or re.search(r"(?m)(?:^|[\s;])(?:export\s+)?[A-Za-z_]\w*\+?=", text):
+            self.steps.append(Step(words=(), text=self.residual(text), place=self.place(node)))
+            hint = "check that each pod may run it, or write the values that it computes"
+            self.leave(node, f"the meaning of `{kind}`", "only a shell decides it, in each pod", hint)
+
+    def _for(self, node: Node) -> None:
+        variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+        values = [self.text(one) for one in node.children_by_field_name("value")]
+        items = self.words(" ".join(values))
+        if variable is None or body is None:
+            return
+        if (
+            len(items) > _MOST_TURNS
+            or not all(is_known(one) for one in items)
+            or any("{" in one or "*" in one for one in items)
+        ):
+            self._undecided(node)
+            return
+        for item in items:
+            self.variables[self.text(variable)] = item
+            self._block(body.children)
+
+    def _while(self, node: Node) -> None:
+        condition = node.child_by_field_name("condition")
+        known = self.holds(condition) if condition is not None and node.type == "while_statement" else None
+        text = self.text(node)
+        if known is False or "getopt" in text.split("\n", 1)[0] or "$#" in text.split("\n", 1)[0]:
+            return
+        self._undecided(node)
+
+    def _case(self, node: Node) -> None:
+        value = node.child_by_field_name("value")
+        word = self.condition_value(self.text(value)) if value is not None else ""
+        if not is_known(word):
+            self._undecided(node)
+            return
+        for item in (one for one in node.children if one.type == "case_item"):
+            patterns = [self.value(self.text(one)) for one in item.children_by_field_name("value")]
+            if any(fnmatchcase(word, one) for one in patterns):
+                closing = next(number for number, one in enumerate(item.children) if one.type == ")")
+                self._block(item.children[closing + 1 :])
+                return

@@ -1,0 +1,316 @@
+"""The steps of a batch script as the command of a job: the batch part happens once, `srun` in each task.
+
+A launcher keeps its own options, except those that gen sets: the numbers of pods and processes, ranks, addresses and
+ports. What belongs to the machines of a site, such as its network interfaces and proxies, is named and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base import Findings, Location, regex
+from gen.base.codes.imports import INVALID_COMMAND_LINE
+from gen.importers.draft import JobDraft, literal
+from gen.importers.slurm.directives import Option, options_of
+from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, shown, sources
+from gen.importers.slurm.script import BatchScript, Step
+from gen.job.commands import BY_PROGRAM, accelerate, deepspeed, mpirun, torchrun
+from gen.job.commands.base import (
+    ADDRESS as ADDRESSES,
+)  # fmt: skip
+from gen.job.commands.base import (
+    ALL_PROCESSES,
+    ALONE,
+    HOSTS,
+    PODS,
+    PROCESSES,
+    RANK,
+    Launcher,
+)
+from gen.job.commands.base import (
+    PORT as PORTS,
+)
+
+_SET_BY_GEN: Final = (PROCESSES, PODS, ALL_PROCESSES, ADDRESSES, RANK, PORTS, ALONE, HOSTS)
+_MORE: Final = frozenset(
+    {"rdzv_backend", "rdzv_id", "rdzv_conf", "same_network", "no_ssh", "no_ssh_check", "launcher", "force_multi"}
+)
+"""Other options about the other pods."""
+_MODULES: Final = {
+    module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
+}
+_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
+_WITH_VALUE: Final = frozenset(
+    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
+)
+"""Options of Apptainer with a value as the next word."""
+_WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
+_OF_SITE: Final = regex(
+    r"(?:NCCL|GLOO|TP|UCX|FI|OMPI|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy"
+    r"|LD_LIBRARY_PATH|LD_PRELOAD|PATH|LIBRARY_PATH|CPATH|CUDA_HOME|CUDA_PATH|(?:CUDA|NVIDIA)_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|ROCR?_\w+|HIP_\w+|CC|CXX|MODULEPATH|TERM"
+    r"|HOME|USER|PWD|SHELL|TMPDIR|CONDA\w*|MAMBA\w*|SINGULARITY\w*|APPTAINER\w*|ENROOT\w*|SRUN\w*|SLURM_\w+|SBATCH_\w+|MELLANOX\w*",
+    re.IGNORECASE,
+)
+"""Variables of the machines, of the network and of Slurm, which a pod gets from its image and its overlay."""
+_HARMLESS: Final = frozenset(
+    {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_TIMEOUT"}
+)
+_OF_KIND: Final = frozenset(
+    {
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "RANK",
+        "WORLD_SIZE",
+        "LOCAL_RANK",
+        "LOCAL_WORLD_SIZE",
+        "NODE_RANK",
+        "GROUP_RANK",
+        "LOCAL_SIZE",
+        "NNODES",
+    }
+)
+"""Variables that the kind of the job or its launcher sets."""
+_GIVEN: Final = frozenset(
+    {
+        *_OF_KIND,
+        "JOB_COMPLETION_INDEX",
+        "HOSTNAME",
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "TASK_COUNT",
+        "PATH",
+        "LD_LIBRARY_PATH",
+        "?",
+        "!",
+    }
+)
+_OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
+_MOST_OPTIONS: Final = 3
+"""Number of words behind `srun` that can be such variables."""
+_VARIABLE: Final = regex(r"\$\{?([A-Za-z_]\w*|\d+)\b")
+_WIDE: Final = 110
+"""Characters of a line, beyond which each option gets its own."""
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """A program of the job."""
+
+    words: tuple[str, ...]
+    place: Location
+    launcher: Launcher | None = None
+    at: int = 0
+    """Index of the launcher among the words."""
+    by_srun: bool = False
+    assigned: tuple[tuple[str, str], ...] = ()
+    text: str = ""
+    """A construct of the shell, instead of words."""
+    image: str = ""
+    """Image of the container in which the script starts it."""
+
+
+def runs_of(script: BatchScript, constants: Mapping[str, str], found: Findings) -> tuple[list[Run], list[Option]]:
+    """The programs of a script, and the options of the `srun` that starts the training."""
+    runs: list[Run] = []
+    options: dict[int, list[Option]] = {}
+    for step in script.steps:
+        inner = [step]
+        if step.by_srun:
+            known, rest = options_of(_without_unset(step.options), step.place, found)
+            inner = _in_tasks(script, step, rest, constants) if rest else []
+            options |= {len(runs) + number: known for number in range(len(inner))}
+        runs += [_run(one, by_srun=step.by_srun) for one in inner]
+    started = [number for number, one in enumerate(runs) if one.launcher is not None] or [*options] or [len(runs) - 1]
+    return runs, options.get(started[-1], []) if runs else []
+
+
+def _without_unset(words: Sequence[str]) -> list[str]:
+    """The words behind `srun` without options in variables from outside, which are often empty."""
+    return [word for number, word in enumerate(words) if number > _MOST_OPTIONS or not _OPTIONS.fullmatch(word)]
+
+
+def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str]) -> list[Step]:
+    """What each task does, with the environment of the batch part."""
+    task = BatchScript(script.file, {**script.constants, **constants}, in_task=True)
+    task.variables = {name: script.variables[name] for name in script.exported if name in script.variables}
+    task.variables |= {"MASTER_ADDR": ADDRESS, "MASTER_PORT": PORT} | dict(step.assigned)
+    task.run(step.place, words, step.assigned)
+    script.left += task.left
+    script.secrets |= task.secrets
+    return task.steps
+
+
+def _run(step: Step, *, by_srun: bool) -> Run:
+    words, image = _opened(step.words)
+    launcher, at = launcher_of(words)
+    return Run(
+        words=words,
+        image=image,
+        place=step.place,
+        launcher=launcher,
+        at=at,
+        by_srun=by_srun,
+        assigned=step.assigned,
+        text=step.text,
+    )
+
+
+def _opened(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """The command that Apptainer starts in a container, and its image."""
+    if len(words) < 3 or words[0].rpartition("/")[2] not in _CONTAINERS or words[1] not in ("exec", "run"):  # noqa: PLR2004
+        return words, ""
+    at = 2
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _WITH_VALUE else 1
+    return (words[at + 1 :], words[at]) if at + 1 < len(words) else (words, "")
+
+
+def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
+    """The launcher that a command starts, and the index of the last word that names it."""
+    at = 0
+    while at < len(words) and (words[at].rpartition("/")[2] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=|-", words[at])):
+        at += 1
+    program = words[at].rpartition("/")[2] if at < len(words) else ""
+    if re.fullmatch(r"python[\d.]*", program):
+        module = next((number for number in range(at + 1, min(at + 5, len(words))) if words[number] == "-m"), None)
+        name = words[module + 1] if module is not None and module + 1 < len(words) else ""
+        return (_MODULES[name], module + 1) if module is not None and name in _MODULES else (None, 0)
+    launcher = BY_PROGRAM.get(program)
+    if launcher not in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER, mpirun.LAUNCHER):
+        return None, 0
+    behind = len(launcher.before)
+    return (launcher, at + behind) if tuple(words[at + 1 : at + 1 + behind]) == launcher.before else (None, 0)
+
+
+class Options(Struct):
+    """What a launcher is told about pods and processes."""
+
+    words: list[str]
+    """The command without the options that gen sets."""
+    processes: str = ""
+    pods: str = ""
+    hosts: bool = False
+
+
+def without_set(run: Run) -> Options:
+    """The command without the options of the launcher that gen sets."""
+    assert run.launcher is not None  # the caller asks
+    kept = list(run.words[: run.at + 1])
+    given = Options(kept)
+    dropped = {name for role in _SET_BY_GEN for name in run.launcher.roles.get(role, ())} | _MORE
+    at = run.at + 1
+    while at < len(run.words):
+        word = run.words[at]
+        if not word.startswith("-") or word == "--" or is_mark(word):
+            break
+        written, sign, value = word.lstrip("-").partition("=")
+        name = run.launcher._name(written)  # noqa: SLF001
+        size = 3 if name in run.launcher.pairs else 2 if name in run.launcher.values and not sign else 1
+        value = value if sign else " ".join(run.words[at + 1 : at + size])
+        if name in dropped:
+            if name in run.launcher.roles.get(PROCESSES, ()):
+                given.processes = value
+            given.pods = value if name in run.launcher.roles.get(PODS, ()) else given.pods
+            given.hosts = given.hosts or name in run.launcher.roles.get(HOSTS, ())
+        elif not (
+            run.launcher is mpirun.LAUNCHER and re.search(r"_if_(?:in|ex)clude|btl|pml|ucx|plm|ras|UCX|NCCL", value)
+        ):
+            kept += run.words[at : at + size]
+        at += size
+    kept += run.words[at:]
+    return given
+
+
+def is_mark(word: str) -> bool:
+    return word.startswith(OPEN)
+
+
+def line_of(run: Run) -> str:
+    """The command as a person writes it."""
+    if run.text:
+        return run.text
+    words = [
+        f"{name}={shown(value)}"
+        for name, value in run.assigned
+        if not _OF_SITE.fullmatch(name) and name not in _OF_KIND
+    ]
+    words += [shown(word) for word in run.words]
+    line = " ".join(words)
+    if len(line) <= _WIDE:
+        return line
+    parts = [words[0]]
+    for word in words[1:]:
+        starts = word.startswith("--") or (word.startswith("-") and len(parts) > 1)
+        parts[-1:] = [parts[-1], word] if starts else [f"{parts[-1]} {word}"]
+    return " \\\n  ".join(parts)
+
+
+def text_of_command(runs: Sequence[Run]) -> str:
+    """The text of all programs, with expressions only for the id of the run and parameters."""
+    text = literal(
+        "\n".join(line_of(one) for one in runs).replace("{{ run.id }}", "\ue002").replace("{{ params.task }}", "\ue003")
+    )
+    return (
+        text.replace("\ue002", "{{ run.id }}")
+        .replace("\ue003", "{{ params.task }}")
+        .replace("$GEN_RUN_ID", "{{ run.id }}")
+    )
+
+
+def variables(draft: JobDraft, script: BatchScript) -> None:
+    """Set the variables that the batch part exports; those of the site are named and left out."""
+    for name, place in script.exported.items():
+        value = script.variables.get(name)
+        if (
+            value is None
+            or name in script.secrets
+            or name in _OF_KIND
+            or (name.startswith("SLURM_") and is_known(str(value)))
+        ):
+            continue
+        text = value if isinstance(value, str) else " ".join(value)
+        if _OF_SITE.fullmatch(name) and name not in _HARMLESS:
+            hint = "set it in the image or in a network of the overlay, if it is needed"
+            draft.drop(place, f"the variable `{name}`", "it belongs to the machines of the site", hint)
+        elif _is_part(name, text, script):
+            draft.drop(
+                place, f"the variable `{name}`", "the command has its value", "add it to `env` if the program reads it"
+            )
+        elif is_known(text):
+            draft.variable(name, text, place)
+        elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
+            draft.set(literal(text.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}"), "env", name, place=place)
+        elif not name.startswith("SLURM_"):
+            hint = "set it in `env`, or give the values in it with `--define NAME=VALUE`"
+            draft.drop(place, f"the variable `{name}`", "its value is known only on the machines", hint)
+
+
+def _is_part(name: str, text: str, script: BatchScript) -> bool:
+    """Whether a variable is a part of the command, such as its options."""
+    return len(text.split()) > 1 and re.search(rf"\$\{{?{name}\b", script.source) is not None
+
+
+def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
+    """Values from outside without which the programs cannot run."""
+    known = {*_GIVEN, *draft.fields.get("env", {}), RUN_ID}
+    names: dict[str, Location] = {}
+    for run in runs:
+        texts = [part for word in run.words for part in sources(word)] or [run.text]
+        for name in (name for text in texts for name in _VARIABLE.findall(text)):
+            if name not in known and not (run.text and name in script.kept):
+                names.setdefault(name, run.place)
+    return names
+
+
+def gives_up(script: BatchScript, found: Findings) -> bool:
+    """Report that the script ends before it starts a program."""
+    if script.ended is None or script.steps:
+        return False
+    place, said = script.ended
+    why = f": {said}" if said else ""
+    hint = "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
+    found.error(INVALID_COMMAND_LINE, place, f"the script ends here without a program{why}", hint)
+    return True

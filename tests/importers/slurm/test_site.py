@@ -1,0 +1,123 @@
+"""A site file has the meaning of a company's names once for all scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gen.base.findings import UsageError
+from tests.cases import for_each
+from tests.commands.imports import errors
+from tests.importers.slurm.test_slurm import script
+from tests.importers.support import run_import
+from tests.support import Repository, rendered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.report.formats import Report
+
+SITE = """
+image: a/c:1
+nodes: {gpus: 8, cpu: 96}
+partitions: {gpu: main, debug: ''}
+accounts: {abc@v100: abc}
+constraints: {v100: {gpuModel: V100}}
+images: {/images/a.sqsh: a/d:2}
+paths: {/lustre: lustre, /lustre/work: work}
+define: {NODES: 2, OUT: /lustre/work/out}
+"""
+BODY = "srun torchrun train.py --data /lustre/data --out $OUT/$NAME"
+
+
+def slurm(repo: Repository, text: str, site: str = SITE, **options: Any) -> tuple[Report, int]:
+    folder: Path = repo.root.parent
+    (folder / "train.sh").write_text(text)
+    (folder / "site.yaml").write_text(site)
+    file, given = str(folder / "train.sh"), {"namespace": "team", "site": folder / "site.yaml", **options}
+    return run_import(repo.root, file, importer="slurm", **given)
+
+
+def test_a_script_is_ready_with_a_site_file(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\n')
+    names = ("-p gpu", "-A abc@v100", "--exclusive", "--container-image=/images/a.sqsh")
+    text = script("--nodes=${NODES}", "--ntasks-per-node=1", *names, body=BODY)
+    report, code = slurm(repo, text, name="first", define=("NAME=a",), overlay="dev", yes=True)
+    assert (errors(report), code) == ([], 0)
+    assert report.summary == "imported 1 job, which is ready; run `gen render`"
+    assert (repo.root / "jobs/team/first.yaml").read_text() == (
+        "# Imported from the Slurm script train.\n"
+        "kind: pytorch\n"
+        "image: a/d:2\n"
+        "command: torchrun train.py --data /lustre/data --out /lustre/work/out/a\n"
+        "workers: 2\n"
+        "gpus: 8\n"
+        "cpu: 96\n"
+        "data:\n"
+        "  lustre: /lustre\n"
+        "  work: /lustre/work\n"
+        "queue: main\n"
+        "labels:\n"
+        "  account: abc\n"
+    )
+    assert rendered(repo.root)[1] == 0
+
+
+def test_without_a_site_file_the_report_names_what_is_missing(repo: Repository) -> None:
+    report, code = slurm(repo, script("-N 2", "--gres=gpu:8", body=BODY), site="image: a/b:1\n")
+    assert code == 1
+    text = "\n".join(f"{one.message}: {one.hint}" for one in report.findings)
+    assert "no pod has the folder `/lustre/data`: map it with `paths` of a site file" in text
+    assert "`$OUT` has no value in a pod: the script gets it from outside: give it with `--define OUT=VALUE`" in text
+    assert "renders, but cannot run" in report.summary
+
+
+@for_each(
+    ("site", "message"),
+    [
+        ("partition: {}\n", "`partition` is not a field of a site file"),
+        ("paths: [a]\n", "`paths`: expected a mapping"),
+        ("paths: {a: {}}\n", "`paths`: expected a mapping of texts"),
+        ("constraints: {a: b}\n", "`constraints`: expected a mapping of mappings"),
+        ("nodes: {gpus: many}\n", "`nodes`: expected numbers for gpus, cpu, memory"),
+        ("image: [a]\n", "`image`: expected a text"),
+        ("- a\n", "a site file is a mapping"),
+    ],
+)
+def test_mistakes_in_a_site_file(repo: Repository, site: str, message: str) -> None:
+    report, code = slurm(repo, script("-N 1", body="python a.py"), site=site)
+    assert code == 1
+    assert [(one.message, one.place.file.endswith("site.yaml")) for one in report.findings if one.is_error] == [
+        (message, True)
+    ]
+
+
+def test_a_template_has_the_names_of_the_scripts(repo: Repository) -> None:
+    folder = repo.root.parent / "scripts"
+    folder.mkdir()
+    for number in range(30):
+        options = ("-N 1", f"-p part{number % 3}", "-A abc@v100", "-C v100")
+        (folder / f"{number}.sh").write_text(script(*options, body=f"{BODY}{number} /fs{number}/a $V{number}"))
+    (folder / "other.txt").write_text("a")
+    report, code = run_import(repo.root, str(folder), importer="slurm", site_template=True)
+    assert code == 0
+    lines = report.summary.splitlines()
+    assert len(lines) <= 30
+    assert lines[:3] == ["image: registry.example.com/train:1", "nodes:", "  gpus: 8"]
+    assert {"  /lustre: lustre", "  OUT: out", "  abc@v100: ''", "  part0: ''", "  v100: {}"} <= set(lines)
+
+
+@for_each(
+    ("options", "message"),
+    [
+        ({"importer": "arena", "name": "a"}, "`--name` is not an option of `gen import arena`"),
+        ({"importer": "arena", "site_template": True}, "`--site-template` is not an option of `gen import arena`"),
+        ({"importer": "slurm", "define": ("a b",)}, "`--define a b`: expected NAME=VALUE"),
+        ({"importer": "slurm", "site_template": True}, "no script with `#SBATCH` lines found"),
+    ],
+)
+def test_options_that_cannot_be(repo: Repository, options: dict[str, Any], message: str) -> None:
+    (repo.root.parent / "a.sh").write_text("a\n")
+    with pytest.raises(UsageError, match=message):
+        run_import(repo.root, str(repo.root.parent / "a.sh"), namespace="team", **options)

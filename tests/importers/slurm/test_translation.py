@@ -1,0 +1,178 @@
+"""The batch part of a script happens once, and `srun` in each task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gen.importers.draft import text_of
+from tests.cases import for_each
+from tests.importers.slurm.test_slurm import job, read, script
+
+HEAD = """
+nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )
+nodes_array=($nodes)
+head_node=${nodes_array[0]}
+head_node_ip=$(srun --nodes=1 --ntasks=1 -w "$head_node" hostname --ip-address)
+echo Node IP: $head_node_ip
+"""
+
+
+def command(body: str, *options: str) -> str:
+    made = job(
+        script(*(options or ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")), body=body, interpreter="/bin/bash")
+    )
+    text = made.fields["command"]
+    assert isinstance(text, str)
+    return text
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ('ARGS=(-l --export=ALL)\nsrun "${ARGS[@]}" torchrun train.py', "torchrun train.py"),
+        ("srun $SRUN_ARGS torchrun train.py", "torchrun train.py"),
+        (
+            (
+                f"{HEAD}srun torchrun --nnodes 2 --nproc_per_node 8 --rdzv_id $RANDOM --rdzv_backend c10d "
+                "--rdzv_endpoint $head_node_ip:29500 train.py 50 10"
+            ),
+            "torchrun train.py 50 10",
+        ),
+        ("srun torchrun --rdzv_endpoint=$(hostname):29500 --nnodes=$SLURM_NNODES train.py", "torchrun train.py"),
+        (
+            (
+                "export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n"
+                "srun python train.py --host $MASTER_ADDR"
+            ),
+            "python train.py --host $MASTER_ADDR",
+        ),
+        (
+            "MASTER_PORT=$((RANDOM % 10000 + 20000))\nsrun python train.py --port $MASTER_PORT --rank $SLURM_PROCID",
+            "python train.py --port $MASTER_PORT --rank 0",
+        ),
+        ("srun bash -c 'python train.py --rank $SLURM_PROCID'", "python train.py --rank $RANK"),
+        (
+            (
+                "LAUNCHER=\"torchrun --nnodes 2 --node_rank \\$SLURM_PROCID\"\nCMD='train.py --lr 1e-3'\n"
+                'srun bash -c "$LAUNCHER $CMD"'
+            ),
+            "torchrun train.py --lr 1e-3",
+        ),
+        (
+            (
+                "srun accelerate launch --num_machines 2 --num_processes 16 --machine_rank $SLURM_PROCID "
+                "--main_process_ip $MASTER_ADDR --mixed_precision bf16 train.py"
+            ),
+            "accelerate launch --mixed_precision bf16 train.py",
+        ),
+        (
+            "srun python -u -m torch.distributed.run --nproc_per_node=8 train.py",
+            "python -u -m torch.distributed.run train.py",
+        ),
+        ("srun torchrun --nproc_per_node=4 train.py", "torchrun --nproc_per_node=4 train.py"),
+        (
+            "srun torchrun train.py --name \"a b\" --out 'runs/$x' --id $SLURM_JOB_ID",
+            "torchrun train.py --name 'a b' --out 'runs/$x' --id {{ run.id }}",
+        ),
+        (
+            "for lr in 1 2; do srun torchrun train.py --lr $lr; done",
+            "torchrun train.py --lr 1\ntorchrun train.py --lr 2",
+        ),
+        ("run() { srun torchrun train.py $1; }\nrun a", "torchrun train.py a"),
+        (
+            "if [ $SLURM_NNODES -gt 1 ]; then A=many; else A=one; fi\nsrun torchrun train.py $A",
+            "torchrun train.py many",
+        ),
+        ("case $SLURM_JOB_NAME in train) A=1;; *) A=2;; esac\nsrun torchrun train.py $A", "torchrun train.py 1"),
+        ("module load a\nsource env/bin/activate\nulimit -n 9\nsrun torchrun train.py\nwait", "torchrun train.py"),
+    ],
+)
+def test_the_command_is_what_a_person_would_write(body: str, expected: str) -> None:
+    assert command(body, "-J train", "-N 2", "--gres=gpu:8", "--ntasks-per-node=1") == expected
+
+
+def test_values_of_the_batch_part_are_no_variables_of_pods() -> None:
+    made = job(script("-N 2", "--gres=gpu:8", body=f"{HEAD}export MASTER_ADDR=$head_node_ip\nsrun torchrun train.py"))
+    assert {"kind": "pytorch", "workers": 2, "gpus": 8}.items() <= made.fields.items()
+    assert "env" not in made.fields
+
+
+@for_each(
+    ("options", "body", "fields"),
+    [
+        (["-N 2", "--exclusive"], "srun torchrun --nproc_per_node 8 train.py", {"gpus": 8}),
+        (
+            ["-N 2", "--gres=gpu:8"],
+            "srun deepspeed --hostfile h --num_nodes 2 train.py",
+            {"kind": "mpi", "command": "deepspeed --hostfile /etc/mpi/hostfile train.py"},
+        ),
+        (
+            ["-N 2", "--ntasks-per-node=8"],
+            "mpirun -np 16 --hostfile h --bind-to none ./app",
+            {"kind": "mpi", "workers": 2, "slotsPerWorker": 8, "command": "mpirun --bind-to none ./app"},
+        ),
+        (["-N 1", "--array=1-10%1"], "srun torchrun train.py", {"command": "torchrun train.py"}),
+        (["-N 1"], "cd /workspace/app\nsrun python train.py", {"workingDir": "/workspace/app"}),
+        (
+            ["-N 1"],
+            'cat > conf.json <<END\n{"lr": 1}\nEND\npython a.py conf.json',
+            {"files": {"/etc/job/conf.json": '{"lr": 1}\n'}, "command": "python a.py /etc/job/conf.json"},
+        ),
+        (
+            ["-N 1"],
+            "singularity exec --nv -B /a docker://a/c:2 python train.py",
+            {"image": "a/c:2", "command": "python train.py"},
+        ),
+        (
+            ["-N 1"],
+            "export HF_HOME=/workspace/hf OMP_NUM_THREADS=8\npython a.py",
+            {"env": {"HF_HOME": "/workspace/hf", "OMP_NUM_THREADS": "8"}},
+        ),
+    ],
+)
+def test_fields_of_the_job(options: list[str], body: str, fields: dict[str, Any]) -> None:
+    made = job(script(*options, body=body)).fields
+    assert fields.items() <= made.items()
+    if "%1" in str(options):
+        assert not {"array", "sweep", "workers"} & made.keys()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "srun torchrun train.py $OUT",
+        "srun torchrun train.py /lustre/data",
+        "cat > $OUT.json <<E\n$A\nE\npython a.py $OUT.json",
+    ],
+)
+def test_what_a_pod_cannot_know_is_an_obstacle(body: str) -> None:
+    jobs, _ = read(script("-N 1", body=body))
+    assert next(one.code for one in jobs[0].obstacles) == "cannot-run"
+
+
+def test_long_commands_have_a_line_for_each_option() -> None:
+    options = " ".join(f"--option-{number}={'a' * 20}" for number in range(5))
+    text = command(f"srun torchrun train.py {options}")
+    assert text.split(" \\\n  ")[0] == "torchrun train.py"
+    assert len(text.splitlines()) == 6
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a=a\n" + "a=$a$a\n" * 60 + "srun x $a",
+        "f() { f; f; }\nf",
+        "x=$(" * 300,
+        "for i in {1..99999999}; do srun x; done",
+        "A=(a b)\n" + "A=(${A[@]} ${A[@]})\n" * 40 + "srun x ${A[@]}",
+        "srun bash -c " * 50,
+        "eval 'eval x'",
+        "${A:=${A}}",
+        "((x=9**9**9))",
+    ],
+)
+def test_hostile_scripts_end(body: str) -> None:
+    jobs, found = read(script("-N 1", body=body))
+    assert len(text_of(jobs[0], "") if jobs else str(found)) < 2_000_000
