@@ -224,8 +224,8 @@ def _as_near(word: str, guess: str, known: Iterable[str]) -> str:
 
 
 def counted(number: int, word: str) -> str:
-    """`1 job`, `2 jobs`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    """`1 job`, `1,000 jobs`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 MAX_HINT_NAMES = 16

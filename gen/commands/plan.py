@@ -146,7 +146,9 @@ def review(request: Request) -> Review:
     links = links_to(request.web, request.commit or head_commit(root), base.prefix, os.environ)
     pages = {one.code: site.finding(one.code) for one in result.findings} if site.site else {}
     sources = page_sources(root, result.runs, result.findings)
-    changes = job_changes(result.runs, overlays, base_sources(base, result.runs), sources)
+    forged = {one.path for one in unrendered}
+    own = (run for run in result.runs if run.pair.before is not None or run.pair.object.path not in forged)
+    changes = job_changes(own, overlays, base_sources(base, result.runs), sources)
     return replace(result, links=links, explanations=pages, sources=sources, changes=changes)
 
 

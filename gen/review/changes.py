@@ -13,15 +13,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base import Findings
+from gen.base import Findings, regex
 from gen.base.yaml.strict import Data, parse
 from gen.overlay.overlay import Overlay
+from gen.render.emit import RECORD
 from gen.review.runs import RunAction, RunChange
 from gen.review.sources import job_files
 from gen.review.usage import version_after
 
 _STATE: Final = "state"
 _STOPPED: Final = "stopped"
+_RECORD: Final = regex(RECORD)
 _MANY: Final = 5
 """Changes of the same fields, from which on their values are left out."""
 
@@ -53,6 +55,8 @@ class JobChange:
     """Whether their files are new, or gone."""
     edits: tuple[FieldEdit, ...]
     """Without `state`, which the actions of the runs show."""
+    reason: str
+    """`runs.restartedFor` of their overlays, if runs start again because of it."""
     stopped: bool | None
     """Whether they become stopped, or, if false, are no longer stopped; None if neither."""
     runs: tuple[RunChange, ...]
@@ -141,6 +145,7 @@ def _job_change(
         added=old is None and new is not None,
         removed=old is not None and new is None,
         edits=tuple(edit for edit in edits if edit.path != _STATE),
+        reason=next(filter(None, (_restart_reason(run, overlays) for run in changed)), ""),
         stopped=_stopped(edits),
         runs=tuple(changed),
         gpus=gpus,
@@ -153,6 +158,16 @@ def _stopped(edits: Iterable[FieldEdit]) -> bool | None:
     return state.after == _STOPPED if state is not None and _STOPPED in (state.before, state.after) else None
 
 
+def _restart_reason(run: RunChange, overlays: Mapping[str, Overlay]) -> str:
+    """Why the platform starts a run again; empty if the records of both runs have the same reason."""
+    overlay, old, new = overlays.get(run.key.scope), run.pair.before, run.pair.after
+    if overlay is None or old is None or new is None or not overlay.fields.runs.restarted_for:
+        return ""
+    before, after = (_RECORD.search(one.text.partition("\n")[0]) for one in (old, new))
+    same = before is None or after is None or before["restart"] == after["restart"]
+    return "" if same else overlay.fields.runs.restarted_for
+
+
 def _only(paths: set[str]) -> str:
     return min(paths) if paths else ""
 
@@ -160,7 +175,7 @@ def _only(paths: set[str]) -> str:
 def _likeness(one: JobChange) -> tuple[object, ...]:
     """Equal for jobs whose changes are one entry."""
     actions = tuple(sorted(Counter((run.action, run.starts, run.stops) for run in one.runs).items()))
-    return one.overlays, one.everywhere, one.added, one.removed, one.edits, one.stopped, actions
+    return one.overlays, one.everywhere, one.added, one.removed, one.edits, one.reason, one.stopped, actions
 
 
 def _merged(several: Sequence[JobChange]) -> JobChange:
@@ -175,6 +190,7 @@ def _merged(several: Sequence[JobChange]) -> JobChange:
         added=first.added,
         removed=first.removed,
         edits=first.edits,
+        reason=first.reason,
         stopped=first.stopped,
         runs=tuple(run for one in several for run in one.runs),
         gpus=sum(one.gpus for one in several),

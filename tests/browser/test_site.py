@@ -104,6 +104,12 @@ def test_axe_finds_no_violation(
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
 
 
+def test_tables_break_no_word_on_a_phone(committed: History, browser: Browser, tmp_path: Path) -> None:
+    page = browser.open(texts(committed, tmp_path / "site")["index.html"], width=360)
+    cells = page.eval_on_selector_all(".scroll td", "(all) => all.map((one) => getComputedStyle(one).overflowWrap)")
+    assert set(cells) == {"normal"}
+
+
 def test_no_script_from_any_text(committed: History, browser: Browser, tmp_path: Path) -> None:
     committed.git("-c", f"user.name={NAME}", "commit", "--quiet", "--allow-empty", "--message", NAME)
     for path in [*(committed.root / "jobs").rglob("*.yaml"), *(committed.root / "overlays").rglob("*.yaml")]:

@@ -13,11 +13,14 @@ from gen import __version__
 from gen.job.kinds import KINDS
 from tests.cases import for_each
 from tests.cli.jobs import JOB
+from tests.history import branch
 from tests.processes import gen, gen_process
 from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.history import History
 
 
 def test_a_clean_run_exits_with_0_from_any_folder_below(repo: Repository) -> None:
@@ -91,6 +94,18 @@ def test_a_terminal_without_all_characters_shows_their_codes(repo: Repository, m
     repo.job(JOB + 'network: "鯨"\n')
     done = gen_process("check", cwd=repo.root)
     assert (done.returncode, "\\u9be8" in done.stdout, done.stderr) == (1, True, "")
+
+
+@pytest.mark.slow
+def test_a_plan_on_a_terminal_without_all_characters(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    history.job(JOB + "gpus: 2\n")
+    branch(history)
+    history.job(JOB + "gpus: 4\n")
+    history.rendering()
+    done = gen_process("plan", cwd=history.root)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "GPUs  2 \\u2192 4" in done.stdout
 
 
 def test_a_narrowed_check_looks_at_the_named_jobs_alone(repo: Repository) -> None:

@@ -96,7 +96,7 @@ def test_a1_objects_in_lists_and_in_further_documents_count(merged: History) -> 
     merged.write("rendered/dev/a.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": [body, body]}))
     merged.write("rendered/dev/b.yaml", f"a: b\n---\n{MINER}")
     assert headline(merged.plan()).startswith(
-        "refused: foreign-file, not-a-manifest, many-documents; 4 objects not rendered by gen (150 pods, 1200 GPUs)"
+        "refused: foreign-file, not-a-manifest, many-documents; 4 objects not rendered by gen (150 pods, 1,200 GPUs)"
     )
 
 
@@ -226,9 +226,9 @@ def test_every_pod_gpu_and_volume_of_malicious_plans_is_in_the_first_line(merged
         data.unlink()
     plan = merged.plan()
     first = headline(plan)
-    numbers = re.match(r"refused: [a-z, -]+; 10 objects not rendered by gen \((\d+) pods, (\d+) GPUs?\), ", first)
+    numbers = re.match(r"refused: [a-z, -]+; 10 objects not rendered by gen \(([\d,]+) pods, ([\d,]+) GPUs?\), ", first)
     assert numbers is not None, first
-    assert tuple(map(int, numbers.groups())) == (pods, gpus)
+    assert tuple(int(one.replace(",", "")) for one in numbers.groups()) == (pods, gpus)
     lost = f"{removed} data object{'' if removed == 1 else 's'} removed" if removed else "no data is lost"
     assert lost in first
     assert paths <= {path for _, path in found(plan)}

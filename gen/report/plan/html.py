@@ -215,7 +215,7 @@ def cost_bars(review: Review) -> list[Bar]:
 
 
 def _counts(before: int, after: int, limit: int | None) -> tuple[str, str]:
-    return f"{before} → {after}", "none" if limit is None else str(limit)
+    return f"{before:,} → {after:,}", "none" if limit is None else f"{limit:,}"
 
 
 def _bars(rows: Iterable[_Row]) -> list[Bar]:

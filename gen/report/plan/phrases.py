@@ -179,7 +179,7 @@ def _stopping(review: Review, live: LiveFacts | None) -> str:
 def _reasons(runs: Iterable[RunChange], words: Mapping[RunAction, str]) -> str:
     """`8 replaced, 8 removed, 2 suspended`: the number of all runs."""
     counts = Counter(run.action for run in runs)
-    return ", ".join(f"{counts[action]} {words.get(action, action.value)}" for action in RunAction if counts[action])
+    return ", ".join(f"{counts[action]:,} {words.get(action, action.value)}" for action in RunAction if counts[action])
 
 
 def _data_safety(review: Review) -> str:
@@ -200,13 +200,13 @@ def summary(review: Review) -> tuple[Row, ...]:
     for run in review.starting:
         requested += run.latest.demand
     gpus = f"starting runs request {_load_phrase(requested)}" if review.starting else ""
-    others = [f"{review.kept} kept"] if review.kept else []
-    others += [f"{review.run_actions[action]} {action.value}" for action in _OTHERS if review.run_actions[action]]
+    others = [f"{review.kept:,} kept"] if review.kept else []
+    others += [f"{review.run_actions[action]:,} {action.value}" for action in _OTHERS if review.run_actions[action]]
     notes = [f"starts: {_reasons(review.starting, _STARTS)}"] if review.starting else []
     notes += [f"stops: {_reasons(review.stopping, _STOPS)}"] if review.stopping else []
     rows = {
         "Runs": (_started_and_stopped(review), "; ".join([*notes, *([", ".join(others)] if others else [])])),
-        "GPUs": (f"{before} → {after}", gpus),
+        "GPUs": (f"{before:,} → {after:,}", gpus),
         "Cost": _cost(review),
         "Data": (_data_safety(review), _nonzero(Counter(data.action for data in review.data), DataAction)),
     }
@@ -216,7 +216,7 @@ def summary(review: Review) -> tuple[Row, ...]:
 
 
 def _started_and_stopped(review: Review) -> str:
-    counts = [f"{len(runs)} {verb}" for runs, verb in ((review.starting, "start"), (review.stopping, "stop")) if runs]
+    counts = [f"{len(runs):,} {verb}" for runs, verb in ((review.starting, "start"), (review.stopping, "stop")) if runs]
     return ", ".join(counts) or "none starts or stops"
 
 
@@ -243,21 +243,23 @@ def cost_difference(review: Review) -> str:
     return signed_money(changes)
 
 
-def footnotes(review: Review) -> Iterator[Phrase]:
+def footnotes(review: Review, live: LiveFacts | None) -> Iterator[Phrase]:
     """Other changes, without those that are zero."""
+    if review.stopping and live is None:
+        yield Phrase("how long the runs that stop have trained is not in Git: gen plan --live asks the clusters")
     if review.permissions:
         yield Phrase(f"new permissions: {', '.join(dict.fromkeys(what for what, _ in review.permissions))}")
     changed = {action: number for action, number in review.tensorboards.items() if action is not ObjectAction.KEPT}
     if counts := _nonzero(changed, ObjectAction):
         yield Phrase(f"TensorBoards: {counts}")
     if counts := _nonzero(review.object_actions, ObjectAction):
-        yield Phrase(f"objects: {review.before} → {review.after}, {counts}")
+        yield Phrase(f"objects: {review.before:,} → {review.after:,}, {counts}")
     if review.behind:
         yield Phrase(f"{counted(len(review.behind), 'run')} kept as committed, although the platform changed since")
 
 
 def _nonzero(counts: Mapping[Any, int], actions: Iterable[Any]) -> str:
-    return ", ".join(f"{counts[action]} {action.value}" for action in actions if counts.get(action))
+    return ", ".join(f"{counts[action]:,} {action.value}" for action in actions if counts.get(action))
 
 
 def _loads(review: Review) -> tuple[list[Load], list[Load]]:
@@ -294,7 +296,7 @@ def number(value: float) -> str:
 
 
 def _runs(runs: tuple[RunChange, ...], verb: str) -> str:
-    return f"1 run {verb}s" if len(runs) == 1 else f"{len(runs)} runs {verb}"
+    return f"1 run {verb}s" if len(runs) == 1 else f"{len(runs):,} runs {verb}"
 
 
 def values_of(text: str) -> dict[str, str] | None:

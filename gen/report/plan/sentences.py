@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gen.base import counted
-from gen.base.codes.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
+from gen.base.codes.rendered import (
+    DATA_REMOVED,
+    DATA_RENAMED,
+    DATA_SHRUNK,
+    DATA_UNPROTECTED,
+    DELIVERY_REMOVED,
+    IMMUTABLE_STORAGE,
+)
 from gen.kubernetes.quantity import money
 from gen.report.templates import Phrase
 from gen.review.changes import FieldEdit, JobChange
@@ -55,7 +62,7 @@ Parts = Iterator[Said]
 
 
 def sentences(review: Review, live: LiveFacts | None = None) -> tuple[Sentence, ...]:
-    """Objects that gen did not render, data at risk, jobs, and data that is safe."""
+    """Objects that gen did not render, data at risk, removed delivery, jobs, and data that is safe."""
     risky = {finding.place.file for finding in review.findings if finding.code in LOST}
     data = [one for one in review.data if one.action is not DataAction.KEPT]
     lost = [one for one in data if one.pair.object.path in risky]
@@ -64,6 +71,7 @@ def sentences(review: Review, live: LiveFacts | None = None) -> tuple[Sentence, 
     return (
         *_sentences_of_unrendered(review),
         *_sentences_of_data(lost, at_risk=True),
+        *_sentences_of_delivery(review),
         *(_sentence_of_jobs(change, live, with_namespace=several) for change in review.changes),
         *_sentences_of_data(safe, at_risk=False),
     )
@@ -94,7 +102,7 @@ def _listed(values: Sequence[str], noun: str, before: str = "") -> Parts:
         last = index and index == len(shown) - 1 and not more
         yield _said(before if not index else " and " if last else ", ", value)
     if more:
-        yield _said(f" and {more} more {noun}")
+        yield _said(f" and {more:,} more {noun}")
 
 
 def _sentence_of_jobs(change: JobChange, live: LiveFacts | None, *, with_namespace: bool) -> Sentence:
@@ -124,7 +132,9 @@ def _predicate(change: JobChange, *, alone: bool) -> Parts:
         yield _said(state)
     elif any(run.pair.before is not None and run.pair.after is not None for run in change.runs):
         starts = verb("starts", "start") if change.starting else verb("changes", "change")
-        yield _said(f"{starts}{' again' if change.starting else ''} with the overlays and gen of today")
+        again = f"{starts}{' again' if change.starting else ''}"
+        yield _said(f"{again} for ", change.reason) if change.reason else _said("")
+        yield _said(f"{'' if change.reason else again} with the overlays and gen of today")
     else:
         leaves = any(run.after is None for run in change.runs)
         yield from _listed(
@@ -238,7 +248,7 @@ def run_effects(change: JobChange, trained: str) -> Iterator[str]:
         yield f"{whose}{time} {'is' if len(stopping) == 1 and not scheduled else 'are'} stopped"
     if starting:
         again = all(run.action is RunAction.REOPENED for run in starting)
-        what = "a new one starts" if len(starting) == 1 else f"{len(starting)} new ones start"
+        what = "a new one starts" if len(starting) == 1 else f"{len(starting):,} new ones start"
         if not stopping:
             what = f"{counted(len(starting), 'run')} start{'s' if len(starting) == 1 else ''}"
         yield f"{what} unless {'it is' if len(starting) == 1 else 'they are'} still there" if again else what
@@ -273,6 +283,17 @@ def _sentences_of_unrendered(review: Review) -> Iterator[Sentence]:
     be = "is" if len(paths) == 1 else "are"
     effect = f" {be} not rendered by gen: {counted(pods, 'pod')} and {counted(gpus, 'GPU')}"
     yield Sentence(parts=(*_listed(paths, "files"), _said(effect)))
+
+
+def _sentences_of_delivery(review: Review) -> Iterator[Sentence]:
+    """The engine may take with these objects all that they applied, so they come before the jobs."""
+    files = {finding.place.file for finding in review.findings if finding.code == DELIVERY_REMOVED.name}
+    names = [str(one.pair.object.key) for one in review.objects if one.pair.object.path in files]
+    if names:
+        more = len(names) - 1
+        others = f" and {counted(more, 'more object')} of the GitOps engine are" if more else " is"
+        effect = f"{others} removed: it may delete all that {'they' if more else 'it'} applied"
+        yield Sentence(parts=(_said("", names[0]), _said(effect)))
 
 
 def _sentences_of_data(objects: Iterable[DataObject], *, at_risk: bool) -> Iterator[Sentence]:

@@ -195,7 +195,7 @@ def plan_view(review: Review, live: LiveFacts | None = None) -> PlanView:
         others=review.others,
         tree=review.tree,
         summary=phrases.summary(review),
-        notes=tuple(phrases.footnotes(review)),
+        notes=tuple(phrases.footnotes(review, live)),
         findings=review.findings,
         runs=tuple(run_sections(review)),
         permissions=tuple(_permissions(review)),
@@ -235,13 +235,13 @@ def _pin(pin: MovedPin) -> PinView:
 def _usage(row: Usage, devices: Iterable[DeviceUsage]) -> UsageView:
     place = row.key.overlay, row.key.namespace
     own = (one for one in devices if (one.overlay, one.namespace) == place and one.quota is not None)
-    quotas = [f"{row.total[1]} of {row.quota}"] if row.quota is not None else []
-    quotas += [f"{one.after} of {one.quota} {one.accelerator}" for one in own]
+    quotas = [f"{row.total[1]:,} of {row.quota:,}"] if row.quota is not None else []
+    quotas += [f"{one.after:,} of {one.quota:,} {one.accelerator}" for one in own]
     return UsageView(
         overlay=row.key.overlay,
         namespace=row.key.namespace,
         queue=row.key.queue,
-        gpus=Phrase(f"{row.before.gpus} → {row.after.gpus}"),
+        gpus=Phrase(f"{row.before.gpus:,} → {row.after.gpus:,}"),
         quota=Phrase(", ".join(quotas) or "none"),
         hours=Phrase(f"{phrases.hours_phrase(row.before)} → {phrases.hours_phrase(row.after)}"),
     )
@@ -269,7 +269,7 @@ def runs_by_action(review: Review) -> list[tuple[RunAction, list[RunChange]]]:
 
 def run_sections(review: Review) -> Iterator[RunSection]:
     for action, runs in runs_by_action(review):
-        title = Phrase(f"{phrases.RUN_SECTIONS[action]} ({len(runs)})")
+        title = Phrase(f"{phrases.RUN_SECTIONS[action]} ({len(runs):,})")
         yield RunSection(title=title, runs=tuple(map(_row, run_groups(runs))))
 
 
@@ -288,8 +288,8 @@ def _row(runs: Sequence[RunChange]) -> RunView:
         overlays=tuple(dict.fromkeys(run.key.scope for run in runs)),
         name=f"{first.key.namespace}/{first.key.name if alone else first.job}",
         kind=first.key.kind,
-        pods=Phrase(str(sum(one.demand.pods for one in versions))),
-        gpus=Phrase(str(sum(one.demand.gpus for one in versions))),
+        pods=Phrase(f"{sum(one.demand.pods for one in versions):,}"),
+        gpus=Phrase(f"{sum(one.demand.gpus for one in versions):,}"),
         hours=phrases.run_hours(versions),
         cost=phrases.cost_phrase(first.latest) if alone else phrases.costs_phrase(versions),
         notes=tuple(_notes(runs)),

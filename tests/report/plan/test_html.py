@@ -17,6 +17,7 @@ from gen.report.plan.html import as_html
 from gen.report.templates import coded, escape, packed
 from gen.review.sources import HIDDEN, links_to, without_secrets
 from tests.history import JOB, History, branch
+from tests.support import OVERLAY
 
 
 def started(history: History) -> None:
@@ -118,6 +119,16 @@ def test_a_header_cannot_name_another_file(history: History) -> None:
     for named in ("secret.txt", "jobs/../secret.txt", "/etc/hostname", "jobs/team/../../secret.txt"):
         path.write_text(path.read_text().replace("jobs/team/demo.yaml", named))
         assert details(as_html(history.plan()))["jobs"] == []
+
+
+@pytest.mark.parametrize(("grant", "beyond"), [("gpus: 9000", 1), ("gpus: 30", 0)])
+def test_a_limit_beyond_the_bars_has_a_mark(history: History, grant: str, beyond: int) -> None:
+    history.overlay(OVERLAY.replace('  "*":\n', f'  "*":\n    {grant}\n'))
+    branch(history)
+    history.job(JOB)
+    chart = history.report("html").partition('<p class="legend">')[2].partition("</section>")[0]
+    assert chart.partition("</p>")[2].count("b-limit") == 1
+    assert chart.count("M990 3l10 7l-10 7z") == beyond
 
 
 def test_links_are_not_followed(history: History) -> None:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.report.plan.html import as_html
+from gen.live.merge import LiveFacts, RunLife
+from gen.report.formats import PLAN_REPORTERS
 from gen.report.plan.text import as_text
-from gen.report.terminal import Terminal, View
-from tests.history import JOB, History, branch, reported
+from gen.report.plan.view import Planned
+from gen.report.terminal import Terminal
+from tests.history import JOB, History, branch
 from tests.support import HERE, OVERLAY
 
 if TYPE_CHECKING:
@@ -154,16 +156,39 @@ REQUESTS: dict[str, Callable[[History], None]] = {
 BY_HAND = ("05-volume", "06-forged-file")
 """They edit `rendered/` after the render."""
 ANSWERS: dict[str, str] = {
-    "01-one-job": "no errors; 2 runs start (12 pods, 96 GPUs); 2 runs stop (2 replaced); +1,440.00 EUR; `yolo` grows",
+    "01-one-job": (
+        "no errors; 2 runs start (12 pods, 96 GPUs); 2 runs stop after up to 31 hours (2 replaced); "
+        "2 runs of up to 31 hours are stopped; +1,440.00 EUR; `yolo` grows"
+    ),
     "02-sweep": "no errors; 1 run starts; no run stops; +720.00 EUR; adds `0.4` to `sweep.matrix.lr`",
-    "03-pipeline": "no errors; 1 run starts; 1 run stops (1 replaced); EUR a month; `flow`",
-    "04-platform": "no errors; 50 runs start; 50 runs stop (50 replaced); the same cost; and 47 more jobs",
+    "03-pipeline": (
+        "no errors; 1 run starts; 1 run stops after up to 31 hours (1 replaced); "
+        "EUR a month; `flow`; its run of 31 hours is stopped"
+    ),
+    "04-platform": (
+        "no errors; 50 runs start; "
+        "50 runs stop after up to 31 hours (50 replaced); the same cost; "
+        "and 47 more jobs start again for `CVE-2026-1234`"
+    ),
     "05-volume": "refused; data-removed; 1 run starts; 2 data objects removed; data is at risk; the same cost",
-    "06-forged-file": "refused; foreign-file; 1 object not rendered by gen (3 pods, 24 GPUs); EUR; miner",
-    "07-removed-overlay": "no errors; no run starts; 3 runs stop (3 removed); cost of 3 runs is unknown; leave `prod`",
-    "08-engine-and-queue": "no errors; 2 runs start; 2 runs stop (2 replaced); the same cost; queue: research",
-    "09-mixed": "refused; over-budget; 34 runs stop (16 replaced, 16 removed, 2 suspended); 24 runs start; EUR",
-    "10-thousand-jobs": "no errors; 1000 runs start; 1000 runs stop (1000 replaced); the same cost; 997 more",
+    "06-forged-file": (
+        "refused; foreign-file; 1 object not rendered by gen (3 pods, 24 GPUs); no run stops; EUR; miner"
+    ),
+    "07-removed-overlay": (
+        "no errors; no run starts; "
+        "3 runs stop after up to 31 hours (3 removed); cost of 3 runs is unknown; leave `prod`"
+    ),
+    "08-engine-and-queue": (
+        "no errors; 2 runs start; 2 runs stop after up to 31 hours (2 replaced); "
+        "the same cost; queue: research; may delete all that they applied"
+    ),
+    "09-mixed": (
+        "refused; over-budget; "
+        "34 runs stop after up to 31 hours (16 replaced, 16 removed, 2 suspended); 24 runs start; EUR"
+    ),
+    "10-thousand-jobs": (
+        "no errors; 1,000 runs start; 1,000 runs stop after up to 31 hours (1,000 replaced); the same cost; 997 more"
+    ),
 }
 """Facts in the first five lines of every form, apart from the safety of data."""
 
@@ -215,12 +240,34 @@ class Words(HTMLParser):
             self._text += data.replace("\n", " ")
 
 
+def training(plan: Review) -> LiveFacts:
+    """What the clusters of the overlays answer: the runs that stop have trained for 31 hours, 30 hours and so on."""
+    keys = [run.pair.before.key for run in plan.stopping if run.pair.before is not None]
+    return LiveFacts(
+        time="2026-11-24T09:00:00Z",
+        runs=tuple(
+            RunLife(
+                overlay=key.scope,
+                namespace=key.namespace,
+                name=key.name,
+                phase="running",
+                seconds=max(31 - number, 1) * 3600,
+                metrics={"loss": "0.31"} if not number else {},
+                checkpoint="saved checkpoint /data/step-1200" if not number else "",
+            )
+            for number, key in enumerate(keys)
+        ),
+    )
+
+
 def forms(plan: Review) -> Iterator[tuple[str, list[str]]]:
-    """Lines of each form, without empty ones."""
-    yield "terminal", as_text(View(data=plan, terminal=Terminal(width=WIDTH))).split("\n")
-    yield "comment", reported("markdown", plan).split("\n")
-    yield "page", Words(as_html(plan)).lines
-    yield "json", json.dumps(cut(json.loads(reported("json", plan))), indent=1, ensure_ascii=False).split("\n")
+    """Lines of each form, without empty ones. What runs stop after how much training, clusters say."""
+    view = Planned(data=plan, live=training(plan) if plan.stopping else None, terminal=Terminal(width=WIDTH))
+    yield "terminal", as_text(view).split("\n")
+    yield "comment", PLAN_REPORTERS["markdown"](view).split("\n")
+    yield "page", Words(PLAN_REPORTERS["html"](view)).lines
+    document = json.loads(PLAN_REPORTERS["json"](view))
+    yield "json", json.dumps(cut(document), indent=1, ensure_ascii=False).split("\n")
 
 
 def cut(value: Any) -> Any:
@@ -240,7 +287,7 @@ def stable(line: str) -> str:
 def first_lines(form: str, lines: list[str]) -> str:
     """The first lines for a reader, without the brackets of JSON and the marker of comments."""
     shown = [line for line in lines if re.search(r"\w", line) and not line.startswith(("<!--", '  "version"'))]
-    skipped = 1 if form == "page" else 0  # the name of the page
+    skipped = 2 if form == "page" else 0  # a link for keyboards, and the name of the page
     return re.sub(r"\s+", " ", " ".join(shown[skipped : skipped + 5]))
 
 
