@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gen.base import Findings, UsageError, did_you_mean
-from gen.commands.common import CLEAN, VIOLATIONS, Jobs, LiveRequest, Result, Stream, cluster_questions
-from gen.commands.environment import terminal
+from gen.commands.common import CLEAN, VIOLATIONS, Jobs, LiveRequest, Result, Stream, cluster_questions, completions
+from gen.commands.environment import progress_bar, terminal
 from gen.kubernetes import quantity
 from gen.live.model import ClusterStatus, Phase, RunStatus
 from gen.report.formats import STATUS_REPORTERS
@@ -34,6 +34,10 @@ def _phases(incomplete: str) -> list[str]:
     return [phase.value for phase in Phase if phase.value.startswith(incomplete)]
 
 
+def _waits(incomplete: str) -> list[str]:
+    return completions(incomplete, WAITS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(LiveRequest):
     """Arguments of `gen status`."""
@@ -52,6 +56,7 @@ class Request(LiveRequest):
             "--wait",
             metavar="|".join(WAITS),
             help="Wait until all runs are in this phase: with `running`, all their pods.",
+            autocompletion=_waits,
         ),
     ] = None
     timeout: Annotated[
@@ -75,7 +80,8 @@ def run(request: Request) -> Result[View[ClusterStatus]] | Stream[View[ClusterSt
 
     if request.jobs and len({(run.namespace, run.job) for one in questions for run in one.desired}) == 1:
         questions = [replace(one, diagnose=True) for one in questions]
-    status = _filtered(read_status(questions, found), request)
+    with progress_bar("reading runs") as progress:
+        status = _filtered(read_status(questions, found, progress), request)
     return Result(output=View(data=status, terminal=terminal()), exit_code=exit_code(status))
 
 

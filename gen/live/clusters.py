@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,10 +66,24 @@ def _question(root: Path, target: Target, jobs: Sequence[JobFile] | None) -> Que
     return Question(target=target, desired=desired, scope=scope, namespaces=namespaces)
 
 
-def read_status(asked: Sequence[Question], found: Findings) -> ClusterStatus:
-    """Ask all clusters at the same time. A missing answer is a finding and hides no other answer."""
+def read_status(
+    asked: Sequence[Question], found: Findings, progress: Callable[[int, int], None] | None = None
+) -> ClusterStatus:
+    """Ask all clusters at the same time. A missing answer is a finding and hides no other answer.
+
+    `progress` gets the number of runs and pods that are read, and how many there are at least: each run has a pod.
+    """
+    expected, lock, done = 2 * sum(len(one.desired) for one in asked), threading.Lock(), 0
+
+    def listed(number: int) -> None:
+        nonlocal done
+        with lock:
+            done += number
+            if progress is not None:
+                progress(done, max(done, expected))
+
     with ThreadPoolExecutor(max_workers=min(len(asked), _MOST_THREADS) or 1) as pool:
-        answers = list(pool.map(read_answers, asked))
+        answers = list(pool.map(lambda question: read_answers(question, listed), asked))
     return cluster_status(asked, answers, found)
 
 
@@ -97,10 +111,12 @@ def cluster_status(
     return ClusterStatus(runs=tuple(runs), findings=tuple(own), time=now())
 
 
-def read_answers(question: Question) -> tuple[Snapshot, Mapping[str, Waiting]]:
+def read_answers(
+    question: Question, listed: Callable[[int], None] | None = None
+) -> tuple[Snapshot, Mapping[str, Waiting]]:
     """The answers of one cluster."""
     api = question.target.api
-    snapshot = read_snapshot(api, question.desired, question.scope)
+    snapshot = read_snapshot(api, question.desired, question.scope, listed)
     return snapshot, read_waiting(api, snapshot, question.namespaces)
 
 

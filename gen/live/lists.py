@@ -51,8 +51,16 @@ class ObjectList(Struct, frozen=True):
     version: str
 
 
-def list_objects(api: Api, collection: Collection, keep: Callable[[Body], Body] = lambda body: body) -> ObjectList:
-    """All objects, each reduced by `keep` as it comes. A list that expires between two pages goes on as it is now."""
+def list_objects(
+    api: Api,
+    collection: Collection,
+    keep: Callable[[Body], Body] = lambda body: body,
+    listed: Callable[[int], None] | None = None,
+) -> ObjectList:
+    """All objects, each reduced by `keep` as it comes. A list that expires between two pages goes on as it is now.
+
+    `listed` gets the number of objects of each page.
+    """
     items: list[Body] = []
     token = ""
     while True:
@@ -64,7 +72,10 @@ def list_objects(api: Api, collection: Collection, keep: Callable[[Body], Body] 
                 items.clear()
             token = expired.fresh
             continue
-        items += [keep(body) for body in page.get("items") or () if isinstance(body, dict)]
+        more = [keep(body) for body in page.get("items") or () if isinstance(body, dict)]
+        if listed is not None:
+            listed(len(more))
+        items += more
         token = str(at(page, "metadata", "continue") or "")
         if not token:
             return ObjectList(items, str(at(page, "metadata", "resourceVersion") or ""))

@@ -91,8 +91,10 @@ class Snapshot(Struct, kw_only=True):
         return (resource.group, resource.kind, namespace) not in self.silent
 
 
-def read_snapshot(api: Api, desired: Sequence[DesiredRun], scope: Scope) -> Snapshot:
-    """All runs of gen in a scope, with their pods. Errors are in the result."""
+def read_snapshot(
+    api: Api, desired: Sequence[DesiredRun], scope: Scope, listed: Callable[[int], None] | None = None
+) -> Snapshot:
+    """All runs of gen in a scope, with their pods. Errors are in the result. `listed` gets the sizes of pages."""
     snapshot = Snapshot()
     try:
         served = Discovery(api)
@@ -102,10 +104,10 @@ def read_snapshot(api: Api, desired: Sequence[DesiredRun], scope: Scope) -> Snap
             if plural is None:
                 snapshot.unserved.add((version, resource.kind))
                 continue
-            reader = _Reader(api, snapshot, scope, version, resource.kind)
+            reader = _Reader(api, snapshot, scope, version, resource.kind, listed)
             for body in reader.read(Collection(base=base_of(version), resource=plural, selector=scope.selector), slim):
                 snapshot.add(body, version, resource.kind)
-        read_pods(api, snapshot, scope)
+        read_pods(api, snapshot, scope, listed)
     except ClusterError as error:
         snapshot.problems.append(Problem(error=error))
         everything = {(one.resource.group, one.resource.kind, one.namespace) for one in desired}
@@ -117,10 +119,10 @@ def read_snapshot(api: Api, desired: Sequence[DesiredRun], scope: Scope) -> Snap
     return snapshot
 
 
-def read_pods(api: Api, snapshot: Snapshot, scope: Scope) -> None:
+def read_pods(api: Api, snapshot: Snapshot, scope: Scope, listed: Callable[[int], None] | None = None) -> None:
     """Add the pods of a scope."""
     collection = Collection(base=base_of(PODS[0]), resource="pods", selector=scope.selector)
-    for body in _Reader(api, snapshot, scope, *PODS).read(collection, lambda body: {"pod": pod_of(body)}):
+    for body in _Reader(api, snapshot, scope, *PODS, listed).read(collection, lambda body: {"pod": pod_of(body)}):
         snapshot.pods[body["pod"].uid] = body["pod"]
 
 
@@ -154,8 +156,11 @@ def _kinds(served: Discovery, desired: Sequence[DesiredRun], *, every: bool) -> 
 class _Reader:
     """Reads the objects of one kind in a scope, namespace by namespace if the user may not read all at once."""
 
-    def __init__(self, api: Api, snapshot: Snapshot, scope: Scope, version: str, kind: str) -> None:
+    def __init__(
+        self, api: Api, snapshot: Snapshot, scope: Scope, version: str, kind: str, listed: Callable[[int], None] | None
+    ) -> None:
         self.api, self.snapshot, self.scope, self.version, self.kind = api, snapshot, scope, version, kind
+        self.listed = listed
 
     def read(self, collection: Collection, keep: Callable[[Body], Body]) -> list[Body]:
         namespaces = self.scope.namespaces
@@ -189,7 +194,7 @@ class _Reader:
 
     def _list(self, collection: Collection, keep: Callable[[Body], Body]) -> list[Body]:
         try:
-            listed = list_objects(self.api, collection, keep)
+            listed = list_objects(self.api, collection, keep, self.listed)
         except NotFoundError:  # a definition that was removed just now
             return []
         one = ListedCollection(collection=collection, api_version=self.version, kind=self.kind, version=listed.version)

@@ -9,8 +9,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from gen.base import Findings
 from gen.live import lists
 from gen.live.client import Api
+from gen.live.clusters import questions, read_status
+from gen.live.target import Access, read_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +26,7 @@ RUNS = int(os.environ.get("LIVE_RUNS", "60"))
 
 
 def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: pytest.MonkeyPatch) -> None:
-    """`LIVE_RUNS=5000` makes it a measurement."""
+    """Lists are read in pages, which the progress counts. `LIVE_RUNS=10000` makes it a measurement."""
     here = world("large")
     model = here.job(kind="batch", apply=False)
     text = json.dumps(model)
@@ -35,25 +38,48 @@ def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: py
         own = f"job-{number:05}"
         body = json.loads(text.replace(name, f"{own}-00000000").replace('"demo"', f'"{own}"'))
         assert here.cluster.client.create("/apis/batch/v1/namespaces/large/jobs", body).status == 201
+        template = body["spec"]["template"]
+        metadata = {**template["metadata"], "name": f"{own}-00000000-0", "namespace": "large"}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+        done = here.cluster.client.create("/api/v1/namespaces/large/pods", pod)
+        assert done.status == 201, done.message
         (folder / own).mkdir()
         file = raw.replace(name, f"{own}-00000000").replace(": demo\n", f": {own}\n").partition("\n")[2]
         (folder / own / f"job-{own}.yaml").write_text(file, "utf-8")
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(make, range(RUNS)))
-    requests: list[str] = []
+    requests: list[tuple[str, Any]] = []
     get = Api.get
 
     def counted(api: Api, path: str, query: Any = None) -> Any:
-        requests.append(path)
+        requests.append((path, query))
         return get(api, path, query)
 
-    monkeypatch.setattr(lists, "PAGE", max(RUNS // 10, 1))
+    if RUNS < 10 * lists.PAGE:
+        monkeypatch.setattr(lists, "PAGE", max(RUNS // 10, 1))
     monkeypatch.setattr(Api, "get", counted)
     started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
     rows = here.runs()
     assert len(rows) == RUNS + 1
-    assert sum(path.endswith("/jobs") for path in requests) >= 10
+    assert sum(path.endswith("/jobs") for path, _ in requests) >= 10
     cpu = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    print(f"{RUNS} runs: {time.monotonic() - started:.1f} s, {cpu:.1f} s of CPU, {memory} MB, {len(requests)} requests")
+    seconds, asked = time.monotonic() - started, list(requests)
+    access = Access(kubeconfig=str(here.kubeconfig))
+    (target,) = read_targets(here.repository.root, (), access, Findings())
+    started = time.monotonic()
+    for path, query in asked:
+        get(target.api, path, query)
+    lists_only = time.monotonic() - started
+    print(
+        f"{RUNS} runs: {seconds:.1f} s, {cpu:.1f} s of CPU, {memory} MB, {len(asked)} requests; "
+        f"the same requests alone {lists_only:.1f} s, so {seconds / lists_only:.2f} times as long"
+    )
+    steps: list[tuple[int, int]] = []
+    read_status(
+        questions(here.repository.root, [target], None), Findings(), lambda done, total: steps.append((done, total))
+    )
+    assert len(steps) >= 20, "pages of runs, and of pods"
+    assert steps == sorted(steps)
+    assert steps[-1] == (2 * RUNS, 2 * (RUNS + 1)), "the run of `demo` is not in the cluster"
