@@ -81,6 +81,18 @@ def complete_overlays(incomplete: str) -> list[str]:
     return []
 
 
+def complete_namespaces(incomplete: str) -> list[str]:
+    """Those of the jobs, and those that overlays list."""
+    with suppress(UsageError):
+        from gen.overlay.read import OverlayReader
+
+        root, names = find_root(Path.cwd()), set[str]()
+        for overlay in OverlayReader(root, Findings()).read():
+            names.update(overlay.fields.namespaces)
+        return completions(incomplete, names | {job.namespace for job in all_jobs(root, Findings())})
+    return []
+
+
 def completions(incomplete: str, words: Iterable[str]) -> list[str]:
     """The words that begin with a text, without those that a shell could run."""
     return sorted({word for word in words if word.startswith(incomplete) and _COMPLETED.fullmatch(word)})

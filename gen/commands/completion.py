@@ -37,7 +37,7 @@ _gen_completion() {
     while IFS= read -r reply; do
         [[ $reply ]] && COMPREPLY+=("${reply#"$kept"}")
     done < <(env COMP_WORDS="$line" COMP_CWORD="$number" @VARIABLE@=complete_bash "$1" 2>/dev/null)
-    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=.] ]] && compopt -o nospace 2>/dev/null
     return 0
 }
 

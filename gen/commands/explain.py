@@ -43,7 +43,8 @@ def complete_findings_and_fields(incomplete: str) -> list[str]:
     """Codes of findings, documents, and fields at their top."""
     document = incomplete.partition(".")[0]
     names = [field.name for field in document_fields(document, SCHEMAS[document]())] if document in SCHEMAS else []
-    return completions(incomplete, (*SCHEMAS, *finding_names(), *names))
+    of_jobs = [field.path[1] for field in document_fields(_JOB, SCHEMAS[_JOB]())]
+    return completions(incomplete, (*SCHEMAS, *finding_names(), *names, *of_jobs))
 
 
 FORMATS = None
@@ -79,28 +80,34 @@ def run(request: Request) -> Result[str]:
     finding = explain(request.name, site, width) if request.name in finding_names() else ""
     fields = "" if finding and "-" in request.name else _field(request.name, site, width)  # names of fields have no `-`
     kind = "" if "-" in request.name else explain_kind(request.name, _JOB, SCHEMAS[_JOB](), width)
-    if not finding and not fields and not kind and (meant := _of_other_tools(request.name, site, width)):
-        return Result(output=meant)
-    if not finding and not fields and not kind:
+    own = kind or (finding and "-" in request.name) or _is_own(request.name)
+    meant = "" if own else _of_other_tools(request.name, site, width)
+    if not finding and not fields and not kind and not meant:
         word = request.name.rsplit(".", 1)[-1]
         guess = near(word, {*ALL_KINDS, *(field.path[-1] for field in _fields())}) or near(
             word, sorted(finding_names())
         )
         hint = f"did you mean `{guess}`?" if guess else "`gen explain` lists findings, `gen explain job` lists fields"
         raise UsageError(f"unknown finding, field or kind `{request.name}`: {hint}")
-    return Result(output="\n".join(text for text in (finding, kind, fields) if text))
+    return Result(output="\n".join(text for text in (meant, finding, kind, fields) if text))
+
+
+def _is_own(name: str) -> bool:
+    """Whether it names a document, or a field of jobs."""
+    return name.partition(".")[0] in SCHEMAS or any(field.path[0] == _JOB for field in matching(_fields(), name))
 
 
 def _of_other_tools(name: str, site: Documentation, width: int) -> str:
     """The field of gen for a word of Kubernetes, Arena or Slurm; empty for an unknown word."""
-    word = name.rsplit(".", 1)[-1]
-    known = {**PLACEMENT, **JOB}
-    meant = known.get(normal(word))
-    if not meant:
+    same = {normal(field.path[1]): field.path[1] for field in _fields() if field.path[0] == _JOB}
+    known = {**same, **PLACEMENT, **JOB}
+    word = next((one for one in (name.lstrip("-"), name.rsplit(".", 1)[-1]) if normal(one) in known), "")
+    if not word:
         return ""
+    meant = known[normal(word)]
     if " " in meant:
-        return f"`{word}` is not a field of gen: {meant}\n"
-    return f"`{word}` is `{meant}` in a job file:\n\n{_field(meant, site, width)}"
+        return f"`{name}` is not a field of gen: {meant}\n"
+    return f"`{name}` is `{meant}` in a job file:\n\n{_field(meant, site, width)}"
 
 
 def _pods(job: str | None) -> str:

@@ -19,7 +19,7 @@ from gen.base.repository.files import MAX_BYTES, create_files, replace_files, un
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import LABEL, JobFile, overlay_file
 from gen.base.yaml.user_text import with_additions, written
-from gen.commands.common import VIOLATIONS, Result, Root, repository
+from gen.commands.common import VIOLATIONS, Result, Root, complete_namespaces, repository
 from gen.commands.environment import progress_bar, reads_terminal
 from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.rendering import refused
@@ -70,7 +70,10 @@ class Request:
     namespace: Annotated[
         str | None,
         typer.Option(
-            "--namespace", metavar="NAMESPACE", help="Namespace of all jobs. [default: that of the submission]"
+            "--namespace",
+            metavar="NAMESPACE",
+            help="Namespace of all jobs. [default: that of the submission]",
+            autocompletion=complete_namespaces,
         ),
     ] = None
     image: Annotated[

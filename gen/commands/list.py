@@ -10,7 +10,17 @@ import typer
 from msgspec.structs import replace
 
 from gen.base import UsageError, did_you_mean
-from gen.commands.common import CLEAN, VIOLATIONS, Jobs, Overlays, Result, Root, completions, repository
+from gen.commands.common import (
+    CLEAN,
+    VIOLATIONS,
+    Jobs,
+    Overlays,
+    Result,
+    Root,
+    complete_namespaces,
+    completions,
+    repository,
+)
 from gen.commands.environment import terminal
 from gen.job.kinds import ALL_KINDS
 from gen.overlay.extensions import load_extensions
@@ -35,7 +45,13 @@ class Request:
 
     jobs: Jobs = ()
     namespace: Annotated[
-        tuple[str, ...], typer.Option("--namespace", metavar="NAMESPACE", help="Only this namespace; may be repeated.")
+        tuple[str, ...],
+        typer.Option(
+            "--namespace",
+            metavar="NAMESPACE",
+            help="Only this namespace; may be repeated.",
+            autocompletion=complete_namespaces,
+        ),
     ] = ()
     overlay: Overlays = ()
     kind: Annotated[

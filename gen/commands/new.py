@@ -30,7 +30,7 @@ from gen.base.repository.layout import (
     overlays_path,
 )
 from gen.base.yaml.source import read, source_of
-from gen.commands.common import Result, Root, completions, repository
+from gen.commands.common import Result, Root, complete_namespaces, completions, repository
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
 from gen.job.model import field_docs
@@ -98,7 +98,12 @@ class Request:
     ] = None
     namespace: Annotated[
         str | None,
-        typer.Option("--namespace", metavar="NAMESPACE", help="Namespace. [default: the only one below jobs/]"),
+        typer.Option(
+            "--namespace",
+            metavar="NAMESPACE",
+            help="Namespace. [default: the only one below jobs/]",
+            autocompletion=complete_namespaces,
+        ),
     ] = None
     root: Root = None
 

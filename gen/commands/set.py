@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from msgspec import Struct
 
-from gen.base import Findings, UsageError, dotted, follow
+from gen.base import Findings, UsageError, at, dotted, follow
 from gen.base.codes.jobs import CANNOT_EDIT, UNKNOWN_FIELD
 from gen.base.repository.job_files import chosen_jobs, overlay_names
 from gen.base.repository.layout import JobFile
-from gen.base.yaml.source import Source, source_of
+from gen.base.yaml.source import Source, read, source_of
 from gen.base.yaml.strict import Data, parse
 from gen.commands.changes import Draft, Edit, change_files, printable
 from gen.commands.common import DryRun, Result, Root, complete_jobs, completions, repository
@@ -30,23 +30,56 @@ from gen.overlay.read import OverlayReader
 from gen.report.formats import Report
 
 
-def complete_fields(incomplete: str) -> list[str]:
-    """`FIELD=` of jobs, or the values of a field that has few."""
+def complete_fields(ctx: typer.Context, incomplete: str) -> list[str]:
+    """`FIELD=` or `FIELD.` of the kind of the jobs, or the values of a field that has few."""
     from gen.report.explain import document_fields
     from gen.report.schemas import job_schema
 
     name, given, _ = incomplete.partition("=")
+    kinds = {str(at(source.data, "kind")) for source in _given(ctx)}
     found: dict[str, list[str]] = {}
     for field in document_fields("job", job_schema()):
-        _, path = field.name.split(".", 1)
-        found.setdefault(path, []).extend(map(str, field.schema.get("enum", ())))
+        if not field.kinds or not kinds or not kinds.isdisjoint(field.kinds):
+            _, path = field.name.split(".", 1)
+            found.setdefault(path, []).extend(_words(field.schema))
     if given:
         values = (*found.get(name, ()), *_offered(name))
         return [f"{name}={value}" for value in dict.fromkeys(values) if f"{name}={value}".startswith(incomplete)]
     if name.startswith("data."):
         return [f"{field}=" for field in completions(name, (f"data.{volume}" for volume in _offered("data")))]
-    deeper = name.count(".")
-    return [f"{field}=" for field in completions(name, (one for one in found if one.count(".") == deeper))]
+    above, deeper = {path.rpartition(".")[0] for path in found} | {"data", "env"}, name.count(".")
+    fields = completions(name, (one for one in found if one.count(".") == deeper))
+    return [f"{field}{'.' if field in above else '='}" for field in fields]
+
+
+def _words(schema: Any) -> Iterator[str]:
+    """The values of a schema with few."""
+    if schema.get("type") == "boolean":
+        yield from ("true", "false")
+    yield from map(str, schema.get("enum", ()))
+    for form in (*schema.get("oneOf", ()), *schema.get("anyOf", ())):
+        yield from _words(form)
+
+
+def complete_present(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The fields that the jobs have."""
+    return completions(incomplete, (path for source in _given(ctx) for path in _present(source.data, "")))
+
+
+def _given(ctx: typer.Context) -> Iterator[Source]:
+    """The files of the jobs of an incomplete command line."""
+    with suppress(UsageError, IndexError):
+        root = repository(None)
+        named = ctx.params.get("jobs") or ctx.args[0]  # not parsed yet while the value of an option is missing
+        for job in chosen_jobs(root, [str(named)], Findings()):
+            if (source := read(root, job.file, Findings())) is not None:
+                yield source
+
+
+def _present(data: Data, above: str) -> Iterator[str]:
+    for name, value in data.items() if isinstance(data, dict) else ():
+        yield f"{above}{name}"
+        yield from _present(value, f"{above}{name}.")
 
 
 def _offered(field: str) -> list[str]:
@@ -84,7 +117,13 @@ class Request:
         ),
     ] = ()
     unset: Annotated[
-        tuple[str, ...], typer.Option("--unset", metavar="FIELD", help="Remove this field; may be repeated.")
+        tuple[str, ...],
+        typer.Option(
+            "--unset",
+            metavar="FIELD",
+            help="Remove this field; may be repeated.",
+            autocompletion=complete_present,
+        ),
     ] = ()
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the `checkpoints` of the last run: writes `resume`.")

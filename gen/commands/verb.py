@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,7 @@ from gen.base.engines import ENGINES, RECORDS
 from gen.base.repository.git import CommittedFiles
 from gen.base.repository.job_files import chosen_jobs
 from gen.base.repository.layout import JobFile
-from gen.base.yaml.source import Source
+from gen.base.yaml.source import Source, read
 from gen.base.yaml.strict import parse
 from gen.commands.changes import Draft, change_files
 from gen.commands.common import DryRun, Result, Root, complete_jobs, repository
@@ -40,6 +41,19 @@ _GRACE = 30
 _MOST_NAMED = 3
 
 
+def _values_of_sweeps(ctx: typer.Context, incomplete: str) -> list[str]:
+    """`PARAM=VALUE` of the sweeps of the given jobs."""
+    offered: list[str] = []
+    with suppress(UsageError):
+        root = repository(None)
+        for job in chosen_jobs(root, [str(one) for one in ctx.params.get("jobs") or ctx.args], Findings()):
+            source = read(root, job.file, Findings())
+            matrix = at(source.data, "sweep", "matrix") if source is not None else None
+            pairs = matrix.items() if isinstance(matrix, dict) else ()
+            offered += [f"{name}={value}" for name, values in pairs for value in values or () if isinstance(value, str)]
+    return [one for one in dict.fromkeys(offered) if one.startswith(incomplete) and one.isprintable()]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Arguments of each verb."""
@@ -50,7 +64,12 @@ class Request:
     ]
     when: Annotated[
         tuple[str, ...],
-        typer.Option("--when", metavar="PARAM=VALUE", help="Only runs of the sweep with this value; may be repeated."),
+        typer.Option(
+            "--when",
+            metavar="PARAM=VALUE",
+            help="Only runs of the sweep with this value; may be repeated.",
+            autocompletion=_values_of_sweeps,
+        ),
     ] = ()
     dry_run: DryRun = False
     root: Root = None
