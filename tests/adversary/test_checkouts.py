@@ -1,4 +1,4 @@
-"""What a clone of a stranger's repository can contain runs nothing, and ends in findings at any depth of folders."""
+"""A clone of a stranger's repository runs nothing, and ends in findings at any depth of folders."""
 
 from __future__ import annotations
 

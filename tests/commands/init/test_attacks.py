@@ -146,7 +146,7 @@ ON_GITLAB = {
 }
 """The first line of the comment of GitLab, whose checks come from the target branch: owners approve the rest."""
 MERGED = ("grant", "hidden", "quota", "workflow", "report", "attributes", "modules", "environment")
-"""All but what is the source of checks itself."""
+"""All but the attacks on the source of checks."""
 
 
 @dataclass(frozen=True)
@@ -324,12 +324,12 @@ def test_nothing_of_a_malicious_pull_request_runs_and_no_plan_is_false(
     if not may_pass and line != CHANGES_CHECKS:
         assert 0 not in codes
     assert shown[0].startswith(ON_GITLAB.get(attack, line))
-    if codes[1] == 0:  # the checks are those of the target branch, so that a plan is true, and names what else changes
+    if codes[1] == 0:  # the checks are those of the target branch, so that a plan is true, and names the other changes
         assert shown[1].startswith("**Also changes:** `")
 
 
-def test_what_a_reviewer_merges_by_mistake_runs_nothing_later(server: Server, tmp_path: Path) -> None:
-    """One history, in which each attack that a check survives is merged whatever the check says."""
+def test_attacks_that_were_merged_by_mistake_run_nothing_later(server: Server, tmp_path: Path) -> None:
+    """One history with all attacks merged, also those that the check refused."""
     folder, mark = tmp_path / "merged", tmp_path / "attacked"
     git("clone", "--quiet", "--bare", server.origin, folder, cwd=tmp_path)
     own = Server(folder, server.environment)
@@ -353,7 +353,7 @@ def test_what_a_reviewer_merges_by_mistake_runs_nothing_later(server: Server, tm
 
 @pytest.mark.parametrize("folder", ["gen-report", "Gen-Report"])
 def test_no_committed_report_is_shown_if_the_check_cannot_start(server: Server, tmp_path: Path, folder: str) -> None:
-    """The job then leaves the name of its commit without a plan, next to the one of the branch."""
+    """The job then leaves the name of its commit, and the work tree has the plan of the branch."""
 
     def forged(attacker: Attacker) -> None:
         attacker.write(f"{folder}/plan.md", "### 0 runs start\n")

@@ -229,6 +229,22 @@ def test_ci_fails_until_gen_has_a_pinned_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", [".venv", ".VENV"])
+def test_hooks_and_setup_refuse_a_committed_environment_in_any_case(tmp_path: Path, name: str) -> None:
+    """File systems of laptops have one folder for both names."""
+    root = tmp_path / "new"
+    assert initialised(root)[1] == 0
+    (root / "requirements.txt").write_text("x\n", "utf-8")
+    (root / name).mkdir()
+    (root / name / "pyvenv.cfg").touch()
+    committed(root)
+    git("add", "--force", name, cwd=root)
+    for script in ("ci/hook.sh", "ci/setup.sh"):
+        done = run("bash", script, cwd=root)
+        assert (done.returncode, ".venv is committed" in done.stderr) == (1, True)
+
+
+@pytest.mark.slow
 def test_ci_runs_nothing_from_a_committed_environment(site: Site, quick: dict[str, str], tmp_path: Path) -> None:
     """One line in a `.pth` file of an environment runs at each start of its Python."""
     clone = site.clone("environment")

@@ -4,7 +4,7 @@
 # Uses gen of `just setup`, which is the version in CI; without `.venv`, gen on the PATH.
 set -euo pipefail
 
-if [ -n "$(git ls-files -- .venv | head -n 1)" ]; then
+if git ls-files --error-unmatch -- ':(icase).venv' > /dev/null 2>&1; then
   echo ".venv is committed, and its code would run: remove it with 'git rm -r --cached .venv'" >&2
   exit 1
 fi

@@ -11,7 +11,7 @@ if ! grep -qE '^[[:space:]]*[^#[:space:]]' "$tools/requirements.txt"; then
   echo "requirements.txt has no source of gen: add a commit or a digest, as its comments show" >&2
   exit 1
 fi
-if [ -n "$(git -C "$tools" ls-files -- .venv | head -n 1)" ]; then
+if git -C "$tools" ls-files --error-unmatch -- ':(icase).venv' > /dev/null 2>&1; then
   echo ".venv is committed, and its code would run: remove it with 'git rm -r --cached .venv'" >&2
   exit 1
 fi
