@@ -24,7 +24,7 @@ from gen.base.repository.git import (
 )
 from gen.base.repository.layout import JOBS, is_job
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, repository
-from gen.commands.rendering import RenderRequest, refused, render_and_compare, summary
+from gen.commands.rendering import Compared, RenderRequest, refused, render_and_compare, summary
 from gen.render.write.compare import Comparison
 from gen.report.formats import Report
 from gen.review.rendered_trees import check_merged
@@ -94,7 +94,11 @@ def _check_staged(request: Request) -> Result[Report]:
 
 def check(request: Request, cache: Path | None = None, *, git: Path | None = None) -> Result[Report]:
     """Check with the cache in a folder, or without one. `git` is the work tree of staged files."""
-    compared = render_and_compare(request, cache, base=request.base, git=git)
+    return judge(request, render_and_compare(request, cache, base=request.base, git=git), git=git)
+
+
+def judge(request: Request, compared: Compared, *, git: Path | None = None) -> Result[Report]:
+    """Check a render that was compared with `rendered/`."""
     rendering, comparison = compared.rendering, compared.comparison
     read_from = compared.root if git is None else None  # the staged files are gone before findings are printed
     check_index(compared.root, rendering.findings)

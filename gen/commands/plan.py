@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace as replaced
 
 from gen.base import Diagnostic, Findings, Location, UsageError
 from gen.base.codes import Code
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, PLAN_INCOMPLETE
+from gen.base.repository.files import create_files
 from gen.base.repository.git import check_index, find_base, head_commit
 from gen.base.repository.layout import overlays_path
+from gen.commands.check import Request as CheckRequest
+from gen.commands.check import judge
 from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, cluster_targets, repository
 from gen.commands.environment import documentation, progress_bar, terminal
 from gen.commands.rendering import Compared, RenderRequest, render_and_compare
@@ -28,7 +32,7 @@ from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
 from gen.render.rendered_object import RenderedObject
 from gen.render.results import RenderedJob, RunResult
-from gen.report.formats import PLAN_REPORTERS
+from gen.report.formats import PLAN_REPORTERS, Report
 from gen.report.plan.view import Planned
 from gen.review.changes import job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
@@ -51,6 +55,15 @@ class Request(LiveRequest):
     """Arguments of `gen plan`."""
 
     base: Base = None
+    check: Annotated[
+        bool, typer.Option("--check", help="Also check, as `gen check` does, with one render for both.")
+    ] = False
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save", metavar="DIR", help="Also write plan.md and plan.html, and junit.xml with --check, into a folder."
+        ),
+    ] = None
     live: Annotated[
         bool,
         typer.Option("--live", help="Ask the clusters, too: training that stops, free devices, queues, claims."),
@@ -81,11 +94,41 @@ class Request(LiveRequest):
 
 def run(request: Request) -> Result[Planned]:
     """Violations when the change must not be merged. UsageError when there is nothing to compare with."""
-    result = review(request)
-    live = _live_facts(request, result) if request.live else None
-    return Result(
-        output=Planned(data=result, live=live, terminal=terminal()), exit_code=VIOLATIONS if result.refused else CLEAN
+    compared = _compared(request) if request.check else None
+    checked = _checked(request, compared) if compared is not None else None
+    result = review(request, compared)
+    planned = Planned(
+        data=result,
+        live=_live_facts(request, result) if request.live else None,
+        checked=checked,
+        terminal=terminal(),
     )
+    if request.save is not None:
+        _save(request.save, planned)
+    failed = result.refused or (checked is not None and checked.failed)
+    return Result(output=planned, exit_code=VIOLATIONS if failed else CLEAN)
+
+
+def _compared(request: Request) -> Compared:
+    """A render of all jobs, compared with `rendered/`, for the check and the plan."""
+    root = repository(request.root)
+    find_base(root, request.base)
+    return render_and_compare(RenderRequest(root=root), cache_folder(), base=request.base)
+
+
+def _checked(request: Request, compared: Compared) -> Report:
+    """The result of `gen check`, with findings of its own."""
+    findings = Findings([*compared.rendering.findings.items])
+    own = replaced(compared, rendering=replaced(compared.rendering, findings=findings))
+    report = judge(CheckRequest(root=compared.root, base=request.base), own).output
+    return replaced(report, documentation=documentation())
+
+
+def _save(folder: Path, planned: Planned) -> None:
+    """Write new files, each before the next is formatted."""
+    formats = {"plan.md": "markdown", **({"junit.xml": "junit"} if planned.checked else {}), "plan.html": "html"}
+    for name, chosen in formats.items():
+        create_files(folder, {name: FORMATS[chosen](planned).encode("utf-8", "replace")})
 
 
 def _live_facts(request: Request, result: Review) -> LiveFacts:
@@ -104,8 +147,11 @@ def _live_facts(request: Request, result: Review) -> LiveFacts:
     return read_facts(targets, found, stopping, runs(run.pair.after for run in result.starting))
 
 
-def review(request: Request) -> Review:
-    """UsageError if there is no base to compare with. All other errors are findings of the review."""
+def review(request: Request, today: Compared | None = None) -> Review:
+    """UsageError if there is no base to compare with. All other errors are findings of the review.
+
+    `today` is a render of all jobs, if there is one already.
+    """
     limit = RemovalLimit.parse(request.max_removed)
     root = repository(request.root)
     base = find_base(root, request.base)
@@ -113,7 +159,7 @@ def review(request: Request) -> Review:
     found = Findings()
     trees = read_trees(root, base, found).select(request.overlay)
     check_index(root, found)
-    today = _today(root, request.base)
+    today = today or _today(root, request.base)
     kept = _kept_jobs(root, today, request.overlay)
     if kept:
         compare_kept_runs(kept, root, base, found)

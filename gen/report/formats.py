@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from gen.base import Diagnostic
@@ -72,6 +73,10 @@ class Report(Struct, frozen=True):
     fixes: Mapping[Diagnostic, Edit] = {}
     """The certain fix of each finding that has one, for formats that offer it."""
 
+    @property
+    def failed(self) -> bool:
+        return any(one.is_error for one in self.findings) or (bool(self.changes) and not self.done)
+
 
 def _report(entry: str, result: object) -> str:
     module, _, function = entry.partition(":")
@@ -91,6 +96,20 @@ def _plan_report(entry: str, view: View[object]) -> str:
     return text
 
 
+def _checked_plan(plan: Callable[[View[Review]], str], check: str, view: View[Review], *, always: bool = True) -> str:
+    """A plan after the report of its check, if it has one; or only after that of a check that failed."""
+    checked: Report | None = getattr(view, "checked", None)
+    shown = checked is not None and (always or checked.failed)
+    return (f"{_report(check, checked)}\n" if shown else "") + plan(view)
+
+
+def _plan_findings(entry: str, view: View[Review]) -> str:
+    """The findings of a plan and of its check, in a format of findings."""
+    checked: Report = getattr(view, "checked", None) or Report((), (), "")
+    new = (one for one in view.data.findings if one not in checked.findings)
+    return _report(entry, replace(checked, findings=(*checked.findings, *new)))
+
+
 REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
     "text": partial(_report, "findings.text:text"),
     "full": partial(_report, "findings.full:full"),
@@ -106,10 +125,14 @@ WITH_FIXES: Final = frozenset({"sarif"})
 """Formats that include the certain fix of each finding. Each fix takes a render, so other formats get none."""
 
 PLAN_REPORTERS: Final[dict[str, Callable[[View[Review]], str]]] = {
-    "text": partial(_report, "plan.text:as_text"),
-    "markdown": partial(_plan_report, "plan.markdown:as_markdown"),
-    "json": partial(_plan_report, "plan.json:as_json"),
+    "text": partial(_checked_plan, partial(_report, "plan.text:as_text"), "findings.text:text"),
+    "markdown": partial(
+        _checked_plan, partial(_plan_report, "plan.markdown:as_markdown"), "findings.markdown:as_markdown", always=False
+    ),
+    "json": partial(_report, "plan.json:as_json"),
     "html": partial(_plan_report, "plan.html:as_html"),
+    "github": partial(_plan_findings, "findings.github:github"),
+    "junit": partial(_plan_findings, "findings.junit:junit"),
 }
 """Formats of `gen plan`. Each command has its own registry, with the formats that can show its result."""
 

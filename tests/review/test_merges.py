@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from gen.base.findings import UsageError
 from gen.commands.plan import Request as PlanRequest
 from gen.commands.plan import review
+from gen.commands.plan import run as run_plan
+from gen.render import run as rendering
+from gen.report.formats import PLAN_REPORTERS, REPORTERS
 from tests.history import reported
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.history import History
 
 JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\ngpus: 8\ntimeout: 1h\n"
@@ -142,3 +148,61 @@ def test_the_base_of_a_plan_is_that_of_its_quotas(shop: History) -> None:
     shop.job(JOB.replace("gpus: 8", "gpus: 16"), "second")
     found = review(PlanRequest(root=shop.root, base="start")).findings
     assert [one.code for one in found if one.is_error] == ["over-quota"]
+
+
+@pytest.fixture
+def renders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
+    """One entry for each render, without a cache from before."""
+    done: list[object] = []
+    real = rendering.render
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        done.append(arguments)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(rendering, "render", counted)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return done
+
+
+@pytest.mark.parametrize("mistake", ["", "wrokers: 2\n", "runs: 3\n"])
+def test_a_plan_and_its_check_share_one_render(
+    shop: History, renders: list[object], tmp_path: Path, mistake: str
+) -> None:
+    """With errors, too: then no cache is written that another command could read."""
+    shop.job(JOB, "second")
+    if not mistake:
+        shop.commit()
+    shop.job(JOB + mistake, "third")
+    report, code = shop.check(base="start")
+    plan = shop.plan(base="start")
+    renders.clear()
+    done = run_plan(PlanRequest(root=shop.root, base="start", check=True, save=tmp_path / "saved"))
+    assert len(renders) == 1
+    assert code == done.exit_code == 1, "nothing is rendered for the last job"
+    text = PLAN_REPORTERS["text"](replace(done.output, terminal=None))
+    assert text.startswith(REPORTERS["text"](report))
+    assert text.endswith(reported("text", plan))
+    assert json.loads(PLAN_REPORTERS["json"](done.output))["check"]["summary"] == report.summary
+    assert PLAN_REPORTERS["github"](done.output).startswith(REPORTERS["github"](report).rpartition(report.summary)[0])
+    saved = {path.name: path.read_text("utf-8") for path in (tmp_path / "saved").iterdir()}
+    assert saved["plan.md"] == REPORTERS["markdown"](report) + "\n" + reported("markdown", plan)
+    assert saved["junit.xml"] == PLAN_REPORTERS["junit"](done.output)
+    assert saved["plan.html"] == reported("html", plan)
+
+
+def test_a_clean_check_is_not_a_part_of_the_comment(shop: History, renders: list[object]) -> None:
+    shop.job(JOB, "second")
+    shop.commit()
+    renders.clear()
+    done = run_plan(PlanRequest(root=shop.root, base="start", check=True))
+    assert (done.exit_code, len(renders)) == (0, 1)
+    assert PLAN_REPORTERS["markdown"](done.output) == reported("markdown", done.output.data)
+
+
+def test_saved_plans_replace_nothing(shop: History, tmp_path: Path) -> None:
+    """A folder of CI could come from the change."""
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved/plan.md").write_text("### 0 runs start\n", "utf-8")
+    with pytest.raises(UsageError, match=r"plan\.md exists already"):
+        run_plan(PlanRequest(root=shop.root, save=tmp_path / "saved"))

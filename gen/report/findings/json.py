@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 def as_json(report: Report) -> str:
-    document = {
-        "version": 1,
+    return json_document({"version": 1, **report_data(report)})
+
+
+def report_data(report: Report) -> dict[str, object]:
+    return {
         "findings": [finding_data(finding) for finding in report.findings],
         "changes": [{"path": change.path, "status": change.status.value} for change in report.changes],
         "edits": [edit.path for edit in report.edits],
         "summary": report.summary,
     }
-    return json_document(document)
 
 
 def finding_data(finding: Diagnostic) -> dict[str, object]:

@@ -9,9 +9,10 @@ from gen.kubernetes.facts.cost import Bill
 from gen.kubernetes.facts.demand import StepDemand
 from gen.render.rendered_object import ObjectKey
 from gen.report.escaping import json_document
-from gen.report.findings.json import cost_data, finding_data, plain_money
+from gen.report.findings.json import cost_data, finding_data, plain_money, report_data
 from gen.report.plan.phrases import headline, values_of, verdict
 from gen.report.plan.sentences import sentences
+from gen.report.terminal import View
 from gen.review.changes import JobChange
 from gen.review.data import DataAction
 from gen.review.field_changes import MISSING, FieldChange
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from gen.live.merge import LiveFacts
 
 
-def as_json(review: Review, live: LiveFacts | None = None) -> str:
+def as_json(view: View[Review]) -> str:
+    review, live, checked = view.data, getattr(view, "live", None), getattr(view, "checked", None)
     document = {
         "version": 1,
         "headline": f"{verdict(review)}{headline(review, live)}",
@@ -58,6 +60,7 @@ def as_json(review: Review, live: LiveFacts | None = None) -> str:
             for one in review.pins
         ],
         "behind": [_behind(run) for run in review.behind],
+        **({} if checked is None else {"check": report_data(checked)}),
     }
     return json_document(document)
 

@@ -28,6 +28,7 @@ from gen.review.usage import DeviceUsage, NamespaceCost, Usage
 
 if TYPE_CHECKING:
     from gen.live.merge import LiveFacts
+    from gen.report.formats import Report
 
 _DEEPEST = 16
 """Maximum depth of the indentation of steps."""
@@ -178,9 +179,10 @@ class PlanView:
 
 
 class Planned(View[Review], frozen=True, kw_only=True):
-    """A plan for a terminal, with facts from the clusters."""
+    """A plan for a terminal, with facts from the clusters and the result of `gen check`, if they were asked for."""
 
     live: LiveFacts | None = None
+    checked: Report | None = None
 
 
 def plan_view(review: Review, live: LiveFacts | None = None) -> PlanView:

@@ -214,7 +214,9 @@ def test_a_failure_without_findings_is_in_the_first_line(site: Site, tmp_path: P
     clone = site.clone("unusable")
     git("rm", "-r", "--quiet", "overlays", cwd=clone)
     assert github(merged(proposed(clone)), tmp_path).returncode == 2
-    assert first_line(tmp_path / "gen/plan.md") == "### Refused: `gen check` failed with exit code 2, see the log"
+    assert (
+        first_line(tmp_path / "gen/plan.md") == "### Refused: `gen plan --check` failed with exit code 2, see the log"
+    )
 
 
 def test_ci_fails_until_gen_has_a_pinned_source(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_all_formats_contain_the_same_facts(history: History) -> None:
     report = history.report()
     runs = report["summary"]["runs"]
     assert (runs["started"], runs["stopped"], runs["kept"]) == (2, 2, 0)
-    for reporter in PLAN_REPORTERS.values():
+    for reporter in (PLAN_REPORTERS[form] for form in PLAN_REPORTERS.keys() - {"github", "junit"}):  # of findings
         assert all(run["name"] in reporter(View(data=history.plan())) for run in report["runs"])
     for form in ("text", "markdown"):
         text = history.report(form)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Check a change, in CI or before a push: run `ci/check.sh [BASE [OUT [HEAD]]]` in the work tree of the change.
 #
-# BASE is the commit to compare with; OUT is a folder for plan.md (a comment whose first line has the reasons of a
+# BASE is the commit to compare with, without which there is no plan; OUT is a folder for plan.md (a comment whose first line has the reasons of a
 # failure), plan.html (a page for reviewers), junit.xml, and judged.txt with the tree that was judged, BASE and HEAD; HEAD
 # is the commit that the page links to. The source of gen is that of requirements.txt in the tree of *this script*, installed in a new folder; GEN names a program that is
 # installed already. CI runs the script of the base branch on the files of a pull request, so that the pull request can
@@ -33,29 +33,19 @@ if [ -z "$gen" ]; then
   gen=$environment/bin/gen
 fi
 
-# the next runs read what the first one rendered; a cache from elsewhere could be forged
+# a cache from elsewhere could be forged
 XDG_CACHE_HOME=$(mktemp -d)
 export XDG_CACHE_HOME
 
 format=text
 if [ -n "${GITHUB_ACTIONS:-}" ]; then format=github; fi
 
-checked=0
-planned=0
-"$gen" check ${base:+--base "$base"} --output "$format" || checked=$?
-if [ -n "$out" ]; then
-  "$gen" check ${base:+--base "$base"} --output junit > "$out/junit.xml" || true
-  if [ "$checked" != 0 ]; then
-    "$gen" check ${base:+--base "$base"} --output markdown > "$out/plan.md" || true
-    [ -s "$out/plan.md" ] || echo "### Refused: \`gen check\` failed with exit code $checked, see the log" > "$out/plan.md"
-  fi
+if [ -z "$base" ]; then exec "$gen" check --output "$format"; fi
+failed=0
+"$gen" plan --check --base "$base" ${head:+--commit "$head"} ${out:+--save "$out"} --output "$format" || failed=$?
+if [ "$failed" -gt 1 ] && [ -n "$out" ]; then
+  plan=
+  if [ -s "$out/plan.md" ]; then plan=$(cat "$out/plan.md"); fi
+  printf '### Refused: `gen plan --check` failed with exit code %s, see the log\n\n%s\n' "$failed" "$plan" > "$out/plan.md"
 fi
-if [ -n "$base" ] && [ -n "$out" ]; then
-  "$gen" plan --base "$base" --output markdown >> "$out/plan.md" || planned=$?
-  [ "$planned" -le 1 ] || echo "### Refused: \`gen plan\` failed with exit code $planned, see the log" >> "$out/plan.md"
-  "$gen" plan --base "$base" ${head:+--commit "$head"} --output html > "$out/plan.html" || true
-  [ -s "$out/plan.html" ] || rm -f -- "$out/plan.html"
-elif [ -n "$base" ]; then
-  "$gen" plan --base "$base" || planned=$?
-fi
-exit "$((checked > planned ? checked : planned))"
+exit "$failed"
