@@ -160,6 +160,7 @@ def review(request: Request, today: Compared | None = None) -> Review:
     trees = read_trees(root, base, found).select(request.overlay)
     check_index(root, found)
     today = today or _today(root, request.base)
+    trees = replace(trees, rendered=today.rendering if today is not None else None)
     kept = _kept_jobs(root, today, request.overlay)
     if kept:
         compare_kept_runs(kept, root, base, found)

@@ -26,7 +26,15 @@ from gen.base import Diagnostic, Findings
 from gen.base.repository.files import MAX_BYTES, read_regular, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
-from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult
+from gen.render.results import (
+    File,
+    JobResult,
+    RenderedJob,
+    RenderedObjects,
+    RenderedOverlay,
+    RunResult,
+    summaries_of,
+)
 
 RenderedT = TypeVar("RenderedT", bound=RenderedObjects)
 
@@ -155,6 +163,7 @@ class Cache(Struct, frozen=True, kw_only=True):
             keep=self.last.keep,
             behind=tuple(job for job in jobs_rendered if job.behind is not None),
             resumed=tuple(job for job in jobs_rendered if job.resumes),
+            summaries=summaries_of(jobs_rendered),
         )
 
     def result(self, job: JobFile) -> JobResult | None:

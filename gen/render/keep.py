@@ -125,6 +125,7 @@ def keep(
         pods=asked.pods + (plan.tensorboard is not None),
         steps=created_by([workload]) if plan.steps else (),
         kinds=tuple(dict.fromkeys(one.group_kind for one in (*kept, *shared))),
+        summary=None,
         behind=behind,
     )
 

@@ -8,7 +8,7 @@ Defaults are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field, msgpack
@@ -167,6 +167,22 @@ class Behind(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Limits of the new run's pods that it lacks."""
 
 
+class RunSummary(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a plan needs of an active run that does not change, so that it need not parse the run's file."""
+
+    job: str
+    pods: int
+    gpus: int = 0
+    accelerators: dict[str, int] = {}
+    seconds: int | None = None
+    """Limit of the run time; None for unlimited."""
+    queue: str = ""
+    values: str = ""
+    """Those of a run of a sweep, as JSON."""
+    saves: str = ""
+    resumes: str = ""
+
+
 class RenderedJob(RenderedObjects, frozen=True, kw_only=True):
     """One run of a job file in one overlay."""
 
@@ -186,6 +202,8 @@ class RenderedJob(RenderedObjects, frozen=True, kw_only=True):
     """Objects that a workflow creates for the steps of a pipeline, as `Kind namespace/name`."""
     resumes: str = ""
     """The folder of the earlier run that it continues from, as `volume:path`; empty without one."""
+    summary: RunSummary | None = None
+    """None for runs of objects that make others, and for those that are not active."""
     behind: Behind | None = None
     """None if the run is the one that a new render gives."""
 
@@ -242,6 +260,12 @@ class JobResults:
         return self._decoder.decode(encoded)
 
 
+def summaries_of(rendered: Iterable[RenderedJob]) -> dict[str, RunSummary]:
+    """The summaries of runs by the path of the object, whose first line has the record of the run."""
+    known = ((job.files, job.summary) for job in rendered if job.summary is not None)
+    return {file.path: one for files, one in known for file in files if file.record}
+
+
 class RunResult(Struct, frozen=True, kw_only=True):
     """Expected content of `rendered/`, for the jobs and overlays that were requested."""
 
@@ -261,6 +285,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """Jobs with a kept run that is behind the platform."""
     resumed: tuple[RenderedJob, ...] = ()
     """Jobs with a run that continues from an earlier one."""
+    summaries: Mapping[str, RunSummary] = {}
+    """Active runs by the path of their object."""
     requested: Mapping[tuple[str, str, tuple[str, ...]], int] = {}
     """Requests of active jobs by overlay, namespace and quota; empty if they were not counted again."""
 

@@ -46,6 +46,7 @@ from gen.render.results import (
     RenderedOverlay,
     RunResult,
     SealedObjects,
+    summaries_of,
 )
 from gen.render.starters import STARTERS
 from gen.render.work import Inputs
@@ -247,6 +248,7 @@ def combine(
         keep=tuple(sorted({pattern for overlay in overlays for pattern in overlay.fields.rendered.keep})),
         behind=tuple(job for job in rendered if job.behind is not None),
         resumed=tuple(job for job in rendered if job.resumes),
+        summaries=summaries_of(rendered),
         requested=requested_by(rendered),
     )
     return run, shared

@@ -41,7 +41,7 @@ from gen.render.model import read_job
 from gen.render.patch import apply_patches
 from gen.render.plan import make_plan
 from gen.render.results import BuiltObjects, PatchedObjects, RenderedJob, ValidObjects
-from gen.render.starters import requested, starter_in
+from gen.render.starters import requested, starter_in, summary
 from gen.render.sweep import settle
 
 _INDEPENDENT = frozenset(
@@ -229,6 +229,7 @@ def emit(run: work.SealedRun) -> tuple[work.EmittedRun]:
         accelerators=dict(asked.accelerators),
         pods=asked.pods + (own.tensorboard is not None),
         resumes=own.resumes,
+        summary=summary(workload, asked, sealed.digest) if own.counts else None,
         steps=created_by(one.body for one in sealed.manifests if one.is_workload) if own.steps else (),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in started.valid.manifests)),
     )

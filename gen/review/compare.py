@@ -96,7 +96,7 @@ def compare_trees(
     changes_of_owners, prepared = moves(pairs, trees), MOVES_OWNER in allowed
     report_moves(found, changes_of_owners, allowed=prepared)
     moved = set() if prepared else {pair for one in changes_of_owners for pair in one.objects}
-    runs = with_earlier(run_changes(pairs, overlays, found, replay(pairs, trees, moved)), trees.stopped)
+    runs = with_earlier(run_changes(pairs, overlays, found, replay(pairs, trees, moved), trees.rendered), trees.stopped)
     everywhere = Location(RENDERED)
     data: tuple[DataObject, ...] = ()
     with contained(found, everywhere, "compare the volumes"):

@@ -28,6 +28,7 @@ from gen.base.repository.git import Base, Entry, git, report_empty_folder, run_g
 from gen.base.repository.layout import RENDERED, STAGING, RenderedPath, engine_of, is_free, scope_overlay, settings_name
 from gen.kubernetes.facts.base import Resource
 from gen.render.rendered_object import ObjectKey, RenderedObject, generated_object, parse_object, workload
+from gen.render.results import RunResult
 
 _SHA1_DIGITS = 40
 MAX_BYTES = 4 << 20
@@ -49,6 +50,8 @@ class RenderedTrees:
     """Files of the work tree that differ from the base, or that gen did not write."""
     settings: list[str] = field(default_factory=list)
     """Suspects that change settings of an engine."""
+    rendered: RunResult | None = None
+    """A render of the work tree, which knows what is in files that it writes."""
 
     def select(self, overlays: Collection[str]) -> RenderedTrees:
         """The objects of some overlays, or all. UsageError for an overlay without rendered objects."""

@@ -6,7 +6,7 @@ Reads the runs in two rendered trees, and reports changes that have no effect, o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -15,24 +15,23 @@ from typing import TYPE_CHECKING, TypeVar
 from gen.base import Findings, Location, at
 from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED, UNKNOWN_USAGE
 from gen.base.containment import contained
-from gen.base.engines import is_finished
+from gen.base.engines import ENGINES, is_finished
 from gen.base.labels import CHECKPOINTS, RESUMES
 from gen.base.repository.layout import engine_of, scope_overlay
 from gen.job.plan import Edit
-from gen.kubernetes.facts import held_object, resource_of_object
+from gen.kubernetes.facts import held_object
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.cost import RunCost, run_cost
 from gen.kubernetes.facts.demand import Demand, StepDemand, demand, step_demands
-from gen.kubernetes.facts.graphs import graph_of
-from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import content
-from gen.kubernetes.objects import Body
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Deed
+from gen.render.emit import has_text_of
 from gen.render.rendered_object import ObjectKey, RenderedObject, workload
-from gen.render.starters import starter_of_object
+from gen.render.results import RunResult
+from gen.render.starters import PREEMPTS, preempting_classes, starter_of_object
 from gen.review.rendered_trees import Pair
 from gen.review.replay import UNTOUCHED, Replayed
 
@@ -247,48 +246,21 @@ class RunChange:
         return RunAction.STOPPED if self.stops else RunAction.REMOVED
 
 
-_PREEMPTS = "PreemptLowerPriority"
-_DEFAULT = "(default)"
-"""In place of a class: pods without one have that of the cluster."""
-
-
-def preempting_classes(body: Body, kind: Resource) -> tuple[str, ...]:
-    """PriorityClasses of pods that may stop other pods. ValueError if a step cannot be read.
-
-    The scheduler removes pods of a lower priority from a node, in any namespace and queue, if a pod does not fit
-    otherwise and its policy is `PreemptLowerPriority` (`concepts/scheduling-eviction/pod-priority-preemption` of the
-    documentation of Kubernetes). Pods have the policy if the overlay declares it for their PriorityClass. That of
-    other classes is only known in the cluster.
-    """
-    return tuple(sorted(set(_classes(body, kind))))
-
-
-def _classes(body: Body, kind: Resource) -> Iterator[str]:
-    for pods in pod_sets(kind, body):
-        spec = at(pods.template, "spec")
-        if at(spec, "preemptionPolicy") == _PREEMPTS:
-            yield str(at(spec, "priorityClassName") or _DEFAULT)
-    steps = (task.body for task in graph_of(kind).tasks(body)) if kind.steps else None
-    for inner in steps or starter_of_object(kind).started(kind, body):
-        resource = resource_of_object(at(inner, "apiVersion"), at(inner, "kind"))
-        if resource is not None and not resource.steps and isinstance(inner, dict):
-            yield from _classes(inner, resource)
-
-
 def run_changes(
     pairs: Iterable[Pair],
     overlays: Mapping[str, Overlay],
     found: Findings,
     replayed: Mapping[Pair, Replayed] = MappingProxyType({}),
+    rendered: RunResult | None = None,
 ) -> tuple[RunChange, ...]:
-    """The runs among the objects, with findings about their changes."""
+    """The runs among the objects, with findings about their changes. `rendered` knows active runs."""
     both = list(pairs)
     engines = _engines_at_base(both)
     runs = []
     for pair in both:
         if pair.workload is not None:
             with contained(found, Location(pair.object.path), f"compare {pair.object.key}"):
-                run = replace(_run(pair, overlays, engines, found), replayed=replayed.get(pair, UNTOUCHED))
+                run = replace(_run(pair, overlays, engines, rendered, found), replayed=replayed.get(pair, UNTOUCHED))
                 runs.append(run)
                 _check(run, found)
     return tuple(runs)
@@ -317,20 +289,30 @@ def _engines_at_base(pairs: Iterable[Pair]) -> Mapping[str, set[str]]:
     return engines
 
 
-def _run(pair: Pair, overlays: Mapping[str, Overlay], engines: Mapping[str, set[str]], found: Findings) -> RunChange:
+def _run(
+    pair: Pair,
+    overlays: Mapping[str, Overlay],
+    engines: Mapping[str, set[str]],
+    rendered: RunResult | None,
+    found: Findings,
+) -> RunChange:
     """A record is one for the engines of its tree: another engine may apply other objects."""
+    if rendered is not None and pair.before is pair.after and pair.after is not None:
+        known = summarized(pair.after, overlays, rendered)
+        if known is not None:
+            return RunChange(pair, rendered.summaries[pair.after.path].job, known, known, edited=False)
     before = after = None
     if pair.before is not None:
-        before = _version(pair.before, overlays, engines.get(pair.before.key.scope, ()), found)
+        before = version_of(pair.before, overlays, engines.get(pair.before.key.scope, ()), found)
     if pair.after is not None:
         overlay = overlays.get(pair.after.key.scope)
         after = before
         if before is None or pair.after is not pair.before or before.state is RunState.FINISHED:
-            after = _version(pair.after, overlays, overlay.engines if overlay is not None else (), found)
+            after = version_of(pair.after, overlays, overlay.engines if overlay is not None else (), found)
     return RunChange(pair, pair.object.job, before, after, edited=_edited(pair))
 
 
-def _version(
+def version_of(
     run: RenderedObject, overlays: Mapping[str, Overlay], engines: Collection[str], found: Findings
 ) -> RunVersion:
     kind = workload(run)
@@ -360,6 +342,33 @@ def _version(
         runtimes=runtimes,
         saves=str(at(run.metadata, "annotations", CHECKPOINTS) or ""),
         resumes=str(at(run.metadata, "annotations", RESUMES) or ""),
+    )
+
+
+_MARKS = ("suspend: true", PREEMPTS, *(engine.finished.key for engine in ENGINES.values()))
+"""Texts in the files of runs that are not active, or of which a summary does not have all."""
+
+
+def summarized(run: RenderedObject, overlays: Mapping[str, Overlay], rendered: RunResult) -> RunVersion | None:
+    """An active run from the render that wrote its file; None if its file must be read."""
+    summary, file = rendered.summaries.get(run.path), rendered.files.get(run.path)
+    kind, overlay = workload(run), overlays.get(run.key.scope)
+    if summary is None or file is None or kind is None or overlay is None or not has_text_of(file, run.text):
+        return None
+    if any(mark in run.text for mark in _MARKS):
+        return None
+    one = Demand(summary.pods, summary.gpus, summary.seconds, summary.accelerators)
+    return RunVersion(
+        name=run.key.name,
+        state=RunState.ACTIVE,
+        demand=one,
+        queue=summary.queue,
+        values=summary.values,
+        suspend_stops=kind.suspend_stops,
+        cost=run_cost(one, overlay.prices) if overlay.prices is not None else None,
+        runtimes=overlay.runtimes,
+        saves=summary.saves,
+        resumes=summary.resumes,
     )
 
 

@@ -190,11 +190,12 @@ def version_after(run: RunChange, overlays: Mapping[str, Overlay]) -> RunVersion
 
 
 def _warn_may_still_run(run: RunChange, overlays: Mapping[str, Overlay], found: Findings) -> None:
+    if run.before is run.after or version_after(run, overlays) is not run.before:
+        return
     scope, namespace = run.key.scope, run.key.namespace
-    counts = run.before is not run.after and version_after(run, overlays) is run.before
     after = run.pair.after.metadata if run.pair.after is not None else None
     ended = str(at(after, "annotations", f"{SILENCE}{MAY_STILL_RUN.name}") or "")
-    if counts and run.key.name not in ended.split() and _quotas(overlays, scope, namespace):
+    if run.key.name not in ended.split() and _quotas(overlays, scope, namespace):
         message = f"`{run.key}` may still be running; later plans do not count it in the quota of `{namespace}`"
         hint = "end it with `gen stop JOB` instead, or set `trustFinished: true` for the namespace in the overlay"
         found.warning(MAY_STILL_RUN, Location(run.pair.object.path), message, hint)

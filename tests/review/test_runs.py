@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import random
+import shutil
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.history import JOB, History, branch
-from tests.support import OVERLAY
+from gen.base import Findings
+from gen.commands.plan import Request as PlanRequest
+from gen.commands.plan import review
+from gen.overlay.read import OverlayReader
+from gen.render.rendered_object import generated_object
+from gen.render.run import render
+from gen.review import runs as module
+from tests.history import JOB, History, branch, reported
+from tests.support import OVERLAY, cases, copy_case
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def runs(report: dict[str, Any]) -> dict[str, str]:
@@ -265,3 +277,68 @@ def test_overlays_are_compared_separately(history: History) -> None:
     history.overlay(OVERLAY, name="prod")
     assert [(run["overlay"], run["action"]) for run in history.report()["runs"]] == [("prod", "started")]
     assert history.report(overlay=("dev",))["runs"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", cases("golden"), ids=lambda case: case.name)
+def test_a_render_says_of_a_run_what_its_file_says(case: Path, tmp_path: Path) -> None:
+    """Plans do not parse the file of a run that does not change."""
+    root = copy_case(case, tmp_path / "repo").root
+    rendered = render(root, (), ())
+    overlays = {one.name: one for one in OverlayReader(root, Findings()).read()}
+    for path in rendered.summaries:
+        one = generated_object((rendered.files[path].text or "").encode(), path)
+        assert one is not None
+        known = module.summarized(one, overlays, rendered)
+        found = Findings()
+        assert known in (None, module.version_of(one, overlays, (), found))
+        assert rendered.summaries[path].job == one.job
+        assert found.items == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_a_plan_is_the_same_without_what_the_render_knows(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random histories of a golden case: jobs and overlays are edited, removed, copied, suspended and finished."""
+    chosen = random.Random(seed)  # noqa: S311 - a test
+    history = History(copy_case(chosen.choice(cases("golden")), tmp_path / "repo").root)
+    history.git("init", "--quiet", "--initial-branch", "main")
+    history.commit()
+    history.git("checkout", "--quiet", "-b", "change")
+    for step in range(3):
+        _edit(history, chosen)
+        _, code = history.render()
+        plans = []
+        for known in (True, False):
+            if not known:
+                monkeypatch.setattr(module, "summarized", lambda *_: None)
+            plan = review(PlanRequest(root=history.root, base="main"))
+            plans.append({form: reported(form, plan) for form in ("text", "json", "markdown", "html")})
+            monkeypatch.undo()
+        assert plans[0] == plans[1], (seed, step, code)
+
+
+def _edit(history: History, chosen: random.Random) -> None:
+    jobs = sorted(history.root.glob("jobs/*/*.yaml"))
+    overlays = sorted(history.root.glob("overlays/*/overlay.yaml"))
+    path = chosen.choice(jobs) if jobs else chosen.choice(overlays)
+    text = path.read_text("utf-8")
+    match chosen.randrange(6):
+        case 0 if len(jobs) > 1:
+            path.unlink()
+        case 1 if jobs:
+            shutil.copy(path, path.with_name(f"copy-{chosen.randrange(99)}.yaml"))
+        case 2 if jobs and "\nstate:" not in text:
+            path.write_text(f"{text}state: {chosen.choice(['suspended', 'finished', 'stopped'])}\n", "utf-8")
+        case 3 if jobs and "\nattempt:" not in text:
+            path.write_text(f"{text}attempt: 2\n", "utf-8")
+        case 4:
+            overlay = chosen.choice(overlays)
+            overlay.write_text(overlay.read_text("utf-8") + "# the platform\nprices: {currency: USD}\n", "utf-8")
+        case _:
+            rendered = sorted(history.root.glob("rendered/*/jobs/*/*/*.yaml"))
+            if rendered:
+                edited = chosen.choice(rendered)
+                edited.write_text(edited.read_text("utf-8").replace("8", "9"), "utf-8")
