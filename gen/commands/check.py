@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace as replaced
 
-from gen.base import Findings, Severity, UsageError
+from gen.base import Findings, Severity, UsageError, regex
 from gen.base.codes.overlays import NOTHING_MATCHES
 from gen.base.repository.git import (
     changed_files,
@@ -22,9 +22,18 @@ from gen.base.repository.git import (
     report_temporary_files,
     staged_tree,
 )
+from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import JOBS, is_job
-from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, repository
-from gen.commands.rendering import Compared, RenderRequest, refused, render_and_compare, summary
+from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, Shards, repository
+from gen.commands.rendering import (
+    Compared,
+    RenderRequest,
+    refused,
+    render_and_compare,
+    results_of_shards,
+    summary,
+)
+from gen.render.cache import Cache
 from gen.render.write.compare import Comparison
 from gen.report.formats import Report
 from gen.review.rendered_trees import check_merged
@@ -50,6 +59,14 @@ class Request(RenderRequest):
         str | None,
         typer.Option("--merged", metavar="TREE", help="List files that differ from the tree that a plan approved."),
     ] = None
+    shard: Annotated[
+        str | None,
+        typer.Option("--shard", metavar="K/N", help="Check one of N parts of the jobs, such as 3/8."),
+    ] = None
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Write the result of a shard to this `.json` file.")
+    ] = None
+    shards: Shards = None
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Make warnings about patches and patterns of overlays without a match errors."),
@@ -62,7 +79,27 @@ def run(request: Request) -> Result[Report]:
         find_base(repository(request.root), request.base)
     if request.fix:
         return _fix(request)
+    if request.shard is not None:
+        return _check_shard(request, request.shard)
+    if request.save is not None:
+        raise UsageError("`--save` is for the result of one part of the jobs: set `--shard K/N`, too")
     return _check_staged(request) if request.staged else check(request, request.cache)
+
+
+def _check_shard(request: Request, shard: str) -> Result[Report]:
+    """Check every Nth job, so that all parts have jobs of each namespace and kind."""
+    match = regex(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})").fullmatch(shard)
+    if match is None or int(match[1]) > int(match[2]):
+        raise UsageError(f"invalid --shard `{shard}`; expected one of N parts, such as 3/8")
+    if request.jobs or request.overlay or request.fix or request.staged or request.shards is not None:
+        raise UsageError("`--shard` chooses jobs, and cannot be combined with other choices of files")
+    root = repository(request.root)
+    jobs = all_jobs(root, Findings())[int(match[1]) - 1 :: int(match[2])]
+    if not jobs:
+        return Result(output=Report((), (), f"no job is in part {shard}", done=False))
+    known = Cache.for_shard(root, request.save, request.kubernetes) if request.save is not None else None
+    chosen = replace(request, jobs=tuple(str(root / job.file) for job in jobs))
+    return judge(chosen, render_and_compare(chosen, None, base=request.base, shards=known))
 
 
 def _fix(request: Request) -> Result[Report]:
@@ -94,7 +131,8 @@ def _check_staged(request: Request) -> Result[Report]:
 
 def check(request: Request, cache: Path | None = None, *, git: Path | None = None) -> Result[Report]:
     """Check with the cache in a folder, or without one. `git` is the work tree of staged files."""
-    return judge(request, render_and_compare(request, cache, base=request.base, git=git), git=git)
+    shards = results_of_shards(request.root, request.shards, request.kubernetes)
+    return judge(request, render_and_compare(request, cache, base=request.base, git=git, shards=shards), git=git)
 
 
 def judge(request: Request, compared: Compared, *, git: Path | None = None) -> Result[Report]:

@@ -140,6 +140,10 @@ Base = Annotated[
         "--base", metavar="REF", help="Git ref to compare with. [default: merge base with the default branch]"
     ),
 ]
+Shards = Annotated[
+    Path | None,
+    typer.Option("--shards", metavar="DIR", help="Read the results of `gen check --shard` from the files of a folder."),
+]
 Message = Annotated[
     Path | None, typer.Option("--message", metavar="FILE", help="Write the summary there, for `git commit -F`.")
 ]

@@ -25,9 +25,9 @@ from gen.base.repository.git import check_index, find_base, head_commit
 from gen.base.repository.layout import overlays_path
 from gen.commands.check import Request as CheckRequest
 from gen.commands.check import judge
-from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, cluster_targets, repository
+from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, Shards, cluster_targets, repository
 from gen.commands.environment import documentation, progress_bar, terminal
-from gen.commands.rendering import Compared, RenderRequest, render_and_compare
+from gen.commands.rendering import Compared, RenderRequest, render_and_compare, results_of_shards
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
 from gen.render.rendered_object import RenderedObject
@@ -58,6 +58,7 @@ class Request(LiveRequest):
     check: Annotated[
         bool, typer.Option("--check", help="Also check, as `gen check` does, with one render for both.")
     ] = False
+    shards: Shards = None
     save: Annotated[
         Path | None,
         typer.Option(
@@ -94,6 +95,8 @@ class Request(LiveRequest):
 
 def run(request: Request) -> Result[Planned]:
     """Violations when the change must not be merged. UsageError when there is nothing to compare with."""
+    if request.shards is not None and not request.check:
+        raise UsageError("`--shards` has the results of a check: set `--check`, too")
     compared = _compared(request) if request.check else None
     checked = _checked(request, compared) if compared is not None else None
     result = review(request, compared)
@@ -113,7 +116,8 @@ def _compared(request: Request) -> Compared:
     """A render of all jobs, compared with `rendered/`, for the check and the plan."""
     root = repository(request.root)
     find_base(root, request.base)
-    return render_and_compare(RenderRequest(root=root), cache_folder(), base=request.base)
+    shards = results_of_shards(root, request.shards, None)
+    return render_and_compare(RenderRequest(root=root), cache_folder(), base=request.base, shards=shards)
 
 
 def _checked(request: Request, compared: Compared) -> Report:

@@ -56,20 +56,22 @@ def render_and_compare(
     restart: bool = False,
     base: str | None = None,
     git: Path | None = None,
+    shards: Cache | None = None,
 ) -> Compared:
     """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`.
 
     With `restart`, no committed run is kept. `base` is the ref of the base, in the Git repository of the folder or of
-    `git`: what exceeds a quota there already is a warning.
+    `git`: what exceeds a quota there already is a warning. `shards` takes the place of the cache: the results of other
+    machines, or the file for those of this one.
     """
     root = repository(request.root)
     kubernetes = _version(request.kubernetes)
     whole = not request.jobs and not request.overlay
     cache = Cache.open(root, folder, kubernetes) if folder is not None and whole and not restart else None
-    for known in (cache, None):
-        rendering = (known.run_result() if known else None) or _rendered(
-            root, request, kubernetes, known, restart=restart
-        )
+    known = shards or cache
+    rendering = known.run_result() if known is not None else None
+    while True:
+        rendering = rendering or _rendered(root, request, kubernetes, known, restart=restart)
         if any(one.code == OVER_QUOTA.name for one in rendering.findings.items):
             _excuse_quotas(rendering, git or root, base)
         if rendering.findings.failed():
@@ -77,7 +79,14 @@ def render_and_compare(
         comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage)
         if not comparison.unknown:
             return Compared(root=root, rendering=rendering, comparison=comparison)
-    raise BugError("a run without a cache has every text")
+        if known is None:
+            raise BugError("a run without a cache has every text")
+        known, rendering = known.without(comparison.unknown), None
+
+
+def results_of_shards(root: Path | None, folder: Path | None, kubernetes: str | None) -> Cache | None:
+    """What other machines rendered. UsageError if a file of the folder cannot be used."""
+    return Cache.of_shards(repository(root), folder, _version(kubernetes)) if folder is not None else None
 
 
 def _excuse_quotas(rendering: RunResult, root: Path, ref: str | None) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import chain
@@ -22,7 +23,7 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings
+from gen.base import Diagnostic, Findings, UsageError
 from gen.base.repository.files import MAX_BYTES, read_regular, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
@@ -131,6 +132,8 @@ class Cache(Struct, frozen=True, kw_only=True):
     """Digest of the tools and the overlays before the run reads them."""
     last: CachedRun | None = None
     """The last complete run; None if it had other overlays or tools."""
+    shard: bool = False
+    """Whether it is for some of the jobs, with or without errors, and for other machines."""
 
     @classmethod
     def open(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
@@ -142,9 +145,47 @@ class Cache(Struct, frozen=True, kw_only=True):
         valid = last is not None and last.key == key
         return cls(root=root, kubernetes=kubernetes, path=path, tools=tools, key=key, last=last if valid else None)
 
+    @classmethod
+    def for_shard(cls, root: Path, file: Path, kubernetes: str | None) -> Cache:
+        """The file that a shard writes. UsageError for a name that `of_shards` does not read."""
+        if file.suffix != ".json":
+            raise UsageError(f"`--save {file}` must end with `.json`, as `--shards` expects it")
+        return cls._shared(root, file, kubernetes)
+
+    @classmethod
+    def _shared(cls, root: Path, file: Path, kubernetes: str | None) -> Cache:
+        tools = portable_tools_digest()
+        key = _key(tools, root, kubernetes, plugins=False)
+        return cls(root=root, kubernetes=kubernetes, path=file, tools=tools, key=key, shard=True)
+
+    @classmethod
+    def of_shards(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
+        """The results of all shards, from the files in a folder. UsageError if one is unusable."""
+        one = cls._shared(root, folder, kubernetes)
+        runs = {path: read_run(path) for path in sorted(folder.glob("*.json"))}
+        if not runs:
+            raise UsageError(f"{folder} has no `.json` file, as `gen check --shard K/N --save FILE` writes it")
+        jobs: dict[str, JobResult] = {}
+        for path, run in runs.items():
+            if run is None:
+                raise UsageError(f"{path} is damaged, or was not written by `gen check --shard`")
+            if run.key != one.key:
+                raise UsageError(f"{path} is for other overlays or another version of gen; check one commit")
+            jobs.update(run.jobs)
+        last = CachedRun(key=one.key, shared=(), overlays=(), keep=(), findings=(), jobs=jobs)
+        return replace(one, last=last)
+
+    def without(self, files: Collection[str]) -> Cache | None:
+        """The cache without the results of some job files; None if it has none of them."""
+        known = self.last.jobs if self.last is not None else {}
+        jobs = {key: result for key, result in known.items() if result.job.file not in files}
+        if self.last is None or len(jobs) == len(known):
+            return None
+        return replace(self, last=replace(self.last, jobs=jobs))
+
     def run_result(self) -> RunResult | None:
         """The last run, without text; None if any job file changed since."""
-        if self.last is None:
+        if self.last is None or self.shard:
             return None
         found = Findings()
         jobs = all_jobs(self.root, found)
@@ -175,12 +216,26 @@ class Cache(Struct, frozen=True, kw_only=True):
         return None
 
     def save(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
-        """Store a complete run without errors. A cache that cannot be written is not an error.
+        """Store a complete run without errors, or a shard. A cache that cannot be written is not an error.
 
-        Nothing is stored if an overlay changed during the run, because the run may have read either version.
+        Nothing is stored if an overlay changed during the run, because the run may have read either version. UsageError
+        if a shard cannot be stored: an older file must not be taken for its result.
         """
-        if _key(self.tools, self.root, self.kubernetes) != self.key:
-            return
+        if self.shard and self.last is not None:
+            return  # the results of others
+        changed = _key(self.tools, self.root, self.kubernetes, plugins=not self.shard) != self.key
+        if self.shard:
+            if changed:
+                raise UsageError("an overlay changed during the check; check again")
+            try:
+                self._write(results, shared, run)
+            except OSError as error:
+                raise UsageError(f"cannot write {self.path}: {error.strerror}") from error
+        elif not changed and not run.findings.failed():
+            with suppress(OSError):
+                self._write(results, shared, run)
+
+    def _write(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
         record = CachedRun(
             key=self.key,
             shared=tuple(shared),
@@ -189,14 +244,13 @@ class Cache(Struct, frozen=True, kw_only=True):
             findings=tuple(run.findings),
         )
         temporary = self.path.with_suffix(f".{os.getpid()}")
-        with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with temporary.open("wb") as file:
-                    file.writelines(lines_of(record, results))
-                temporary.replace(self.path)
-            finally:
-                temporary.unlink(missing_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("wb") as file:
+                file.writelines(lines_of(record, results))
+            temporary.replace(self.path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def cache_folder() -> Path | None:
@@ -226,14 +280,28 @@ def _sha(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def _key(tools: str, root: Path, kubernetes: str | None) -> str:
+def _key(tools: str, root: Path, kubernetes: str | None, *, plugins: bool = True) -> str:
     overlays = list(_overlays(root))
-    return _sha(orjson.dumps([tools, kubernetes, *overlays, *_plugins(root)]))
+    return _sha(orjson.dumps([tools, kubernetes, *overlays, *(_plugins(root) if plugins else ())]))
 
 
 def tools_digest() -> str:
     """Digest of gen and its packages as they are installed now."""
     return _sha(orjson.dumps([*_tools()]))
+
+
+def portable_tools_digest() -> str:
+    """Digest of gen and the packages beside it, the same on each machine."""
+    top = Path(__file__).parent.parent
+    files = sorted(top.rglob("*.*"))
+    own = [
+        (str(path.relative_to(top)), hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in files
+        if "__pycache__" not in path.parts and path.is_file()
+    ]
+    beside = {Path(spec.origin).parent.parent for name in _DEPENDENCIES if (spec := find_spec(name)) and spec.origin}
+    packages = sorted({path.name for folder in beside for path in folder.glob("*.dist-info")})
+    return _sha(orjson.dumps([sys.version, own, packages]))
 
 
 def _tools() -> Iterator[object]:
@@ -284,15 +352,20 @@ def _overlays(root: Path) -> Iterator[tuple[str, object]]:
         folders.sort()
         for name in sorted(files + folders):
             path = Path(folder, name)
-            yield ascii(str(path)), _state(path)  # file names need not be UTF-8
+            yield ascii(str(path.relative_to(root))), _state(path)  # file names need not be UTF-8
 
 
 def _state(path: Path) -> object:
-    """Digest of a file that gen could read; size and time of anything else, such as large files of other tools."""
+    """Digest of a file that gen could read; size and time of anything else, such as large files of other tools.
+
+    What is in a folder has states of its own.
+    """
     try:
         return file_digest(path)
     except OSError:
         with suppress(OSError):
             status = path.lstat()
+            if stat.S_ISDIR(status.st_mode):
+                return status.st_mode
             return status.st_mode, status.st_size, status.st_mtime_ns
     return None

@@ -205,7 +205,7 @@ def render(
     results = _results(root, jobs, chosen, parallel, cache, progress, ahead, restart=restart, whole=not overlays)
     whole = not overlays and not patterns
     run, shared = combine(root, chosen, results, found, bundles=not patterns, whole=whole)
-    if cache is not None and not found.failed():
+    if cache is not None:
         cache.save(results, shared, run)
     return run
 

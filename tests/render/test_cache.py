@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.base import UsageError
+from gen.commands import check
 from gen.render.cache import Cache, _tools, cache_folder
 from gen.render.pipeline import render_files
 from gen.report.findings.text import text
-from tests.support import OVERLAY, Repository
+from tests.support import OVERLAY, Repository, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from gen.report.formats import Report
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {nas: /data}\n"
 RUN = "rendered/dev/jobs/team/a/pytorchjob-a.yaml"
@@ -278,3 +283,113 @@ def test_each_file_of_gen_counts() -> None:
     for file in ("render/emit.py", "kubernetes/schemas/data/common.json", "templates/pods/*.sh"):
         assert any(Path(path).match(f"gen/{file}") for path in stamped), file
     assert not any("__pycache__" in path for path in stamped)
+
+
+SHARDS = 3
+
+
+def sharded(repo: Repository, **options: Any) -> tuple[Report, int]:
+    return opened(check.run(check.Request(root=repo.root, parallel=1, no_cache=True, **options)))
+
+
+def check_shards(repo: Repository, folder: Path) -> list[str]:
+    """The results of all shards in a folder, and the findings of each."""
+    folder.mkdir(exist_ok=True)
+    reports = [
+        sharded(repo, shard=f"{part}/{SHARDS}", save=folder / f"{part}.json")[0] for part in range(1, SHARDS + 1)
+    ]
+    return [one.code for report in reports for one in report.findings]
+
+
+def test_the_result_of_shards_is_that_of_one_check(cached: tuple[Repository, list[str]], tmp_path: Path) -> None:
+    """Also what no shard sees: two jobs with one name, and a patch without a match."""
+    repo, rendered = cached
+    repo.overlay(OVERLAY + "patches: [{target: {kind: MPIJob}, patch: {metadata: {labels: {a: b}}}}]\n")
+    for name, extra in (("c", "gpus: 1\n"), ("d", "name: b\n"), ("e", "")):
+        repo.job(JOB + extra, name=name)
+    (repo.root / RUN).unlink()
+    whole, code = repo.check()
+    codes = check_shards(repo, tmp_path / "shards")
+    assert "duplicate-job" not in codes
+    rendered.clear()
+    assert sharded(repo, shards=tmp_path / "shards") == (whole, code)
+    assert {"duplicate-job", "unmatched-patch"} <= {one.code for one in whole.findings}
+    assert rendered == []
+    (repo.root / "jobs/team/d.yaml").unlink()
+    assert sharded(repo, shards=tmp_path / "shards") == repo.check()
+    assert {change.status for change in repo.check()[0].changes} == {"stale", "missing"}
+
+
+def test_files_that_differ_cost_a_render_of_their_jobs(cached: tuple[Repository, list[str]], tmp_path: Path) -> None:
+    """Also with the cache: an edited file must not cost a render of all jobs."""
+    repo, rendered = cached
+    check_shards(repo, tmp_path / "shards")
+    (repo.root / RUN).write_text("edited", "utf-8")
+    rendered.clear()
+    assert sharded(repo, shards=tmp_path / "shards")[1] == 1
+    assert rendered == ["a"]
+    assert repo.check(cache=repo.root / "cache")[1] == 1
+    assert rendered == ["a", "a"]
+
+
+def test_findings_of_a_shard_are_in_the_result_of_all(cached: tuple[Repository, list[str]], tmp_path: Path) -> None:
+    repo, rendered = cached
+    repo.job(JOB + "wrokers: 2\n", name="b")
+    assert check_shards(repo, tmp_path) == ["unknown-field"]
+    rendered.clear()
+    report, code = sharded(repo, shards=tmp_path)
+    assert ([one.code for one in report.findings], code, rendered) == (["unknown-field"], 1, [])
+    (tmp_path / "2.json").unlink()
+    assert sharded(repo, shards=tmp_path) == (report, code)
+    assert rendered == ["b"], "the jobs of a missing shard are rendered"
+
+
+def test_results_of_shards_are_of_the_same_files(cached: tuple[Repository, list[str]], tmp_path: Path) -> None:
+    repo, _ = cached
+    check_shards(repo, tmp_path)
+    repo.overlay(OVERLAY + "# another\n")
+    with pytest.raises(UsageError, match="for other overlays or another version of gen"):
+        sharded(repo, shards=tmp_path)
+    (tmp_path / "1.json").write_text("{}", "utf-8")
+    with pytest.raises(UsageError, match=r"1\.json is damaged"):
+        sharded(repo, shards=tmp_path)
+    with pytest.raises(UsageError, match=r"has no `\.json` file"):
+        sharded(repo, shards=tmp_path / "none")
+
+
+def test_results_of_shards_fit_on_another_machine(tmp_path: Path) -> None:
+    """The time and the folder of an installation, and the folder of the repository, are not a part of the key."""
+    keys = set()
+    for name in ("one", "two"):
+        repo = Repository.at(tmp_path / name)
+        repo.overlay(OVERLAY + "plugins: []\n")
+        keys.add(Cache.for_shard(repo.root, tmp_path / "1.json", None).key)
+    assert len(keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shard": "4/3"}, "expected one of N parts, such as 3/8"),
+        ({"shard": "0/3"}, "expected one of N parts"),
+        ({"shard": "1"}, "expected one of N parts"),
+        ({"shard": "1/2", "jobs": ("a",)}, "cannot be combined"),
+        ({"shard": "1/2", "staged": True}, "cannot be combined"),
+        ({"shard": "1/2", "save": Path("part.txt")}, "must end with `.json`"),
+        ({"shard": "1/2", "save": Path("/proc/none/part.json")}, "cannot write /proc/none/part.json"),
+        ({"save": Path("part.json")}, "set `--shard K/N`, too"),
+    ],
+)
+def test_invalid_shards_are_refused(repo: Repository, options: dict[str, Any], message: str) -> None:
+    repo.job(JOB, name="a")
+    with pytest.raises(UsageError, match=re.escape(message)):
+        sharded(repo, **options)
+
+
+def test_a_shard_without_jobs_is_clean(repo: Repository, tmp_path: Path) -> None:
+    repo.job(JOB, name="a")
+    assert repo.render()[1] == 0
+    report, code = sharded(repo, shard="2/2", save=tmp_path / "2.json")
+    assert (report.summary, code) == ("no job is in part 2/2", 0)
+    assert sharded(repo, shard="1/2", save=tmp_path / "1.json")[1] == 0
+    assert sharded(repo, shards=tmp_path)[1] == 0

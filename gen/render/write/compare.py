@@ -60,8 +60,8 @@ class Comparison(Struct, frozen=True):
     changes: tuple[Change, ...]
     same: int
     """Number of unchanged files."""
-    unknown: bool = False
-    """Whether a file from the cache differs on disk, so that its text must be rendered."""
+    unknown: frozenset[str] = frozenset()
+    """Sources of files from the cache that differ on disk, so that their texts must be rendered."""
     executable: tuple[str, ...] = ()
     """Files with an executable bit. `apply` removes it."""
     empty: tuple[str, ...] = ()
@@ -78,14 +78,14 @@ def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage:
     changes: list[Change] = []
     folders = Folders(root)
     same = 0
-    unknown = False
+    unknown: set[str] = set()
     for path, file in rendering.files.items():
         there = folders.check(path.rpartition("/")[0])
         old = _read(root, path) if there else None
         if old is not None and has_text_of(file, old):
             same += 1
         elif file.text is None:
-            unknown = True
+            unknown.add(file.source.file)
         elif not there:
             changes.append(Change(path, Status.MISSING, None, file.text))
         elif (change := _changed(root, file, file.text, old, found)) is not None:
@@ -98,7 +98,7 @@ def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage:
     return Comparison(
         changes=tuple(sorted(changes)),
         same=same,
-        unknown=unknown,
+        unknown=frozenset(unknown),
         executable=tuple(entry.path for entry in entries if entry.type is files.EntryType.EXECUTABLE),
         empty=empty,
         staging=os.path.lexists(root / layout.STAGING),

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Check a change, in CI or before a push: run `ci/check.sh [BASE [OUT [HEAD]]]` in the work tree of the change.
 #
-# BASE is the commit to compare with, without which there is no plan; OUT is a folder for plan.md (a comment whose first line has the reasons of a
-# failure), plan.html (a page for reviewers), junit.xml, and judged.txt with the tree that was judged, BASE and HEAD; HEAD
-# is the commit that the page links to. The source of gen is that of requirements.txt in the tree of *this script*, installed in a new folder; GEN names a program that is
-# installed already. CI runs the script of the base branch on the files of a pull request, so that the pull request can
+# BASE is the commit to compare with, without which there is no plan; OUT is a folder for plan.md (a comment whose first
+# line has the reasons of a failure), plan.html (a page for reviewers), junit.xml, and judged.txt with the tree that was
+# judged, BASE and HEAD; HEAD is the commit that the page links to. The source of gen is that of requirements.txt in the
+# tree of *this script*, installed in a new folder; GEN names a program that is installed already. SHARDS is a folder
+# with the results of `gen check --shard`. CI runs the script of the base branch on the files of a pull request, so that the pull request can
 # choose neither the script nor gen.
 set -euo pipefail
 
@@ -42,7 +43,7 @@ if [ -n "${GITHUB_ACTIONS:-}" ]; then format=github; fi
 
 if [ -z "$base" ]; then exec "$gen" check --output "$format"; fi
 failed=0
-"$gen" plan --check --base "$base" ${head:+--commit "$head"} ${out:+--save "$out"} --output "$format" || failed=$?
+"$gen" plan --check --base "$base" ${SHARDS:+--shards "$SHARDS"} ${head:+--commit "$head"} ${out:+--save "$out"} --output "$format" || failed=$?
 if [ "$failed" -gt 1 ] && [ -n "$out" ]; then
   plan=
   if [ -s "$out/plan.md" ]; then plan=$(cat "$out/plan.md"); fi
