@@ -150,7 +150,8 @@ class ArgoCD(Engine):
         )
         text = "".join(f"{json.dumps(one)}\n" for one in requests)
         program = self.programs.path("argocd-diff")
-        done = subprocess.run([program], input=text, env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run([program], input=text, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
         lines = (line.partition(" ") for line in done.stderr.splitlines())
         seen = iter([json.loads(value) for key, _, value in lines if key in ("predicted", "live")])
         answers = done.stdout.split()

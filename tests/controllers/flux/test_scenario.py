@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gen.commands.verb import Request, apply
+from gen.edit.verbs import VERBS
 from tests.controllers.flux.world import BATCH, DATA, PYTORCH, VOLUMES, World
 
 
@@ -54,6 +56,34 @@ def test_a_job_is_added_edited_suspended_resumed_and_retired(world: World) -> No
     assert list(again) == [second]
     assert world.live("Job", group="batch")[other]["metadata"]["uid"] == uids[other]
     world.binds("nas")
+
+
+def test_every_verb_has_its_effect(world: World) -> None:
+    """`suspend` frees the pods and keeps the run, `stop` deletes it, `rerun` starts another one, `finish` leaves it."""
+    world.overlay(VOLUMES)
+    world.job("other", BATCH)
+    world.job("demo", PYTORCH.format(lr=1) + DATA)
+    world.start()
+    (other,) = world.live("Job", group="batch")
+    (first,) = world.live("PyTorchJob", group="kubeflow.org")
+    uid, seen = world.runs()[first], {}
+    for verb in ("suspend", "resume", "stop", "rerun", "finish"):
+        assert apply(verb, Request(jobs=("demo",), root=world.repo.root)).exit_code == 0
+        world.merge()
+        seen[verb] = {
+            name: body["spec"]["runPolicy"] for name, body in world.live("PyTorchJob", "", "kubeflow.org").items()
+        }
+        if verb in ("suspend", "resume"):
+            assert world.runs()[first] == uid
+        world.rests()
+    assert seen.keys() == VERBS.keys()
+    assert seen["suspend"][first]["suspend"] is True
+    assert not seen["resume"][first].get("suspend")
+    assert seen["stop"] == {}
+    (second,) = seen["rerun"]
+    assert second != first
+    assert list(seen["finish"]) == [second], "a record is neither applied nor deleted"
+    assert world.runs().keys() == {other, second}
 
 
 def test_the_first_and_the_last_job_of_a_namespace_need_no_apply(world: World) -> None:
