@@ -68,7 +68,7 @@ def _run() -> int:
     except Exception as error:  # noqa: BLE001 - whatever gets here is ours
         import traceback
 
-        from gen.base.containment import interruption, or_of_plugins
+        from gen.base import interruption, or_of_plugins
 
         if (interrupt := interruption(error)) is not None:
             raise KeyboardInterrupt(*interrupt.args) from None

@@ -34,8 +34,8 @@ from gen.kubernetes.check.objects import check
 from gen.kubernetes.facts.api_versions import RETIRED
 from gen.kubernetes.manifests.files import named_files
 from gen.kubernetes.manifests.read import read_manifests
+from gen.kubernetes.rules import ObjectView, RuleSource, is_custom
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import ObjectView, RuleSource, is_custom
 from gen.kubernetes.schemas.lookup import Definitions, Kinds
 from tests.e2e.cluster import Cluster, read_definitions
 from tests.e2e.mutations import Mutator, accident

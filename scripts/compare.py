@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-from gen.kubernetes.rules.rule import RENAMED
+from gen.kubernetes.rules import RENAMED
 
 PROJECT = Path(__file__).parent.parent
 WORKER = PROJECT / "scripts/render_worker.py"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gen.job.fields import JobFields
 from gen.job.kinds import KINDS
 from gen.kubernetes.facts import Having
+from gen.kubernetes.rules import SILENCE, Rule, RuleSource
 from gen.kubernetes.rules.catalogue import RULES, SECTIONS
-from gen.kubernetes.rules.rule import SILENCE, Rule, RuleSource
 from gen.overlay.profiles.accelerators import ACCELERATORS
 from gen.overlay.profiles.networks import NETWORKS
 from gen.overlay.profiles.queues import QUEUES

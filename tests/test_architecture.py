@@ -38,7 +38,6 @@ def test_contracts_of_imports() -> None:
 BELOW_KUBERNETES = {
     "gen.base",
     "gen.base.codes",
-    "gen.base.containment",
     "gen.base.engines",
     "gen.base.labels",
     "gen.base.parallel",

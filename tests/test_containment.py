@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.base.containment import INTERNAL_ERROR, contained
-from gen.base.findings import Findings, Location, UsageError
+from gen.base.findings import INTERNAL_ERROR, Findings, Location, UsageError, contained
 from gen.cli.command import make_command
 from gen.kubernetes.check.objects import check
 from gen.kubernetes.rules.catalogue import RULES

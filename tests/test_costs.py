@@ -26,13 +26,10 @@ from gen.job.profile import Effect, Profile
 from gen.job.queue import Member, PodChanges, QueueProfile, Refusal, Run
 from gen.job.scalars import Text
 from gen.overlay.profiles import accelerators, networks, queues, storage
-from gen.overlay.profiles.accelerators import ACCELERATORS
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile
-from gen.overlay.profiles.networks import NETWORKS
-from gen.overlay.profiles.networks.base import NetworkProfile
+from gen.overlay.profiles.accelerators import ACCELERATORS, AcceleratorProfile
+from gen.overlay.profiles.networks import NETWORKS, NetworkProfile
 from gen.overlay.profiles.queues import QUEUES
-from gen.overlay.profiles.storage import STORAGE
-from gen.overlay.profiles.storage.base import StaticProfile, StorageProfile, Volume
+from gen.overlay.profiles.storage import STORAGE, StaticProfile, StorageProfile, Volume
 from gen.report.schemas import overlay_schema
 from scripts.reference import overlay_reference
 from tests.cases import for_each

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from gen.kubernetes.rules import OPERATOR, SERVER, SILENCE, Fault, Faults, ObjectView, Rule, rule_of, rules_in
 from gen.kubernetes.rules.catalogue import CATALOGUE, RULES, cached_rules
-from gen.kubernetes.rules.gitops.best_practices import BEST_PRACTICES
-from gen.kubernetes.rules.rule import OPERATOR, SERVER, SILENCE, Fault, Faults, ObjectView, Rule, rule_of, rules_in
+from gen.kubernetes.rules.gitops.runs import BEST_PRACTICES
 from scripts.reference import rules
 from tests.kubernetes.rules.support import an_object, changed
 from tests.support import Repository, validated

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.base.containment import INTERNAL_ERROR
-from gen.base.findings import DefinitionError, Diagnostic, Findings, Location, Severity, UsageError
+from gen.base.findings import INTERNAL_ERROR, DefinitionError, Diagnostic, Findings, Location, Severity, UsageError
 from gen.base.repository.layout import JobFile
 from gen.importers import IMPORTERS, ImportInput
 from gen.kubernetes.cel.environment import Environment

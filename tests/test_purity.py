@@ -42,7 +42,7 @@ READERS = {
     "gen.overlay.files": "reads overlays",
     "gen.overlay.plugins": "finds the state of plugins' files for the cache",
     "gen.overlay.vendored": "finds the lock of files of another repository",
-    "gen.overlay.runtimes": "reads runtimes of the Kubeflow Trainer",
+    "gen.overlay.settings": "reads runtimes of the Kubeflow Trainer",
     "gen.pins.http": "finds certificate authorities",
     "gen.pins.registry": "reads the configuration of Docker",
     "gen.render.cache": "keeps results of earlier runs in the user's cache folder",

@@ -1,10 +1,12 @@
 """The ground floor: findings and places, codes, YAML with places, routes through data, the repository, processes, text.
 
 It knows nothing of Kubernetes objects or jobs, and imports nothing else of gen. What most rooms use is exported here:
-findings with their places, routes, and lazy regular expressions.
+findings with their codes and places, the containment of exceptions, routes, and lazy regular expressions.
 """
 
+from gen.base.codes import Code
 from gen.base.findings import (
+    INTERNAL_ERROR,
     BugError,
     DefinitionError,
     Diagnostic,
@@ -17,18 +19,27 @@ from gen.base.findings import (
     Respell,
     Severity,
     UsageError,
+    contained,
     counted,
     did_you_mean,
+    has_internal_error,
+    internal_error,
+    interruption,
+    is_passed,
     message_text,
     near,
     only_near,
+    or_of_plugins,
+    origin,
     with_article,
 )
 from gen.base.lazy import LazyRegistry, regex
 from gen.base.routes import Route, at, dotted, follow, get, nulls, overlap, replaced, set_value, with_field
 
 __all__ = [
+    "INTERNAL_ERROR",
     "BugError",
+    "Code",
     "DefinitionError",
     "Diagnostic",
     "Findings",
@@ -43,15 +54,22 @@ __all__ = [
     "Severity",
     "UsageError",
     "at",
+    "contained",
     "counted",
     "did_you_mean",
     "dotted",
     "follow",
     "get",
+    "has_internal_error",
+    "internal_error",
+    "interruption",
+    "is_passed",
     "message_text",
     "near",
     "nulls",
     "only_near",
+    "or_of_plugins",
+    "origin",
     "overlap",
     "regex",
     "replaced",

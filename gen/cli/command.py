@@ -21,8 +21,18 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 from typer.core import TyperCommand
 
-from gen.base import Diagnostic, Location, UsageError, did_you_mean, near, regex
-from gen.base.containment import BUG, has_internal_error, internal_error, is_passed
+from gen.base import (
+    Diagnostic,
+    Location,
+    UsageError,
+    did_you_mean,
+    has_internal_error,
+    internal_error,
+    is_passed,
+    near,
+    regex,
+)
+from gen.base.findings import BUG
 from gen.base.repository.files import MAX_BYTES, linked_folder, read_regular
 from gen.commands import COMMANDS
 from gen.commands.common import Stream

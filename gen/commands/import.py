@@ -11,10 +11,9 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, UsageError, did_you_mean
+from gen.base import Findings, Location, UsageError, contained, did_you_mean
 from gen.base.codes.files import INVALID_NAME
 from gen.base.codes.imports import ALREADY_THERE, OTHER_VALUE
-from gen.base.containment import contained
 from gen.base.repository.files import MAX_BYTES, create_files, replace_files, unusable
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import LABEL, JobFile, overlay_file

@@ -39,8 +39,7 @@ from gen.base.repository.layout import (
     is_job,
     overlay_file,
 )
-from gen.base.repository.scaffold import update_files
-from gen.base.repository.settings import SETTINGS_FILE, Settings, admits, blob_name, read_settings
+from gen.base.repository.settings import SETTINGS_FILE, Settings, admits, blob_name, read_settings, update_files
 from gen.commands.common import CLEAN, VIOLATIONS, Result
 from gen.commands.environment import documentation
 from gen.commands.new import job_text

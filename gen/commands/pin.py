@@ -63,8 +63,7 @@ def run(request: Request) -> common.Result[Report]:
         raise UsageError("--check changes no pin; use either --check or --update")
     root = common.repository(request.root)
     from gen.base.repository.files import create_files, replace_files
-    from gen.pins.job_pins import check_pins, lock_changes, questions
-    from gen.pins.resolve import ask
+    from gen.pins.job_pins import ask, check_pins, lock_changes, questions
 
     found = Findings()
     jobs = chosen(root, request.jobs, found, asking=request.asking, strict=request.check)

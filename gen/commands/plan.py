@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace as replaced
 
-from gen.base import Diagnostic, Findings, Location, UsageError
-from gen.base.codes import Code
+from gen.base import Code, Diagnostic, Findings, Location, UsageError
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, PLAN_INCOMPLETE
 from gen.base.repository.files import create_files
 from gen.base.repository.git import check_index, find_base, head_commit

@@ -27,7 +27,7 @@ from gen.commands.changes import Draft, caused_errors, change_files
 from gen.commands.rendering import RenderRequest, render_and_compare
 from gen.commands.set import Assignment, with_fields
 from gen.edit.change import Change
-from gen.kubernetes.rules.rule import SILENCE
+from gen.kubernetes.rules import SILENCE
 from gen.live.desired import DesiredRun
 from gen.live.model import Phase, RunStatus
 from gen.render.starters import starter_of_object

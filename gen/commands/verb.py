@@ -24,8 +24,18 @@ from gen.base.yaml.source import Source, read
 from gen.base.yaml.strict import parse
 from gen.commands.changes import Draft, change_files
 from gen.commands.common import DryRun, Result, Root, complete_jobs, repository
-from gen.edit.change import Change, EditError, with_overrides
-from gen.edit.verbs import VERBS, RunsChange, Verb, When, override, parse_when, runs_change
+from gen.edit.change import (
+    VERBS,
+    Change,
+    EditError,
+    RunsChange,
+    Verb,
+    When,
+    override,
+    parse_when,
+    runs_change,
+    with_overrides,
+)
 from gen.kubernetes.facts.pods import templates_by_shape
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader

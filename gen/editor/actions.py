@@ -22,13 +22,12 @@ from gen.base.corrections import Printed, fixes_of
 from gen.base.line_changes import changed_lines
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse
-from gen.edit.change import Change, EditError
+from gen.edit.change import VERBS, Change, EditError, runs_change
 from gen.edit.checks import job_findings
 from gen.edit.fixes import applied_or_none, fixed_alone
 from gen.edit.splice import edited
-from gen.edit.verbs import VERBS, runs_change
 from gen.editor.view import JOB, View
-from gen.kubernetes.rules.rule import SILENCE
+from gen.kubernetes.rules import SILENCE
 from gen.pins.lock import is_full_commit, is_full_digest
 
 PIN = "gen.pin"

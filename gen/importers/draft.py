@@ -19,7 +19,7 @@ from gen.importers import Fields, ImportedJob, Original
 from gen.job.kinds.pipeline import PipelineJob
 from gen.job.names import name_meant
 from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret
-from gen.overlay.profiles.storage.base import RESERVED_VOLUMES
+from gen.overlay.profiles.storage import RESERVED_VOLUMES
 from gen.render.model import parse_job
 
 _EXPRESSION: Final = regex(r"\$+(?=\{[{%#])|\{[{%#]")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Fix, Move, Put, Rename, Route, did_you_mean, dotted, only_near, regex
-from gen.base.codes import Code
+from gen.base import Code, Findings, Fix, Move, Put, Rename, Route, did_you_mean, dotted, only_near, regex
 from gen.base.codes.files import TOO_MANY
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD
 from gen.base.yaml.yaml_errors import slip_in

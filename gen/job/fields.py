@@ -12,8 +12,7 @@ from gen.job.model import OrMapping, Part, default
 from gen.job.names import ImageRef, JobName, Label, MountPath, ObjectName
 from gen.job.pods import MAX_PODS, PodFields
 from gen.job.scalars import Count, Duration, Given, Positive, Size, Text, Truth, matching, refuse, schema
-from gen.job.search import Search
-from gen.job.sweep import State, Sweep
+from gen.job.search import Search, State, Sweep
 from gen.job.synonyms import CODE, JOB, MOUNT, SCHEDULE, TENSORBOARD, TRANSFER
 
 POD_NETWORK: Final = "pod"

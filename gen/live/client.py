@@ -20,8 +20,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from gen import LIVE_EXTRA
-from gen.base import UsageError, at
-from gen.base.codes import Code
+from gen.base import Code, UsageError, at
 from gen.base.codes.clusters import (
     CLUSTER_ANSWER,
     CLUSTER_CONTEXT,

@@ -34,7 +34,7 @@ from gen.live.snapshot import Scope, Snapshot, read_snapshot
 from gen.live.target import Target
 from gen.live.top import Top, read_top
 from gen.overlay.overlay import Overlay
-from gen.overlay.profiles.accelerators.base import WholeGpus
+from gen.overlay.profiles.accelerators import WholeGpus
 
 Answer = TypeVar("Answer")
 _THREADS: Final = 16

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from gen.base import Findings, Route, did_you_mean
-from gen.base.codes import Code
+from gen.base import Code, Findings, Route, did_you_mean
 from gen.base.codes import grants as codes
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.base.codes.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
@@ -21,7 +20,7 @@ from gen.kubernetes.schemas.registry import minor_version, versions
 from gen.overlay.entries import AcceleratorFields, VolumeFields
 from gen.overlay.fields import PROFILES, OverlayFields
 from gen.overlay.grant import Grant, known_permissions
-from gen.overlay.profiles.storage.base import RESERVED_VOLUMES, SETTINGS
+from gen.overlay.profiles.storage import RESERVED_VOLUMES, SETTINGS
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from gen.base.yaml.layers import Layers
     from gen.base.yaml.strict import Data
     from gen.overlay.overlay import Overlay
-    from gen.overlay.runtimes import RuntimeFields
+    from gen.overlay.settings import RuntimeFields
 
 
 def check_prices(fields: OverlayFields, layers: Layers, found: Findings) -> None:

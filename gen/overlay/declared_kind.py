@@ -14,7 +14,7 @@ from gen.job.names import JobName, Label, PodField
 from gen.job.scalars import Text, Truth, conflict, matching
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
 from gen.kubernetes.facts.base import ANY_ITEM, Conditions, Count, Pattern, Phase, Phases, PodSet, Queueing, Resource
-from gen.kubernetes.facts.waiting import waiting
+from gen.kubernetes.facts.state import waiting
 
 _STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
 SpecRoute = Annotated[

@@ -21,15 +21,12 @@ from gen.job.queue import QueueProfile
 from gen.job.scalars import Bytes, Positive, Price, Quantity, Size, Text, Truth, conflict, matching, schema, shown
 from gen.job.synonyms import ACCELERATOR, STORE, VOLUME
 from gen.kubernetes.objects import ZONE
-from gen.overlay.profiles.accelerators import ACCELERATORS
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile
+from gen.overlay.profiles.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.overlay.profiles.engines import ENGINES
 from gen.overlay.profiles.engines.base import Engine
-from gen.overlay.profiles.networks import NETWORKS
-from gen.overlay.profiles.networks.base import NetworkProfile
+from gen.overlay.profiles.networks import NETWORKS, NetworkProfile
 from gen.overlay.profiles.queues import QUEUES
-from gen.overlay.profiles.storage import STORAGE
-from gen.overlay.profiles.storage.base import AccessMode, StorageProfile
+from gen.overlay.profiles.storage import STORAGE, AccessMode, StorageProfile
 from gen.overlay.profiles.stores import STORES, StoreProfile
 
 

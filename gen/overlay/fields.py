@@ -24,7 +24,7 @@ from gen.overlay.profiles.networks import NETWORKS
 from gen.overlay.profiles.queues import QUEUES
 from gen.overlay.profiles.storage import STORAGE
 from gen.overlay.profiles.stores import STORES
-from gen.overlay.runtimes import RuntimeFields
+from gen.overlay.settings import RuntimeFields
 
 if TYPE_CHECKING:
     from gen.overlay.declared_kind import DeclaredKind

@@ -11,7 +11,7 @@ from gen.job.model import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.job.names import DNS_LABEL, ImageGrant, Label, ObjectName
 from gen.job.profile import Profile
 from gen.job.scalars import Count, Positive, Price, Text, Truth, conflict, matching
-from gen.job.sweep import MAX_COMBINATIONS, MAX_RUNS
+from gen.job.search import MAX_COMBINATIONS, MAX_RUNS
 from gen.job.synonyms import GRANT, SEARCH
 from gen.overlay.profiles.accelerators import ACCELERATORS
 from gen.overlay.profiles.networks import NETWORKS

@@ -18,15 +18,14 @@ from gen.base.repository.layout import DEFINITIONS
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.strict import Data
 from gen.job.kinds import ALL_KINDS
-from gen.kubernetes.facts.cost import Prices
+from gen.kubernetes.facts.demand import Prices
 from gen.kubernetes.facts.runtimes import Runtime, Runtimes
 from gen.kubernetes.facts.trainer import OPERATOR, TRAINJOB
 from gen.overlay.entries import AcceleratorFields, one_accelerator
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
 from gen.overlay.profiles.queues import undeclared
-from gen.overlay.runtimes import with_accelerator
-from gen.overlay.settings import Cluster
+from gen.overlay.settings import Cluster, with_accelerator
 
 if TYPE_CHECKING:
     from gen.job.queue import QueueProfile

@@ -41,11 +41,11 @@ REPORTS: Final[dict[str, Any]] = {}
 
 _GROUPS: Final[Mapping[str, tuple[str, str]]] = {
     KIND_GROUP: ("gen.job.kinds:KINDS", "gen.job.kinds.base:Job"),
-    STORAGE_GROUP: ("gen.overlay.profiles.storage:STORAGE", "gen.overlay.profiles.storage.base:StorageProfile"),
-    NETWORK_GROUP: ("gen.overlay.profiles.networks:NETWORKS", "gen.overlay.profiles.networks.base:NetworkProfile"),
+    STORAGE_GROUP: ("gen.overlay.profiles.storage:STORAGE", "gen.overlay.profiles.storage:StorageProfile"),
+    NETWORK_GROUP: ("gen.overlay.profiles.networks:NETWORKS", "gen.overlay.profiles.networks:NetworkProfile"),
     ACCELERATOR_GROUP: (
         "gen.overlay.profiles.accelerators:ACCELERATORS",
-        "gen.overlay.profiles.accelerators.base:AcceleratorProfile",
+        "gen.overlay.profiles.accelerators:AcceleratorProfile",
     ),
     QUEUE_GROUP: ("gen.overlay.profiles.queues:QUEUES", "gen.job.queue:QueueProfile"),
     IMPORTER_GROUP: ("gen.importers:IMPORTERS", "gen.importers:Importer"),

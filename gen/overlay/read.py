@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from pydantic import ValidationError
 
-from gen.base import DefinitionError, Findings, Location, Route, UsageError, did_you_mean
+from gen.base import DefinitionError, Findings, Location, Route, UsageError, contained, did_you_mean
 from gen.base.codes.jobs import INVALID_VALUE
 from gen.base.codes.overlays import MISSING_DEFINITION, RESERVED_NAME
-from gen.base.containment import contained
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import DEFINITIONS, overlay_file, overlays_path
 from gen.base.yaml.layers import Layer, Layers, lay_over
@@ -28,7 +27,7 @@ from gen.overlay.fields import OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.overlay import Overlay, report_invalid_definition
 from gen.overlay.plugins import check_providers, load_named
-from gen.overlay.runtimes import definitions_in
+from gen.overlay.settings import definitions_in
 
 if TYPE_CHECKING:
     from gen.overlay.declared_kind import DeclaredKind

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from gen.base.yaml.strict import Data
 from gen.kubernetes.facts.permissions import SECRET, permissions
-from gen.overlay.profiles.storage.base import Volume
+from gen.overlay.profiles.storage import Volume
 
 if TYPE_CHECKING:
     from gen.overlay.fields import OverlayFields

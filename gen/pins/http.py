@@ -18,8 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 from msgspec import Struct
 
 from gen import LIVE_EXTRA
-from gen.base import UsageError
-from gen.base.codes import Code
+from gen.base import Code, UsageError
 from gen.base.codes.pins import REMOTE_ANSWER, REMOTE_UNREACHABLE
 
 DOCKER_HUB: Final = "docker.io"

@@ -16,15 +16,25 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import BugError, DefinitionError, Diagnostic, Findings, Location, Route, Severity, dotted, message_text
-from gen.base.containment import contained
+from gen.base import (
+    BugError,
+    DefinitionError,
+    Diagnostic,
+    Findings,
+    Location,
+    Route,
+    Severity,
+    contained,
+    dotted,
+    message_text,
+)
 from gen.base.repository.layout import overlay_file
 from gen.job.kinds.role import Role
 from gen.kubernetes.check.silence import Checked, silenced
 from gen.kubernetes.facts import RUNS
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules.gitops.best_practices import BEST_PRACTICES
-from gen.kubernetes.rules.rule import ObjectView, Problem, Rule
+from gen.kubernetes.rules import ObjectView, Problem, Rule
+from gen.kubernetes.rules.gitops.runs import BEST_PRACTICES
 from gen.overlay.overlay import Overlay, report_invalid_definition
 from gen.render.job_run import JobInput
 from gen.render.patch import apply_patches

@@ -43,10 +43,10 @@ from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.objects import QUEUE_LABEL, Body
 from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
-from gen.overlay.reserved_keys import is_of_controllers, is_reserved
 from gen.overlay.secrets import Owner
 from gen.render.parts.data import volume_of
 from gen.render.parts.grants import is_granted_image, rewritten
+from gen.render.parts.metadata import is_of_controllers, is_reserved
 from gen.render.parts.network import annotations_of
 from gen.render.parts.nodes import MACHINE, matches
 from gen.render.results import Manifest, PatchedObjects

@@ -15,10 +15,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location
+from gen.base import Findings, Location, internal_error
 from gen.base.codes.grants import OF_OVERLAY, UNKNOWN_ACCELERATOR
 from gen.base.codes.jobs import MISSING_FIELD
-from gen.base.containment import internal_error
 from gen.base.engines import RECORDS
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import Source
@@ -87,7 +86,7 @@ def _passed(batch: Sequence[Work], stage: Stage) -> list[Work]:
             continue
         try:
             results += stage(item)
-        except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
+        except Exception as error:  # noqa: BLE001 - see `gen.base.findings`
             results += _failed(item, stage, error)
     return results
 
@@ -145,7 +144,7 @@ def _contained_result(ended: Sequence[EndedRun]) -> JobResult:
     """The result of a file; after an exception, one with a finding about it."""
     try:
         return _file_result(ended)
-    except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
+    except Exception as error:  # noqa: BLE001 - see `gen.base.findings`
         old = ended[0].file
         found = Findings([internal_error(error, Location(old.job.file), "collect the runs of the job")])
         return _file_result([EndedRun(file=LoadedFile(job=old.job, source=None, overlays=old.overlays, found=found))])

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location
+from gen.base import Findings, Location, contained
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.jobs import NAME_TOO_LONG
-from gen.base.containment import contained
 from gen.base.parallel import Progress, map_parallel
 from gen.base.repository.job_files import all_jobs, chosen_jobs
 from gen.base.repository.layout import JOBS, JobFile, RenderedPath, overlay_file, settings_file

@@ -25,7 +25,7 @@ from gen.base.placeholders import RUN
 from gen.job.model import Model
 from gen.job.plan import Plan
 from gen.job.scalars import clipped, visible
-from gen.job.sweep import MAX_COMBINATIONS, Sweep
+from gen.job.search import MAX_COMBINATIONS, Sweep
 from gen.kubernetes.check.silence import warn
 from gen.overlay.overlay import Overlay
 from gen.render.emit import NOT_PART_OF_RUN, SWEEP

@@ -10,12 +10,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import regex
-from gen.base.codes import Code
+from gen.base import Code, regex
 from gen.base.codes.commands import SILENCEABLE
-from gen.kubernetes.facts.created_pods import CreatedPod
+from gen.kubernetes.facts.pods import CreatedPod
+from gen.kubernetes.rules import RENAMED, SILENCE, Rule, RuleSource
 from gen.kubernetes.rules.catalogue import CATALOGUE, RULES, SECTIONS
-from gen.kubernetes.rules.rule import RENAMED, SILENCE, Rule, RuleSource
 from gen.report.escaping import sanitize
 from gen.report.formats import Documentation
 

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from gen.base import Diagnostic, Findings, Location, UsageError
-from gen.base.codes import Code
+from gen.base import Code, Diagnostic, Findings, Location, UsageError, contained
 from gen.base.codes.rendered import (
     APPLY_BY_HAND,
     DATA_REMOVED,
@@ -18,7 +17,6 @@ from gen.base.codes.rendered import (
     NOT_RENDERED,
     TOO_MANY_REMOVED,
 )
-from gen.base.containment import contained
 from gen.base.engines import ENGINES
 from gen.base.repository.git import Base
 from gen.base.repository.layout import RENDERED, engine_of, rendered_path, settings_name

@@ -11,8 +11,7 @@ import orjson
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from gen.base import Diagnostic, Findings, Location, UsageError, did_you_mean
-from gen.base.containment import contained
+from gen.base import Diagnostic, Findings, Location, UsageError, contained, did_you_mean
 from gen.base.repository.codeowners import read_code_owners
 from gen.base.repository.git import Change, last_changes
 from gen.base.repository.job_files import all_jobs, chosen_jobs
@@ -23,9 +22,8 @@ from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
 from gen.job.metric import KnownMetric, known_metrics
 from gen.job.names import JOB_NAME
-from gen.job.sweep import MAX_COMBINATIONS
-from gen.kubernetes.facts.cost import RunCost
-from gen.kubernetes.facts.demand import Demand, joined
+from gen.job.search import MAX_COMBINATIONS
+from gen.kubernetes.facts.demand import Demand, RunCost, joined
 from gen.kubernetes.facts.graphs import widest
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader

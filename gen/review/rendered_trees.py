@@ -18,8 +18,7 @@ from typing import Final
 
 from msgspec import structs
 
-from gen.base import Findings, Location, Severity, UsageError, did_you_mean
-from gen.base.codes import Code
+from gen.base import Code, Findings, Location, Severity, UsageError, did_you_mean
 from gen.base.codes.files import NOT_A_FILE
 from gen.base.codes.jobs import DUPLICATE_OBJECT
 from gen.base.codes.rendered import NOT_AS_APPROVED

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gen.base import Diagnostic, Findings
-from gen.kubernetes.facts.cost import Bill, bill
+from gen.kubernetes.facts.demand import Bill, bill
 from gen.kubernetes.facts.permissions import NOTABLE, Permission, created_permissions, permissions
 from gen.render.rendered_object import ObjectKey, RenderedObject, parse_object
 from gen.render.write.compare import Change

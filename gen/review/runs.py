@@ -12,17 +12,15 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from gen.base import Findings, Location, at
+from gen.base import Findings, Location, at, contained
 from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED, UNKNOWN_USAGE
-from gen.base.containment import contained
 from gen.base.engines import ENGINES, is_finished
 from gen.base.labels import CHECKPOINTS, RESUMES
 from gen.base.repository.layout import engine_of, scope_overlay
 from gen.job.plan import Edit
 from gen.kubernetes.facts import held_object
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.cost import RunCost, run_cost
-from gen.kubernetes.facts.demand import Demand, StepDemand, demand, step_demands
+from gen.kubernetes.facts.demand import Demand, RunCost, StepDemand, demand, run_cost, step_demands
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import content

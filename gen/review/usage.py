@@ -16,11 +16,10 @@ from gen.base.codes.grants import OVER_BUDGET, OVER_QUOTA, UNKNOWN_COST
 from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.repository.git import Base
 from gen.base.repository.layout import overlay_file, overlays_path
-from gen.kubernetes.facts.cost import RunCost
-from gen.kubernetes.facts.demand import Demand
+from gen.kubernetes.facts.demand import Demand, RunCost
 from gen.kubernetes.objects import COMPONENT
 from gen.kubernetes.quantity import money
-from gen.kubernetes.rules.rule import SILENCE
+from gen.kubernetes.rules import SILENCE
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
 from gen.render.parts.quota import (

@@ -9,7 +9,7 @@ import pytest
 
 from gen.base.findings import Findings, UsageError
 from gen.base.yaml.strict import parse
-from gen.edit.verbs import VERBS
+from gen.edit.change import VERBS
 from gen.review.runs import RunAction
 from tests.cases import for_each
 from tests.commands.changes import JOB, codes

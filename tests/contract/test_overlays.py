@@ -19,8 +19,8 @@ from gen.overlay.fields import OverlayFields
 from gen.overlay.profiles.accelerators import ACCELERATORS
 from gen.overlay.profiles.engines import ENGINES
 from gen.overlay.profiles.networks import NETWORKS
+from gen.overlay.profiles.storage import SETTINGS as SETTINGS_OF_OBJECTS
 from gen.overlay.profiles.storage import STORAGE
-from gen.overlay.profiles.storage.base import SETTINGS as SETTINGS_OF_OBJECTS
 from gen.overlay.read import OverlayReader
 from gen.render.run import render
 from tests.contract.fields import leaves, model_fields, pattern, without

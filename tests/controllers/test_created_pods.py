@@ -13,8 +13,8 @@ import yaml
 from gen.base.findings import Findings
 from gen.base.routes import at
 from gen.kubernetes.facts import resource_of_object
-from gen.kubernetes.facts.created_pods import RANDOM, CreatedPod, created_pods
 from gen.kubernetes.facts.demand import demand
+from gen.kubernetes.facts.pods import RANDOM, CreatedPod, created_pods
 from gen.overlay.read import OverlayReader
 from tests.controllers import jobset, kuberay, trainer, volcano
 from tests.controllers.kubelet import Kubelet

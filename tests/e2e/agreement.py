@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gen.base.routes import dotted
 from gen.kubernetes.check.objects import check
+from gen.kubernetes.rules import ObjectView, Problem, RuleSource
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import ObjectView, Problem, RuleSource
 from tests.e2e.mutations import Mutator, accident
 from tests.e2e.objects import all_rendered
 from tests.kubernetes.rules.support import objects

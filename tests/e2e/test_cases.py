@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.kubernetes.rules.rule import RuleSource, is_custom
+from gen.kubernetes.rules import RuleSource, is_custom
 from tests.e2e.agreement import refusal
 from tests.kubernetes.rules.support import an_object, cases, changed
 

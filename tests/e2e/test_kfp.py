@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from gen.job.kinds import KINDS
-from gen.kubernetes.facts.waiting import waiting
+from gen.kubernetes.facts.state import waiting
 from tests.e2e.test_workflows import STATUSES
 from tests.kfp import Step, steps_of
 from tests.support import HERE

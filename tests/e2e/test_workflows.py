@@ -10,8 +10,8 @@ import yaml
 
 from gen.job.kinds import KINDS
 from gen.kubernetes.facts.argo import Workflow, manifest_text
+from gen.kubernetes.facts.state import waiting
 from gen.kubernetes.facts.steps import manifest_body
-from gen.kubernetes.facts.waiting import waiting
 from tests.e2e.objects import Rendered, all_rendered
 from tests.e2e.workflows import Ask, built
 from tests.support import OVERLAY, Repository

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gen.pins.http import RemoteError
-from gen.pins.resolve import ImageQuestion, ask
+from gen.pins.job_pins import ImageQuestion, ask
 from tests.pins.servers import PASSWORD, USER
 
 SECRETS = (PASSWORD, base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode())

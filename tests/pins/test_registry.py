@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.pins.http import RemoteError
-from gen.pins.resolve import Resolution
+from gen.pins.job_pins import Resolution
 from tests.pins import servers
 from tests.pins.asking import code_of, one
 from tests.pins.servers import PASSWORD, USER, Registry, reply, running_registry, served

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.pins.http import RemoteError
-from gen.pins.resolve import ImageQuestion, Resolution, ask
+from gen.pins.job_pins import ImageQuestion, Resolution, ask
 from tests.cases import for_each
 from tests.pins import servers
 from tests.pins.asking import code_of, one
@@ -147,7 +147,7 @@ def test_few_hosts_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
             now -= 1
         return Resolution(content=question.image)
 
-    monkeypatch.setattr("gen.pins.resolve._Host._reply", reply)
+    monkeypatch.setattr("gen.pins.job_pins._Host._reply", reply)
     questions = [ImageQuestion(image=f"registry-{number}.example.com/team/a:1") for number in range(300)]
     replies = ask(questions, 10)
     assert {one.content for one in replies.values() if isinstance(one, Resolution)} == {one.image for one in questions}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from gen.kubernetes.rules.gitops.best_practices import BEST_PRACTICES
+from gen.kubernetes.rules.gitops.runs import BEST_PRACTICES
 from gen.render.run import render
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from gen.base.findings import Findings
 from gen.base.yaml.source import source_of
-from gen.job.sweep import Sweep
+from gen.job.search import Sweep
 from gen.render.job_run import WrittenJob
 from gen.render.model import read_job
 from gen.render.sweep import combinations

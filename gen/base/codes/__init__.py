@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Code(Struct, frozen=True):
-    """A finding code with its explanation. Rules about manifests (`gen.kubernetes.rules.rule`) have more fields."""
+    """A finding code with its explanation. Rules about manifests (`gen.kubernetes.rules`) have more fields."""
 
     name: str
     """Stable, kebab-case. The constant has the same name in upper case: `OVER_QUOTA` for `over-quota`."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from gen.base import Findings, Location, at, follow, replaced, with_field
+from gen.base import Findings, Location, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
-from gen.base.containment import contained
 from gen.importers import Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.draft import JobDraft, is_secret
 from gen.importers.manifests.objects import Item, cleaned, items, templates

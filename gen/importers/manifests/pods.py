@@ -14,7 +14,7 @@ from gen.importers.manifests.objects import Item, Template, main_index
 from gen.job.names import LABEL_KEY, LABEL_VALUE
 from gen.kubernetes import quantity
 from gen.kubernetes.objects import INSTANCE_TYPE, PRIORITY_LABEL, QUEUE_LABEL, ZONE, Body
-from gen.overlay.reserved_keys import is_of_controllers, is_of_pods, is_reserved
+from gen.render.parts.metadata import is_of_controllers, is_of_pods, is_reserved
 
 _HELM: Final = frozenset({"app", "chart", "release", "heritage", "createdBy"})
 """Labels of charts of Helm 2, and of Arena's."""

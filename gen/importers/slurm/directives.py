@@ -14,7 +14,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN, source_text
 from gen.job.pods import MAX_PODS
-from gen.job.sweep import MAX_RUNS
+from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
 
 if TYPE_CHECKING:

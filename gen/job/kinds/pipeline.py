@@ -20,10 +20,10 @@ from gen.job.metric import MetricName
 from gen.job.model import Model
 from gen.job.names import JobName
 from gen.job.scalars import matching, refuse, schema
-from gen.job.sweep import ParamName
+from gen.job.search import ParamName
 from gen.kubernetes.facts.argo import NAME_OF_RUN, TASK_FIELDS, TEMPLATE_FIELDS, WORKFLOW, parameter
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.waiting import wait_for
+from gen.kubernetes.facts.state import wait_for
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from gen.base import regex
 from gen.kubernetes.cel import tree as nodes
-from gen.kubernetes.cel.macros import expand
+from gen.kubernetes.cel.tree import expand
 from gen.kubernetes.cel.values import CompileError, NotEvaluatedError, UInt
 
 _STRING = r"""[rR]?(?:\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')"""

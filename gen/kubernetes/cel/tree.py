@@ -1,6 +1,8 @@
-"""The syntax tree of an expression after its macros were expanded, and names of fields that are not identifiers.
+"""The syntax tree of an expression, and the macros that become loops or tests in it while the expression is parsed.
 
-Names are escaped as in rules of definitions (`apiserver/pkg/cel/escaping.go`).
+Macros are from `parser/macro.go`, `ext/bindings.go`, `ext/comprehensions.go`, `ext/lists.go` and `cel/library.go` of
+cel-go. Names of fields that are not identifiers are escaped as in rules of definitions
+(`apiserver/pkg/cel/escaping.go`).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gen.base import regex
+from gen.kubernetes.cel.values import CompileError
 
 
 class Node(Struct):
@@ -132,3 +135,180 @@ def escaped(name: str) -> str:
     for sign, value in _SIGNS.items():
         name = name.replace(value, sign)
     return name
+
+
+RESULT: Final = "@result"
+"""The name of the result of a loop, which no expression can write."""
+_UNUSED: Final = "#unused"
+_KEYS: Final = "@keys"
+
+
+def expand(call: Call) -> Node:
+    """The tree of a macro; any other call as it is."""
+    if call.target is None:
+        return _has(call) if call.function == "has" and len(call.arguments) == 1 else call
+    macro = _MACROS.get((call.function, len(call.arguments)))
+    return macro(call, call.target) if macro is not None else call
+
+
+def _has(call: Call) -> Node:
+    field = call.arguments[0]
+    if isinstance(field, Select) and not field.test:
+        return Select(call.at, field.operand, field.field, test=True)
+    raise CompileError("invalid argument to has() macro", call.at)
+
+
+def _name(node: Node) -> str:
+    if isinstance(node, Ident) and not node.name.startswith("."):
+        return node.name
+    raise CompileError("argument must be a simple name", node.at)
+
+
+class _Loop:
+    """A loop over the target of a macro with one or two variables."""
+
+    def __init__(self, call: Call, target: Node, variables: int) -> None:
+        self.at, self.over, self.macro = call.at, target, call.function
+        names = [_name(argument) for argument in call.arguments[:variables]]
+        if len(set(names)) < len(names):
+            raise CompileError(f"duplicate variable name: {names[0]}", call.at)
+        self.names = names[0], names[1] if len(names) > 1 else ""
+        self.rest = call.arguments[variables:]
+
+    @property
+    def result(self) -> Node:
+        return Ident(self.at, RESULT)
+
+    def call(self, function: str, *arguments: Node) -> Node:
+        return Call(self.at, function, list(arguments))
+
+    def fold(self, start: Node, step: Node, *, condition: Node | None = None, result: Node | None = None) -> Node:
+        always = Literal(self.at, value=True)
+        return Fold(
+            self.at,
+            self.over,
+            self.names[0],
+            self.names[1],
+            RESULT,
+            start,
+            condition if condition is not None else always,
+            step,
+            result if result is not None else self.result,
+            self.macro,
+        )
+
+    def kept_if(self, condition: Node | None, step: Node) -> Node:
+        return step if condition is None else self.call("_?_:_", condition, step, self.result)
+
+
+def _all(variables: int) -> Callable[[Call, Node], Node]:
+    def macro(call: Call, target: Node) -> Node:
+        loop = _Loop(call, target, variables)
+        condition = loop.call("@not_strictly_false", loop.result)
+        step = loop.call("_&&_", loop.result, loop.rest[0])
+        return loop.fold(Literal(call.at, value=True), step, condition=condition)
+
+    return macro
+
+
+def _exists(variables: int) -> Callable[[Call, Node], Node]:
+    def macro(call: Call, target: Node) -> Node:
+        loop = _Loop(call, target, variables)
+        condition = loop.call("@not_strictly_false", loop.call("!_", loop.result))
+        step = loop.call("_||_", loop.result, loop.rest[0])
+        return loop.fold(Literal(call.at, value=False), step, condition=condition)
+
+    return macro
+
+
+def _exists_one(variables: int) -> Callable[[Call, Node], Node]:
+    def macro(call: Call, target: Node) -> Node:
+        loop = _Loop(call, target, variables)
+        one = Literal(call.at, 1)
+        step = loop.kept_if(loop.rest[0], loop.call("_+_", loop.result, one))
+        return loop.fold(Literal(call.at, 0), step, result=loop.call("_==_", loop.result, one))
+
+    return macro
+
+
+def _list(variables: int, *, filtered: bool) -> Callable[[Call, Node], Node]:
+    def macro(call: Call, target: Node) -> Node:
+        loop = _Loop(call, target, variables)
+        step = loop.call("@append", loop.result, loop.rest[-1])
+        return loop.fold(ListOf(call.at, []), loop.kept_if(loop.rest[0] if filtered else None, step))
+
+    return macro
+
+
+def _filter(call: Call, target: Node) -> Node:
+    loop = _Loop(call, target, 1)
+    step = loop.call("@append", loop.result, Ident(call.at, loop.names[0]))
+    return loop.fold(ListOf(call.at, []), loop.kept_if(loop.rest[0], step))
+
+
+def _map(*, filtered: bool, entries: bool) -> Callable[[Call, Node], Node]:
+    def macro(call: Call, target: Node) -> Node:
+        loop = _Loop(call, target, 2)
+        if entries:
+            step = loop.call("@insert", loop.result, loop.rest[-1])
+        else:
+            step = loop.call("@insert", loop.result, Ident(call.at, loop.names[0]), loop.rest[-1])
+        return loop.fold(MapOf(call.at, []), loop.kept_if(loop.rest[0] if filtered else None, step))
+
+    return macro
+
+
+def _bound(at: int, name: str, value: Node, body: Node, macro: str = "") -> Node:
+    """A value with a name: a loop without iterations."""
+    never = Literal(at, value=False)
+    return Fold(at, ListOf(at, []), _UNUSED, "", name, value, never, Ident(at, name), body, macro)
+
+
+def _bind(call: Call, target: Node) -> Node:
+    if not (isinstance(target, Ident) and target.name == "cel"):
+        return call
+    return _bound(call.at, _name(call.arguments[0]), call.arguments[1], call.arguments[2], "cel.bind")
+
+
+def _of_optional(*, flat: bool) -> Callable[[Call, Node], Node]:
+    def macro(call: Call, target: Node) -> Node:
+        at = call.at
+        name = _name(call.arguments[0])
+        value = Call(at, "value", [], target)
+        body = _bound(at, name, value, call.arguments[1])
+        mapped = body if flat else Call(at, "optional.of", [body])
+        return Call(at, "_?_:_", [Call(at, "hasValue", [], target), mapped, Call(at, "optional.none", [])])
+
+    return macro
+
+
+def _sort_by(call: Call, target: Node) -> Node:
+    at = call.at
+    _name(call.arguments[0])
+    keys = _list(1, filtered=False)(Call(at, "map", call.arguments, Ident(at, _KEYS)), Ident(at, _KEYS))
+    return _bound(at, _KEYS, target, Call(at, "@sortByAssociatedKeys", [keys], Ident(at, _KEYS)))
+
+
+_MACROS: Final[dict[tuple[str, int], Callable[[Call, Node], Node]]] = {
+    ("all", 2): _all(1),
+    ("all", 3): _all(2),
+    ("exists", 2): _exists(1),
+    ("exists", 3): _exists(2),
+    ("exists_one", 2): _exists_one(1),
+    ("existsOne", 2): _exists_one(1),
+    ("exists_one", 3): _exists_one(2),
+    ("existsOne", 3): _exists_one(2),
+    ("map", 2): _list(1, filtered=False),
+    ("map", 3): _list(1, filtered=True),
+    ("filter", 2): _filter,
+    ("transformList", 3): _list(2, filtered=False),
+    ("transformList", 4): _list(2, filtered=True),
+    ("transformMap", 3): _map(filtered=False, entries=False),
+    ("transformMap", 4): _map(filtered=True, entries=False),
+    ("transformMapEntry", 3): _map(filtered=False, entries=True),
+    ("transformMapEntry", 4): _map(filtered=True, entries=True),
+    ("bind", 3): _bind,
+    ("optMap", 2): _of_optional(flat=False),
+    ("optFlatMap", 2): _of_optional(flat=True),
+    ("sortBy", 2): _sort_by,
+}

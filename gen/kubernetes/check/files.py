@@ -21,10 +21,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 from yaml import YAMLError
 
-from gen.base import DefinitionError, Diagnostic, Findings, Location, Route, Severity, UsageError, dotted, message_text
+from gen.base import (
+    DefinitionError,
+    Diagnostic,
+    Findings,
+    Location,
+    Route,
+    Severity,
+    UsageError,
+    contained,
+    dotted,
+    message_text,
+)
 from gen.base.codes.files import UNREADABLE
 from gen.base.codes.overlays import INVALID_DEFINITION
-from gen.base.containment import contained
 from gen.base.parallel import Progress, map_parallel
 from gen.base.yaml.strict import Refused
 from gen.kubernetes.check.objects import Examined
@@ -33,9 +43,9 @@ from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
 from gen.kubernetes.manifests.go_yaml import as_kubectl
 from gen.kubernetes.manifests.read import Manifests, decoded, objects_in, read_manifests
 from gen.kubernetes.objects import POLICY_KINDS, identity_of
+from gen.kubernetes.rules import Problem, RuleSource
 from gen.kubernetes.rules.catalogue import RULES
 from gen.kubernetes.rules.gitops.across_objects import Fact, Spot, conflicts, facts
-from gen.kubernetes.rules.rule import Problem, RuleSource
 from gen.kubernetes.schemas.lookup import Definitions, Kinds
 from gen.kubernetes.schemas.registry import minor_version, versions
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from gen.base import Route, did_you_mean, follow, near, overlap
-from gen.base.containment import INTERNAL_ERROR, is_passed, origin
+from gen.base import INTERNAL_ERROR, Route, did_you_mean, follow, is_passed, near, origin, overlap
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.evaluate import PER_CALL
 from gen.kubernetes.cel.program import Program, compile_expression
@@ -24,9 +23,7 @@ from gen.kubernetes.check.schema_errors import MAX_PROBLEMS, schema_problems
 from gen.kubernetes.check.silence import Checked, silenced
 from gen.kubernetes.facts.api_versions import RETIRED
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules.catalogue import RULES, rules_for
-from gen.kubernetes.rules.field_checks import duplicates
-from gen.kubernetes.rules.rule import (
+from gen.kubernetes.rules import (
     DAMAGED,
     ObjectView,
     Problem,
@@ -35,6 +32,8 @@ from gen.kubernetes.rules.rule import (
     is_custom,
     is_generated,
 )
+from gen.kubernetes.rules.catalogue import RULES, rules_for
+from gen.kubernetes.rules.field_checks import duplicates
 from gen.kubernetes.schemas.structural import ExtraChecks, schema_at, with_defaults
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class Examined:
         self._problems: list[Problem] = []
         try:
             self._problems += islice(self._before_rules(body, kinds, missing=missing), MAX_PROBLEMS)
-        except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
+        except Exception as error:  # noqa: BLE001 - see `gen.base.findings`
             self._problems.append(failed(error, "check the object"))
 
     def apply_rules(self, start: int = 0, stop: int | None = None) -> None:
@@ -114,7 +113,7 @@ class Examined:
                     if fault.route not in self._seen:  # the first rule that finds a fault at a place reports it
                         self._seen.add(fault.route)
                         self._add(Problem(rule.name, fault.route, fault.message, fault.hint))
-            except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
+            except Exception as error:  # noqa: BLE001 - see `gen.base.findings`
                 # an object that breaks its schema, or a kind that a user's definition describes differently
                 damaged = isinstance(error, DAMAGED) and (self._wrong or view.defined)
                 if not damaged:

@@ -9,7 +9,19 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gen.base import Diagnostic, Findings, Location, Route, Severity, did_you_mean, dotted, message_text
+from gen.base import (
+    INTERNAL_ERROR,
+    Diagnostic,
+    Findings,
+    Location,
+    Route,
+    Severity,
+    contained,
+    did_you_mean,
+    dotted,
+    internal_error,
+    message_text,
+)
 from gen.base.codes.overlays import (
     INVALID_POLICY,
     MISSING_PARAM,
@@ -19,15 +31,14 @@ from gen.base.codes.overlays import (
     UNBOUND_POLICY,
     UNKNOWN_POLICY,
 )
-from gen.base.containment import INTERNAL_ERROR, contained, internal_error
 from gen.kubernetes.check.objects import check
 from gen.kubernetes.manifests.read import Manifests, objects_in
 from gen.kubernetes.objects import BINDING, Body, identity_of
 from gen.kubernetes.policies.evaluate import Verdict, verdicts
 from gen.kubernetes.policies.policy_set import PolicySet, Stored, name_of
 from gen.kubernetes.policies.request import request_for
+from gen.kubernetes.rules import Problem, RuleSource
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import Problem, RuleSource
 
 if TYPE_CHECKING:
     from gen.kubernetes.schemas.lookup import Kind, Kinds
@@ -105,7 +116,7 @@ def policy_findings(
     try:
         for verdict in verdicts(policies, request_for(body, old, namespaced=namespaced)):
             yield _finding(verdict, body, place)
-    except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
+    except Exception as error:  # noqa: BLE001 - see `gen.base.findings`
         yield internal_error(error, place(()), f"apply policies to {identity_of(body)}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gen.base import Route, did_you_mean
 from gen.kubernetes.formats import KEYWORD
-from gen.kubernetes.rules.rule import Problem
+from gen.kubernetes.rules import Problem
 from gen.kubernetes.schemas.kubernetes import TIMES
 
 if TYPE_CHECKING:

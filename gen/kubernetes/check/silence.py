@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from gen.base import Diagnostic, Findings, Location, Severity, did_you_mean, message_text
-from gen.base.codes import Code
+from gen.base import Code, Diagnostic, Findings, Location, Severity, did_you_mean, message_text
 from gen.base.codes.commands import SILENCEABLE
-from gen.kubernetes.rules.rule import RENAMED, SILENCE, Problem, silences
+from gen.kubernetes.rules import RENAMED, SILENCE, Problem, silences
 
 
 class Checked(Struct, frozen=True):

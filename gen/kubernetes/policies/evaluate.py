@@ -169,7 +169,7 @@ def _of_binding(policies: PolicySet, policy: Stored, binding: Stored, request: R
         yield evaluation.verdict(f"invalid expression: {error.message}", ("spec",), actions=())
     except _DAMAGED:
         yield evaluation.verdict("a server refuses the policy or the binding", ("spec",), actions=())
-    except Exception as error:  # noqa: BLE001 - see `gen.base.containment`
+    except Exception as error:  # noqa: BLE001 - see `gen.base.findings`
         yield replace(evaluation.verdict("", ("spec",), actions=()), error=error)
 
 

@@ -7,12 +7,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from gen.base import Severity
-from gen.base.codes import Code, clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
-from gen.base.containment import INTERNAL_ERROR
+from gen.base import INTERNAL_ERROR, Code, Severity
+from gen.base.codes import clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.rules.rule import SILENCE, Rule, RuleSource, rules_in
+from gen.kubernetes.rules import SILENCE, Rule, RuleSource, rules_in
 
 _STRICT = "The API server rejects the object with strict field validation, and may drop the field without."
 _DEFINED = "The API server validates the object against the definition of its kind."
@@ -127,7 +126,7 @@ MODULES: Final = {
         "devices namespaces required_fields custom"
     ),
     "operators": "training mpi trainer jobset volcano ray katib kueue common",
-    "gitops": "runs engines best_practices across_objects",
+    "gitops": "runs engines across_objects",
 }
 """Modules of rules by package, in the order of application."""
 _IN_MODULES = rules_in(
@@ -161,7 +160,7 @@ SECTIONS: Final = {
 
 CODES: Final = {code.name: code for section in SECTIONS.values() for code in section}
 CATALOGUE: Final[dict[str, Code]] = RULES | CODES
-"""Rules and codes. Each name has one meaning; `gen.kubernetes.rules.rule.RENAMED` lists former names."""
+"""Rules and codes. Each name has one meaning; `gen.kubernetes.rules.RENAMED` lists former names."""
 
 
 def rules_for(group: str, kind: str) -> tuple[Rule, ...]:

@@ -10,7 +10,7 @@ from gen.base import near, regex
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.values import Type
 from gen.kubernetes.cel.variables import admission_environment
-from gen.kubernetes.rules.rule import Fault, unknown_name
+from gen.kubernetes.rules import Fault, unknown_name
 
 _UNDECLARED = regex(r"undeclared reference to '([\w.]+)'")
 _FIELD = regex(r"undefined field '([\w.]+)'")

@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 from gen.base import near, regex
-from gen.kubernetes.facts.cost import MONTH
-from gen.kubernetes.rules.rule import Fault, unknown_name
+from gen.kubernetes.facts.demand import MONTH
+from gen.kubernetes.rules import Fault, unknown_name
 
 _EVERY: Final = regex(r"@every (?P<duration>(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+)")
 _DAY: Final = 86400

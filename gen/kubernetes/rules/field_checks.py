@@ -10,7 +10,7 @@ from typing import Any
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules.rule import Check, Fault, Faults, not_one_of
+from gen.kubernetes.rules import Check, Fault, Faults, not_one_of
 from gen.kubernetes.rules.value_checks import label_value, qualified_name
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from gen.base import regex
 from gen.kubernetes.quantity import server_amount
-from gen.kubernetes.rules.rule import Check, Fault, not_one_of
+from gen.kubernetes.rules import Check, Fault, not_one_of
 
 ANY_SERVICE_NAME_SINCE = 36
 """Minor version of Kubernetes since which the name of a service may begin with a digit."""

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import Check, Fault, Faults
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks
-from gen.kubernetes.rules.rule import Check, Fault, Faults
 
 NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "emptyDir": (),

@@ -19,7 +19,7 @@ from gen.kubernetes.facts.builtin import RESOURCE_CLAIM_TEMPLATE, claims_version
 from gen.kubernetes.objects import Body, present
 from gen.overlay.entries import AcceleratorFields
 from gen.overlay.overlay import Overlay
-from gen.overlay.profiles.accelerators.base import Request
+from gen.overlay.profiles.accelerators import Request
 from gen.render.parts.context import Context, role_value
 from gen.render.parts.grants import check_allowed, check_listed
 

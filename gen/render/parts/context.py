@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gen.base import Findings, Location
-from gen.base.codes import Code
+from gen.base import Code, Findings, Location
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role
 from gen.job.model import alias_of

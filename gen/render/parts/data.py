@@ -23,7 +23,7 @@ from gen.kubernetes import quantity
 from gen.kubernetes.objects import present
 from gen.overlay.entries import VolumeFields
 from gen.overlay.overlay import Overlay
-from gen.overlay.profiles.storage.base import StaticProfile, StorageProfile, Volume
+from gen.overlay.profiles.storage import StaticProfile, StorageProfile, Volume
 from gen.render.parts import accelerator
 from gen.render.parts.context import Context
 from gen.render.parts.metadata import storage_metadata

@@ -23,9 +23,9 @@ from gen.kubernetes.objects import Body, present
 from gen.render.parts import accelerator, containers, copies, grants, pins
 from gen.render.parts import nodes as node_parts
 from gen.render.parts.code import DEFAULT_WORKING_DIR, code_container, code_mount, code_volumes, plan_code
+from gen.render.parts.containers import environment
 from gen.render.parts.context import PROGRAM, Context, has_own
 from gen.render.parts.data import DataPlan, check_in_memory, check_mounts, shared_memory, shared_memory_size
-from gen.render.parts.environment import environment
 from gen.render.parts.metadata import BOARD, check_pod_metadata, run_labels
 from gen.render.parts.network import Connection, annotations_of, check_network, check_pod, role_effect
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from gen.base import Route
-from gen.base.codes import Code
+from gen.base import Code, Route
 from gen.base.codes.jobs import INVALID_VALUE, NO_NODE, ONE_NODE_CLAIM
 from gen.job.plan import PodPlan, QueuePlan, Spread, TensorBoardPlan
 from gen.kubernetes.objects import HOSTNAME, ZONE

@@ -27,7 +27,7 @@ from gen.job.kinds.pipeline import FOLDER
 from gen.job.metric import KnownMetric, known_metrics
 from gen.job.plan import Plan, ResultsPlan, StarterPlan, StepPlan
 from gen.kubernetes.check.silence import warn
-from gen.kubernetes.facts.waiting import waiting
+from gen.kubernetes.facts.state import waiting
 from gen.kubernetes.objects import COMPONENT
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins

@@ -18,7 +18,7 @@ from gen.job.fields import TensorBoard
 from gen.job.model import default
 from gen.job.plan import IngressPlan, MountPlan, Plan, TensorBoardPlan, VolumePlan
 from gen.kubernetes.objects import COMPONENT, Body, present
-from gen.render.parts import arena, containers, environment, grants, names
+from gen.render.parts import arena, containers, grants, names
 from gen.render.parts.context import Context
 from gen.render.parts.data import DataPlan
 from gen.render.parts.metadata import BOARD, job_labels, job_metadata
@@ -44,7 +44,7 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
         if wanted.image
         else grants.of_platform(context, defaults.image, "tensorboard"),
         logdir=logdir,
-        env=environment.without_devices(context),
+        env=containers.without_devices(context),
         resources={"cpu": defaults.cpu, "memory": defaults.memory},
         mount=shown,
         volume=_read_only(volume),

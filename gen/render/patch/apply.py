@@ -13,8 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Route, follow, get, regex
-from gen.base.codes import Code
+from gen.base import Code, Findings, Route, follow, get, regex
 from gen.base.codes.overlays import INVALID_PATCH, PATCH_BREAKS, PATCH_DOES_NOT_APPLY, PATCH_RENAMES
 from gen.base.labels import OWN
 from gen.job.queue import Gang, QueueProfile

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
+from gen.base import at
 from gen.base.labels import CHECKPOINTS, JOB_LABEL, RESUMES, VALUES
 from gen.base.placeholders import RUN
-from gen.base.routes import at
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
 from gen.job.plan import Plan

@@ -10,8 +10,7 @@ from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
 from gen.job.plan import Plan, PodPlan, StarterPlan
 from gen.kubernetes.facts.base import Path, Resource
-from gen.kubernetes.facts.cost import Prices, RunCost, run_cost
-from gen.kubernetes.facts.demand import Demand
+from gen.kubernetes.facts.demand import Demand, Prices, RunCost, run_cost
 from gen.kubernetes.objects import Body
 from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay

@@ -25,7 +25,7 @@ from gen.job.plan import Edit, Plan, StarterPlan, StepPlan
 from gen.kubernetes.facts import kfp
 from gen.kubernetes.facts.argo import parameter
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.waiting import wait_for
+from gen.kubernetes.facts.state import wait_for
 from gen.kubernetes.objects import Body, present
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins

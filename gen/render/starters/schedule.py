@@ -19,8 +19,7 @@ from gen.job.model import default_of
 from gen.job.plan import Edit, PodPlan
 from gen.job.queue import QueueProfile
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.cost import Prices, RunCost, run_cost
-from gen.kubernetes.facts.demand import Demand
+from gen.kubernetes.facts.demand import Demand, Prices, RunCost, run_cost
 from gen.kubernetes.facts.state import conditions
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.cron import (

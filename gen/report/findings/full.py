@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from rich.cells import cell_len
 
-from gen.base import Location, regex
+from gen.base import Diagnostic, Location, regex
 from gen.base.codes.imports import NEEDS_SECRET
 from gen.base.codes.jobs import SECRET_VALUE
 from gen.kubernetes.secrets import known_secrets, shows_secret
@@ -19,7 +19,6 @@ from gen.report.findings.text import change_lines, folded, folded_phrase, hidden
 from gen.report.terminal import DEFAULT_WIDTH, MIN_WIDTH, Terminal
 
 if TYPE_CHECKING:
-    from gen.base import Diagnostic
     from gen.report.formats import Report
 
 

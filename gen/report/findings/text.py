@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gen.base import counted
+from gen.base import Diagnostic, counted
 from gen.base.line_changes import unified
 from gen.report.escaping import sanitize
 
 if TYPE_CHECKING:
-    from gen.base import Diagnostic
     from gen.base.repository.files import Edit
     from gen.render.write.compare import Change
     from gen.report.formats import Report

@@ -13,8 +13,8 @@ from typing import Final
 from gen.base import counted
 from gen.kubernetes.facts.demand import StepDemand
 from gen.render.rendered_object import RenderedObject
+from gen.report.diff import field_lines, fold_roles
 from gen.report.escaping import sanitize
-from gen.report.plan.differences import field_lines, fold_roles
 from gen.report.plan.phrases import RUN_SECTIONS, cost_phrase, costs_phrase, preempting, run_hours, state_phrase
 from gen.report.plan.sentences import Said, Sentence
 from gen.report.plan.view import branch_names, run_groups, runs_by_action

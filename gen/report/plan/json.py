@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gen.kubernetes.facts.cost import Bill
-from gen.kubernetes.facts.demand import StepDemand
+from gen.kubernetes.facts.demand import Bill, StepDemand
 from gen.render.rendered_object import ObjectKey
 from gen.report.escaping import json_document
 from gen.report.findings.json import cost_data, finding_data, plain_money, report_data

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import counted
 from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
-from gen.kubernetes.facts.cost import MONTH_HOURS, Bill, RunCost
-from gen.kubernetes.facts.demand import Demand
+from gen.kubernetes.facts.demand import MONTH_HOURS, Bill, Demand, RunCost
 from gen.kubernetes.quantity import money
 from gen.report.plan.sentences import longest, signed_money
 from gen.report.templates import Phrase

@@ -14,8 +14,8 @@ from gen.kubernetes.facts.demand import StepDemand
 from gen.kubernetes.objects import qualified
 from gen.kubernetes.quantity import money
 from gen.pins.lock import short_pin
+from gen.report.diff import GroupView, behind_groups, difference_groups
 from gen.report.plan import phrases
-from gen.report.plan.differences import GroupView, behind_groups, difference_groups
 from gen.report.plan.phrases import Row
 from gen.report.plan.sentences import Said, Sentence, live_sentences, sentences
 from gen.report.templates import Phrase

@@ -9,8 +9,8 @@ import pytest
 
 from gen.base.findings import UsageError
 from gen.commands.explain import Request, run
+from gen.kubernetes.rules import RENAMED
 from gen.kubernetes.rules.catalogue import CATALOGUE, CODES, RULES, SECTIONS
-from gen.kubernetes.rules.rule import RENAMED
 from gen.render.write.compare import Status
 from gen.report.explain import explain, list_findings
 from tests.cases import for_each

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gen.commands.verb import Request, apply
-from gen.edit.verbs import VERBS
+from gen.edit.change import VERBS
 from tests.controllers.flux.world import BATCH, DATA, PYTORCH, VOLUMES, World
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gen.kubernetes.rules import RuleSource
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import RuleSource
 from tests.support import validated
 
 if TYPE_CHECKING:

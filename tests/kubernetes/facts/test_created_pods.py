@@ -9,9 +9,9 @@ import pytest
 
 from gen.kubernetes.facts import RESOURCES, resource_of_object
 from gen.kubernetes.facts.builtin import JOB
-from gen.kubernetes.facts.created_pods import created_pods
 from gen.kubernetes.facts.demand import demand
 from gen.kubernetes.facts.kubeflow import PYTORCHJOB
+from gen.kubernetes.facts.pods import created_pods
 from gen.kubernetes.facts.ray import RAYJOB
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES
 from tests.go_programs import answers, go_program

@@ -11,8 +11,8 @@ import yaml
 from gen.commands.new import job_text
 from gen.job.kinds import KINDS
 from gen.kubernetes.facts import resource_of_object
-from gen.kubernetes.facts.created_pods import created_pods
 from gen.kubernetes.facts.demand import Demand, demand, step_demands
+from gen.kubernetes.facts.pods import created_pods
 from gen.render.rendered_object import generated_object
 from gen.render.run import render
 from tests.cases import for_each

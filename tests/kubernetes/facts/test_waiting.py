@@ -11,9 +11,9 @@ from gen.kubernetes.facts.base import Conditions, Phase, Phases
 from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.ray import RAYJOB
+from gen.kubernetes.facts.state import MOST_CONDITIONS, waiting
 from gen.kubernetes.facts.trainer import TRAINJOB
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
-from gen.kubernetes.facts.waiting import MOST_CONDITIONS, waiting
 from tests.cases import for_each
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"

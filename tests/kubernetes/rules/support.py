@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from gen.kubernetes.rules import Fault, ObjectView, RuleSource
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import Fault, ObjectView, RuleSource
 from tests.support import HERE
 
 if TYPE_CHECKING:

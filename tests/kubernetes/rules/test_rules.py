@@ -11,9 +11,8 @@ import yaml
 
 from gen.base.repository.layout import DEFINITIONS
 from gen.kubernetes.check.objects import check
-from gen.kubernetes.rules import gitops, operators, server
+from gen.kubernetes.rules import RuleSource, gitops, operators, rules_in, server
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import RuleSource, rules_in
 from gen.kubernetes.schemas.lookup import Definitions, Kinds
 from tests.cases import for_each
 from tests.kubernetes.rules.support import CASES, VERSION

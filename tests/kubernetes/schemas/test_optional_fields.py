@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gen.kubernetes.check.objects import check
+from gen.kubernetes.rules import RuleSource
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import RuleSource
 from gen.kubernetes.schemas.kubernetes import _OPTIONAL
 from gen.kubernetes.schemas.lookup import Kinds
 from gen.kubernetes.schemas.registry import versions

@@ -8,9 +8,9 @@ import re
 import pytest
 
 from gen.render.rendered_object import ObjectKey, RenderedObject
+from gen.report.diff import GroupView, fold_roles
 from gen.report.escaping import code_span, diff_block, table_cell
 from gen.report.formats import PLAN_REPORTERS
-from gen.report.plan.differences import GroupView, fold_roles
 from gen.report.plan.markdown import MAX_LENGTH
 from gen.report.templates import Phrase
 from gen.report.terminal import View

@@ -9,7 +9,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 from gen.base.findings import Diagnostic, Location
-from gen.report.plan import differences, view
+from gen.report import diff
+from gen.report.plan import view
 from gen.report.plan.markdown import comment
 from gen.report.plan.text import text
 from gen.report.plan.view import PlanView
@@ -20,7 +21,7 @@ HOSTILE = (
     "x\x1b[31m\u202e@everyone <img src=x> [x](javascript:a) **b** </details> | `tick` ``` www.evil.example.com "
     "##[error]no\n::error::no\n```\n\x1e\x1f| a |"
 )
-NAMES = {"Diagnostic": Diagnostic, "FieldChange": FieldChange, **vars(differences), **vars(view)}
+NAMES = {"Diagnostic": Diagnostic, "FieldChange": FieldChange, **vars(diff), **vars(view)}
 
 SAMPLES: dict[Any, Any] = {
     Phrase: Phrase("phrase"),

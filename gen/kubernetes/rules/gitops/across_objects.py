@@ -20,7 +20,7 @@ from gen.kubernetes.facts import builtin, resource_of
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.objects import Body, identity
-from gen.kubernetes.rules.rule import DAMAGED, Rule, RuleSource, is_generated, silences
+from gen.kubernetes.rules import DAMAGED, Rule, RuleSource, is_generated, silences
 
 SAME_OBJECT: Final = Rule(
     "same-object",

@@ -10,8 +10,8 @@ from gen.base.engines import ENGINES, Mark
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.quantity import canonical
+from gen.kubernetes.rules import GITOPS, Fault, Faults, ObjectView, is_generated, rule_of
 from gen.kubernetes.rules.gitops.runs import GUARDED
-from gen.kubernetes.rules.rule import GITOPS, Fault, Faults, ObjectView, is_generated, rule_of
 
 _HOOKS = {hook: engine.finished for engine in ENGINES.values() for hook in engine.hooks}
 """The mark that is allowed, because it is not a hook, by annotation."""

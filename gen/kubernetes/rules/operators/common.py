@@ -14,8 +14,8 @@ from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.argo import CLUSTER_WORKFLOW_TEMPLATE, CRON_WORKFLOW, WORKFLOW, WORKFLOW_TEMPLATE
 from gen.kubernetes.facts.pods import longest_suffixes
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import OPERATOR, Check, Fault, Faults, ObjectView, Rule, RuleSource, containers, rule_of
 from gen.kubernetes.rules.field_checks import FieldChecks
-from gen.kubernetes.rules.rule import OPERATOR, Check, Fault, Faults, ObjectView, Rule, RuleSource, containers, rule_of
 from gen.kubernetes.rules.server.containers import host_ports, taken_twice
 from gen.kubernetes.rules.server.metadata import finalizers
 from gen.kubernetes.rules.value_checks import dns_1035_label, qualified_name

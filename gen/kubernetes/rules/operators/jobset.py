@@ -10,9 +10,9 @@ from typing import Any
 from gen.base import regex
 from gen.kubernetes.facts.jobset import FAILURE_REASONS, JOBSET
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.operators.common import derived_names, name_fault
-from gen.kubernetes.rules.rule import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.value_checks import dns_1035_label, domain_path
 
 _SET = str(JOBSET)

@@ -11,8 +11,8 @@ from typing import Any
 from gen.base import regex
 from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.field_checks import duplicates
-from gen.kubernetes.rules.rule import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 
 _EXPERIMENT = str(EXPERIMENT)
 _WEBHOOK = "The Katib webhook rejects the object."

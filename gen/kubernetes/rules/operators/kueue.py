@@ -11,7 +11,7 @@ from gen.kubernetes.facts import Having, resource_of
 from gen.kubernetes.facts.scheduling import CLUSTER_QUEUE, LOCAL_QUEUE
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import server_amount
-from gen.kubernetes.rules.rule import OPERATOR, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.value_checks import dns_label, dns_name
 
 _QUEUED = Having("kinds that Kueue admits", lambda resource: resource.kueue is not None)

@@ -7,8 +7,8 @@ From `pkg/apis/kubeflow.org/v1/mpi_validation.go` of kubeflow/trainer 1.9, and
 from __future__ import annotations
 
 from gen.kubernetes.facts.kubeflow import MPIJOB, V2
+from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
-from gen.kubernetes.rules.rule import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 
 _MPI = str(MPIJOB)
 _FIELD = MPIJOB.pods[0].role_map

@@ -14,9 +14,9 @@ import yaml
 from gen.base import Route
 from gen.kubernetes.facts.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.field_checks import duplicates
 from gen.kubernetes.rules.operators.common import MULTIKUEUE
-from gen.kubernetes.rules.rule import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.value_checks import dns_1035_label
 
 _OPERATOR = "ray.io/kuberay-operator"

@@ -10,9 +10,9 @@ from typing import Any
 
 from gen.base import Route, Severity, at, regex
 from gen.kubernetes.facts import trainer
+from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.field_checks import duplicates, find
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault
-from gen.kubernetes.rules.rule import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.value_checks import text_check
 
 _JOB = str(trainer.TRAINJOB)

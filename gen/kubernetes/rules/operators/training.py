@@ -11,8 +11,8 @@ from typing import Final
 from gen.base import Severity
 from gen.kubernetes.facts import kubeflow
 from gen.kubernetes.facts.base import PodSet
+from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
-from gen.kubernetes.rules.rule import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.value_checks import dns_1035_label
 
 TRAINING: Final = {

@@ -12,9 +12,9 @@ from typing import Final
 from gen.base import Route
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.field_checks import duplicates
 from gen.kubernetes.rules.operators.common import derived_names, name_fault
-from gen.kubernetes.rules.rule import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.value_checks import absolute, dns_1035_label, not_empty, qualified_name
 
 _JOB = str(VOLCANO_JOB)

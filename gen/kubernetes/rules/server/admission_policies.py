@@ -14,10 +14,10 @@ from gen.base import Route, regex
 from gen.kubernetes.cel.values import DYN, Type
 from gen.kubernetes.cel.variables import admission_environment
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, typed_fault
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, selector
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.server.webhooks import REQUEST_NAMES, conditions, request_rules, selectors
 
 _GROUP = "admissionregistration.k8s.io"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.field_checks import FieldChecks
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.value_checks import (
     at_least,
     between,

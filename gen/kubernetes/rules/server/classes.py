@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import value_checks
+from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, not_one_of, rule_of, value_checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels
-from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.server.resources import overhead
 from gen.kubernetes.rules.server.scheduling import toleration
 

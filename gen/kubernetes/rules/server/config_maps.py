@@ -14,7 +14,7 @@ from typing import Final
 
 from gen.base import counted
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.value_checks import config_key
 
 _LIMIT = 1 << 20

@@ -15,10 +15,10 @@ from typing import Any
 from gen.base import Route, did_you_mean, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import server_amount
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import containers as containers_of
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
-from gen.kubernetes.rules.rule import containers as containers_of
 from gen.kubernetes.rules.server.pods import restart_policy
 
 _CONTAINER = FieldChecks(

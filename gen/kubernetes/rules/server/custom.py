@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
-from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.value_checks import at_least, invalid_quantity
 
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"

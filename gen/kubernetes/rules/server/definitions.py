@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.server.structural_schemas import structural_faults
 from gen.kubernetes.rules.server.webhooks import client
 from gen.kubernetes.rules.value_checks import both, dns_1035_label, dns_name, if_set, not_empty, one_of

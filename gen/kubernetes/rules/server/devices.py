@@ -11,10 +11,10 @@ from typing import Final
 from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import RESOURCE_CLAIM_TEMPLATE
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of, unknown_name
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import syntax_fault
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of, unknown_name
 from gen.kubernetes.rules.server.storage import template_metadata
 
 _GROUP = "resource.k8s.io"

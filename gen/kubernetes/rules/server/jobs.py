@@ -15,8 +15,8 @@ from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.pods import longest_suffixes
 from gen.kubernetes.objects import Body, selects
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
 from gen.kubernetes.rules.field_checks import FieldChecks, selector
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
 from gen.kubernetes.rules.server.pods import restart_policy
 from gen.kubernetes.rules.server.workloads import NO_CONTAINERS, not_selected
 from gen.kubernetes.rules.value_checks import at_least, between, dns_label, domain_path, if_set, one_of, qualified_name

@@ -10,9 +10,9 @@ from functools import cache
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, containers, rule_of, unknown_name
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels
-from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, containers, rule_of, unknown_name
 
 _ANNOTATIONS_LIMIT = 256 << 10
 """Bytes of all keys and values together."""

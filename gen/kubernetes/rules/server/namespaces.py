@@ -13,8 +13,8 @@ from typing import Any, Final
 from gen.base import Route, near, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import in_thousandths, is_whole, server_amount
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.field_checks import VALUES, FieldChecks, selector
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, not_one_of, rule_of
 from gen.kubernetes.rules.server.workloads import is_more_than_all, number_or_percent
 from gen.kubernetes.rules.value_checks import not_negative, one_of, qualified_name, quantity
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks
-from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, rule_of
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _HOOKS = ("postStart", "preStop")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
 
 _ADMISSION = "admissionregistration.k8s.io"
 _REQUIRED: Final[dict[str, tuple[str, ...]]] = {

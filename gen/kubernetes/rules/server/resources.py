@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from gen.base import Route, near
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import in_thousandths, is_whole, server_amount
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
 from gen.kubernetes.rules.value_checks import dns_label, if_set, not_negative, qualified_name
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})

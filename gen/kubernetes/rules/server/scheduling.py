@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import field_checks
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, field_checks, rule_of
 from gen.kubernetes.rules import value_checks as checks
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
 
 _POLICY = checks.one_of("Honor", "Ignore")
 _POD = field_checks.FieldChecks(

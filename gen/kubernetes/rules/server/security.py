@@ -13,8 +13,8 @@ from typing import Any
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, containers, rule_of
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
-from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, containers, rule_of
 from gen.kubernetes.rules.value_checks import descending, dns_name, one_of, user_id
 
 _PROFILE = one_of("Localhost", "RuntimeDefault", "Unconfined")

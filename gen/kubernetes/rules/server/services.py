@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, labels
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.server.containers import PROTOCOL
 
 _FAMILIES = FieldChecks(

@@ -11,9 +11,9 @@ from typing import Any
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels, selector
-from gen.kubernetes.rules.rule import SERVER, Check, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.server.scheduling import node_selector
 from gen.kubernetes.rules.volume_sources import named_secret, source_faults, sources
 

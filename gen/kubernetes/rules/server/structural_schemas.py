@@ -19,8 +19,8 @@ from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.values import optional_of
 from gen.kubernetes.cel.variables import declared_environment
 from gen.kubernetes.formats import KEYWORDS
+from gen.kubernetes.rules import Fault, Faults, not_one_of
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, typed_fault
-from gen.kubernetes.rules.rule import Fault, Faults, not_one_of
 from gen.kubernetes.schemas.structural import closed
 
 _NAMES: Final = frozenset({"self", "oldSelf"})

@@ -16,9 +16,9 @@ from gen.base import Route
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
 from gen.kubernetes.rules.server.containers import field_reference, resource_reference
 from gen.kubernetes.rules.volume_sources import SOURCE_CHECKS, named_secret, one_of_two, source_faults
 

@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, syntax_fault
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, selector
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
 
 
 def client(config: Body, route: Route) -> Faults:

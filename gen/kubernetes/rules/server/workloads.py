@@ -13,9 +13,9 @@ from decimal import Decimal
 from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import CRONJOB
 from gen.kubernetes.objects import Body, selects
+from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.cron import schedule_fault, time_zone_fault
 from gen.kubernetes.rules.field_checks import FieldChecks, selector
-from gen.kubernetes.rules.rule import SERVER, Fault, Faults, ObjectView, rule_of
 from gen.kubernetes.rules.server.pods import restart_policy
 from gen.kubernetes.rules.value_checks import LARGEST_ID, at_least, between, dns_label, dns_name, if_set, one_of
 

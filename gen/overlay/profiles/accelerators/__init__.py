@@ -1,11 +1,107 @@
-"""Registry of accelerator profiles, one file each. See `docs/extending.md`."""
+"""Accelerator profiles: their base classes and their registry, one file each. See `docs/extending.md`.
+
+A profile says how pods request devices. Whole GPUs have a node label for their model.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from msgspec import Struct
 
 from gen.base import LazyRegistry
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile
+from gen.job.names import LabelValue
+from gen.job.profile import Effect, Problem, Profile
+from gen.kubernetes.objects import NVIDIA_DEVICES, Body
+
+if TYPE_CHECKING:
+    from gen.kubernetes.facts.base import Resource
+
+
+class Request(Struct, frozen=True):
+    """Devices that a job requests."""
+
+    count: int
+    """Devices of each pod, at least one."""
+    pods: int
+    """Pods of the job with this accelerator, at most."""
+    numbers_hosts: bool = True
+    """Whether GKE numbers the pods of the kind as hosts of a TPU slice."""
+    hosts: int | None = None
+    """Pods of each replica of the role, if the operator numbers them."""
+
+
+class AcceleratorProfile(Profile, ABC):
+    """Accelerator profile: a kind of device, or of a share of one."""
+
+    companions: ClassVar[tuple[Resource, ...]] = ()
+    """Kinds of the objects that gen adds to a run with the accelerator."""
+    models: ClassVar[str | None] = None
+    """Node label with the model of the device, if the platform sets one."""
+    hidden_by: ClassVar[str] = NVIDIA_DEVICES
+    """Variable that hides the devices from a container with the value `void`. That of NVIDIA harms no other device."""
+
+    one_process: ClassVar[bool] = True
+    """Whether a process of a training uses one device."""
+
+    @abstractmethod
+    def units(self) -> Mapping[str, int]:
+        """Extended resources that count devices, with the amount that is one device (or one share of it)."""
+
+    @abstractmethod
+    def effect(self, count: int) -> Effect:
+        """Changes to a pod that requests `count` devices."""
+
+    def problem(self, request: Request) -> Problem | None:
+        """Why the devices cannot serve the request."""
+        return None
+
+    def pins_model(self) -> bool:
+        """Whether the profile already selects nodes by model."""
+        return False
+
+
+def toleration_of(resource: str) -> tuple[dict[str, str], ...]:
+    """The toleration for the taint that keeps other pods off the nodes of a device."""
+    return ({"key": resource, "operator": "Exists", "effect": "NoSchedule"},)
+
+
+def one_share(name: str, request: Request) -> Problem | None:
+    """The problem of devices that are shares: pods and processes cannot communicate over several shares."""
+    if request.count > 1:
+        return Problem(f"a pod can use one {name}, not {request.count}", "set `gpus: 1`, or use whole GPUs")
+    if request.pods > 1:
+        message = f"{request.pods} pods cannot train together on a {name} each, because NCCL does not support it"
+        return Problem(message, "set `workers: 1`, or use whole GPUs")
+    return None
+
+
+class WholeGpus(AcceleratorProfile):
+    """Whole GPUs, which nodes offer under one resource. `models` must be set."""
+
+    short: ClassVar[str] = "model"
+    resource: ClassVar[str]
+    """Extended resource."""
+    nodes: ClassVar[Mapping[str, str]] = {}
+    """Node labels that must match for any model."""
+    tolerations: ClassVar[tuple[Body, ...]] = ()
+
+    model: LabelValue | None = None
+
+    def units(self) -> Mapping[str, int]:
+        return {self.resource: 1}
+
+    def effect(self, count: int) -> Effect:
+        labels = {str(self.models): self.model} if self.model is not None else {}
+        return Effect(
+            resources={self.resource: str(count)}, node_labels={**self.nodes, **labels}, tolerations=self.tolerations
+        )
+
+    def pins_model(self) -> bool:
+        return self.model is not None
+
 
 ACCELERATORS: Final[LazyRegistry[AcceleratorProfile]] = LazyRegistry(
     {

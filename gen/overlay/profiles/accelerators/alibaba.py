@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from gen.job.names import LabelValue
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive, conflict
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, WholeGpus, one_share
+from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, WholeGpus, one_share
 
 _MEMORY = "aliyun.com/gpu-mem"
 _CORES = "aliyun.com/gpu-core.percentage"

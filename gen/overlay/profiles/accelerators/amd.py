@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gen.job.names import LabelValue
 from gen.kubernetes.objects import Body
-from gen.overlay.profiles.accelerators.base import WholeGpus, toleration_of
+from gen.overlay.profiles.accelerators import WholeGpus, toleration_of
 
 
 class Amd(WholeGpus):

@@ -12,7 +12,7 @@ from gen.job.names import LabelValue
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive
 from gen.kubernetes.facts.volcano import SCHEDULER
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request
+from gen.overlay.profiles.accelerators import AcceleratorProfile, Request
 
 _RINGS = (1, 2, 4, 8)
 

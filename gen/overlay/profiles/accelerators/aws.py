@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from gen.job.profile import Effect
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile, toleration_of
+from gen.overlay.profiles.accelerators import AcceleratorProfile, toleration_of
 
 _TAINT = "aws.amazon.com/neuron"
 

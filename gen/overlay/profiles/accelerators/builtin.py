@@ -16,7 +16,7 @@ from gen.job.profile import DeviceClaim, Effect
 from gen.job.scalars import Text, refuse
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.builtin import FIRST_VERSION, RESOURCE_CLAIM_TEMPLATE, quota_of
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile, toleration_of
+from gen.overlay.profiles.accelerators import AcceleratorProfile, toleration_of
 
 _MAX_SELECTOR: Final = 10 << 10
 """`CELSelectorExpressionMaxLength` of `pkg/apis/resource/types.go`."""

@@ -16,7 +16,7 @@ from gen.base import regex
 from gen.job.names import LabelValue
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, conflict, matching
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, toleration_of
+from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, toleration_of
 
 _TPU = "google.com/tpu"
 _CHIPS_OF_HOST = 4

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from gen.job.profile import Effect
 from gen.job.scalars import Bytes
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile
+from gen.overlay.profiles.accelerators import AcceleratorProfile
 
 
 class Intel(AcceleratorProfile):

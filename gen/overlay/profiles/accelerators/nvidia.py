@@ -19,7 +19,7 @@ from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive, matching
 from gen.kubernetes.facts.volcano import SCHEDULER
 from gen.kubernetes.objects import Body
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, WholeGpus, one_share, toleration_of
+from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, WholeGpus, one_share, toleration_of
 
 NVIDIA_GPU = "nvidia.com/gpu"
 

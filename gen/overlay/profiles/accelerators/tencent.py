@@ -11,7 +11,7 @@ from pydantic import Field
 
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile, Request, one_share
+from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, one_share
 
 _CORES = "tke.cloud.tencent.com/qgpu-core"
 _MEMORY = "tke.cloud.tencent.com/qgpu-memory"

@@ -27,7 +27,7 @@ from gen.base import regex
 from gen.job.names import LabelKey, LabelValue, ResourceName
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, Truth, conflict, matching, refuse
-from gen.overlay.profiles.networks.base import PINNED_MEMORY, Fabric, NetworkProfile, PodInterfaces
+from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, NetworkProfile, PodInterfaces
 
 Version = Annotated[
     str,

@@ -14,7 +14,7 @@ from pydantic import model_validator
 
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Bytes, Positive, conflict
-from gen.overlay.profiles.networks.base import Fabric
+from gen.overlay.profiles.networks import Fabric
 
 _DEVICE = "vpc.amazonaws.com/efa"
 _HUGE_PAGES = "hugepages-2Mi"

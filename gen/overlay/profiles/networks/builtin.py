@@ -15,7 +15,7 @@ from gen.base import regex
 from gen.job.names import ResourceName
 from gen.job.profile import Effect
 from gen.job.scalars import Positive, Truth, matching
-from gen.overlay.profiles.networks.base import PINNED_MEMORY, Fabric, NetworkProfile
+from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, NetworkProfile
 
 Capability = Annotated[
     str,

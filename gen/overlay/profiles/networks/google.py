@@ -24,7 +24,7 @@ from gen.job.names import ImageRef, ObjectName
 from gen.job.profile import Effect, NodeMount, Problem
 from gen.job.scalars import conflict
 from gen.kubernetes.objects import Body
-from gen.overlay.profiles.networks.base import PINNED_MEMORY, Fabric, PodInterfaces
+from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, PodInterfaces
 
 LIBRARIES = "/usr/local/nvidia/lib64"
 _LIBRARIES_OF_NODE = "/home/kubernetes/bin/nvidia/lib64"

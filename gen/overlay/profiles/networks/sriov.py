@@ -20,7 +20,7 @@ from gen.job.model import Model
 from gen.job.names import Label, ObjectName, ResourceName
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, conflict, matching
-from gen.overlay.profiles.networks.base import PINNED_MEMORY, Fabric, NetworkProfile, PodInterfaces
+from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, NetworkProfile, PodInterfaces
 
 _DEFAULT_INTERFACE = "eth0"
 Interface = Annotated[

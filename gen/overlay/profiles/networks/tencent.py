@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from gen.job.profile import Effect
 from gen.job.scalars import Truth
-from gen.overlay.profiles.networks.base import PodInterfaces
+from gen.overlay.profiles.networks import PodInterfaces
 
 _NETWORKS = {"shared": "tke-route-eni", "exclusive": "tke-direct-eni"}
 _RESOURCES = {"shared": "tke.cloud.tencent.com/eni-ip", "exclusive": "tke.cloud.tencent.com/direct-eni"}

@@ -15,7 +15,7 @@ from gen.base import regex
 from gen.job.names import PATH, MountPath, ObjectName
 from gen.job.scalars import Text, conflict, matching, shown
 from gen.kubernetes.objects import Body, present
-from gen.overlay.profiles.storage.base import Server, StaticProfile, Volume, csi
+from gen.overlay.profiles.storage import Server, StaticProfile, Volume, csi
 
 OctalMode = Annotated[
     str,

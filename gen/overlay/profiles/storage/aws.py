@@ -18,7 +18,7 @@ from gen.base import regex
 from gen.job.names import MountPath, ObjectName
 from gen.job.scalars import Text, Truth, matching
 from gen.kubernetes.objects import Body, present
-from gen.overlay.profiles.storage.base import StaticProfile, Volume, csi
+from gen.overlay.profiles.storage import StaticProfile, Volume, csi
 
 
 class S3(StaticProfile):

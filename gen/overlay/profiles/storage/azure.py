@@ -14,7 +14,7 @@ from pydantic import model_validator
 from gen.job.names import Label, MountPath, ObjectName
 from gen.job.scalars import Text, conflict
 from gen.kubernetes.objects import Body, present
-from gen.overlay.profiles.storage.base import Server, StaticProfile, Volume, csi
+from gen.overlay.profiles.storage import Server, StaticProfile, Volume, csi
 
 
 class AzureStorage(StaticProfile):

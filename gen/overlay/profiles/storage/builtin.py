@@ -13,22 +13,22 @@ from typing import ClassVar, Literal
 from gen.job.names import LabelValue, MountPath, ObjectName
 from gen.job.scalars import Bytes, Text
 from gen.kubernetes.objects import HOSTNAME, Body, present
-from gen.overlay.profiles.storage import base
+from gen.overlay.profiles import storage
 
 
-class NFS(base.StaticProfile):
+class NFS(storage.StaticProfile):
     """NFS export."""
 
-    server: base.Server
+    server: storage.Server
     """Host name or address of the NFS server."""
     path: MountPath
     """Exported directory; it must exist."""
 
-    def persistent_source(self, volume: base.Volume) -> Body:
+    def persistent_source(self, volume: storage.Volume) -> Body:
         return {"nfs": present(server=self.server, path=self.path, readOnly=volume.read_only or None)}
 
 
-class HostPath(base.StorageProfile):
+class HostPath(storage.StorageProfile):
     """Directory on the node of the pod, for single-node clusters or data that exists on every node."""
 
     short: ClassVar[str] = "path"
@@ -39,11 +39,11 @@ class HostPath(base.StorageProfile):
     type: Literal["Directory", "DirectoryOrCreate"] = "Directory"
     """Whether the directory must exist or is created."""
 
-    def pod_source(self, volume: base.Volume) -> Body:
+    def pod_source(self, volume: storage.Volume) -> Body:
         return {"hostPath": {"path": self.path, "type": self.type}}
 
 
-class Local(base.StaticProfile):
+class Local(storage.StaticProfile):
     """Directory or mounted disk of one node. Pods that mount it run on this node."""
 
     grant: ClassVar[str] = "local"
@@ -58,11 +58,11 @@ class Local(base.StaticProfile):
     def node_labels(self) -> Mapping[str, str]:
         return {HOSTNAME: self.node}
 
-    def persistent_source(self, volume: base.Volume) -> Body:
+    def persistent_source(self, volume: storage.Volume) -> Body:
         return {"local": {"path": self.path}}
 
 
-class EmptyDir(base.StorageProfile):
+class EmptyDir(storage.StorageProfile):
     """Empty directory per pod, deleted with the pod."""
 
     outlives_pods: ClassVar[bool] = False
@@ -72,11 +72,11 @@ class EmptyDir(base.StorageProfile):
     medium: Literal["Memory"] | None = None
     """`Memory` stores it in RAM, where it counts against the memory of the container."""
 
-    def pod_source(self, volume: base.Volume) -> Body:
+    def pod_source(self, volume: storage.Volume) -> Body:
         return {"emptyDir": present(medium=self.medium, sizeLimit=self.size_limit)}
 
 
-class Claim(base.StorageProfile):
+class Claim(storage.StorageProfile):
     """Existing PersistentVolumeClaim in the job's namespace."""
 
     short: ClassVar[str] = "name"
@@ -84,11 +84,11 @@ class Claim(base.StorageProfile):
     name: ObjectName
     """Name of the claim."""
 
-    def pod_source(self, volume: base.Volume) -> Body:
+    def pod_source(self, volume: storage.Volume) -> Body:
         return {"persistentVolumeClaim": present(claimName=self.name, readOnly=volume.read_only or None)}
 
 
-class StorageClass(base.ClaimedProfile):
+class StorageClass(storage.ClaimedProfile):
     """Volume provisioned by a StorageClass. Use a class with the reclaim policy `Retain`."""
 
     short: ClassVar[str] = "name"
@@ -96,11 +96,11 @@ class StorageClass(base.ClaimedProfile):
     name: ObjectName
     """Name of the StorageClass."""
 
-    def objects(self, volume: base.Volume) -> tuple[Body, ...]:
-        return (base.persistent_volume_claim(volume, self.name),)
+    def objects(self, volume: storage.Volume) -> tuple[Body, ...]:
+        return (storage.persistent_volume_claim(volume, self.name),)
 
 
-class CSI(base.StaticProfile):
+class CSI(storage.StaticProfile):
     """Existing volume of any CSI driver."""
 
     driver: ObjectName
@@ -116,8 +116,8 @@ class CSI(base.StaticProfile):
     stage_secret: ObjectName | None = None
     """Secret in the job's namespace for the mount on a node (`nodeStageSecretRef`)."""
 
-    def persistent_source(self, volume: base.Volume) -> Body:
-        return base.csi(
+    def persistent_source(self, volume: storage.Volume) -> Body:
+        return storage.csi(
             self.driver,
             volume,
             dict(sorted(self.attributes.items())),

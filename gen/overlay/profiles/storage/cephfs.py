@@ -8,7 +8,7 @@ from __future__ import annotations
 from gen.job.names import MountPath, ObjectName
 from gen.job.scalars import Text
 from gen.kubernetes.objects import Body, present
-from gen.overlay.profiles.storage.base import StaticProfile, Volume, csi
+from gen.overlay.profiles.storage import StaticProfile, Volume, csi
 
 
 class CephFS(StaticProfile):

@@ -11,7 +11,7 @@ from typing import ClassVar
 from gen.job.names import ObjectName
 from gen.job.scalars import Truth
 from gen.kubernetes.objects import Body
-from gen.overlay.profiles.storage.base import StorageProfile, Volume
+from gen.overlay.profiles.storage import StorageProfile, Volume
 
 
 class Fluid(StorageProfile):

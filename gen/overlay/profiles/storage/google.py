@@ -16,7 +16,7 @@ from gen.base import regex
 from gen.job.names import Label, ObjectName
 from gen.job.scalars import Text, Truth, matching
 from gen.kubernetes.objects import Body, present
-from gen.overlay.profiles.storage.base import StaticProfile, Volume, csi
+from gen.overlay.profiles.storage import StaticProfile, Volume, csi
 
 Bucket = Annotated[
     str,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gen.job.names import ObjectName
 from gen.kubernetes.objects import Body
-from gen.overlay.profiles.storage.base import StaticProfile, Volume, csi
+from gen.overlay.profiles.storage import StaticProfile, Volume, csi
 
 
 class JuiceFS(StaticProfile):

@@ -8,8 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base import Location
-from gen.base.codes import Code
+from gen.base import Code, Location
 from gen.base.shell_words import Word
 from gen.job.commands import launches, with_inner
 from gen.job.commands.base import Launch

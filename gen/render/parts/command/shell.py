@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from gen.base import Location, regex
-from gen.base.codes import Code
+from gen.base import Code, Location, regex
 from gen.base.codes.commands import (
     BASH_SYNTAX,
     CUT_COMMAND,

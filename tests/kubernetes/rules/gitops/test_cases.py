@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gen.kubernetes.rules.rule import RuleSource
+from gen.kubernetes.rules import RuleSource
 from tests.cases import for_each
 from tests.kubernetes.rules.support import cases, faults, faults_in_place
 

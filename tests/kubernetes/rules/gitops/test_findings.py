@@ -11,8 +11,8 @@ from gen.base.findings import Severity
 from gen.job.kinds import KINDS
 from gen.kubernetes.check.objects import check
 from gen.kubernetes.facts import RUNS
+from gen.kubernetes.rules import RuleSource
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import RuleSource
 from gen.kubernetes.schemas.lookup import Kinds
 from tests.cases import for_each
 from tests.kubernetes.rules.support import an_object, changed

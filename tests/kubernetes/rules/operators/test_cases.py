@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gen.kubernetes.check.objects import check
-from gen.kubernetes.rules.rule import RuleSource
+from gen.kubernetes.rules import RuleSource
 from gen.kubernetes.schemas.lookup import Kinds
 from tests.cases import for_each
 from tests.kubernetes.rules.support import VERSION, an_object, cases, changed, faults, faults_in_place, route

@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes.check.objects import check
+from gen.kubernetes.rules import RuleSource
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.rule import RuleSource
 from gen.kubernetes.schemas.lookup import Kinds
 from tests.cases import for_each
 from tests.kubernetes.rules.support import VERSION, an_object, cases, changed, faults, faults_in_place, objects, route

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.overlay.profiles.storage import STORAGE
-from gen.overlay.profiles.storage.base import ClaimedProfile, StaticProfile
+from gen.overlay.profiles.storage import STORAGE, ClaimedProfile, StaticProfile
 from tests.cases import for_each
 from tests.overlay.profiles.storage.examples import EXAMPLES, JOB, one, overlay, pod, render
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.job.profile import Effect
-from gen.overlay.profiles.accelerators.base import AcceleratorProfile
+from gen.overlay.profiles.accelerators import AcceleratorProfile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

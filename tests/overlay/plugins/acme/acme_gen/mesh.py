@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gen.job.profile import Effect
 from gen.job.scalars import Text
-from gen.overlay.profiles.networks.base import NetworkProfile
+from gen.overlay.profiles.networks import NetworkProfile
 
 
 class Mesh(NetworkProfile):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.job.scalars import Text
-from gen.overlay.profiles.storage.base import StaticProfile, Volume
+from gen.overlay.profiles.storage import StaticProfile, Volume
 
 if TYPE_CHECKING:
     from gen.kubernetes.objects import Body
