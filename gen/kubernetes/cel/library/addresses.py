@@ -80,34 +80,12 @@ def _holds(read: Any, text: str) -> bool:
     return True
 
 
-@function("ip(string) net.IP", work=text_work)
-def _ip(text: str) -> Opaque:
-    return Opaque(_IP, _address(text))
-
-
-@function("isIP(string) bool", work=text_work)
-def _is_ip(text: str) -> bool:
-    return _holds(_address, text)
-
-
-@function("ip.isCanonical(string) bool", work=text_work)
-def _is_canonical(text: str) -> bool:
-    return str(_address(text)) == text
-
-
-@function("net.IP::family() int")
-def _family(address: Opaque) -> int:
-    return int(address.content.version)
-
-
-@function("net.IP::isUnspecified() bool")
-def _is_unspecified(address: Opaque) -> bool:
-    return bool(address.content.is_unspecified)
-
-
-@function("net.IP::isLoopback() bool")
-def _is_loopback(address: Opaque) -> bool:
-    return bool(address.content.is_loopback)
+function("ip(string) net.IP", work=text_work)(lambda text: Opaque(_IP, _address(text)))
+function("isIP(string) bool", work=text_work)(lambda text: _holds(_address, text))
+function("ip.isCanonical(string) bool", work=text_work)(lambda text: str(_address(text)) == text)
+function("net.IP::family() int")(lambda address: int(address.content.version))
+function("net.IP::isUnspecified() bool")(lambda address: bool(address.content.is_unspecified))
+function("net.IP::isLoopback() bool")(lambda address: bool(address.content.is_loopback))
 
 
 @function("net.IP::isLinkLocalMulticast() bool")
@@ -117,9 +95,7 @@ def _is_link_local_multicast(address: Opaque) -> bool:
     return any(content in network for network in same_version)
 
 
-@function("net.IP::isLinkLocalUnicast() bool")
-def _is_link_local_unicast(address: Opaque) -> bool:
-    return bool(address.content.is_link_local)
+function("net.IP::isLinkLocalUnicast() bool")(lambda address: bool(address.content.is_link_local))
 
 
 @function("net.IP::isGlobalUnicast() bool")
@@ -130,19 +106,9 @@ def _is_global_unicast(address: Opaque) -> bool:
     return not (content.is_unspecified or content.is_loopback or content.is_multicast or content.is_link_local)
 
 
-@function("string(net.IP) string", "string(net.CIDR) string")
-def _string(address: Opaque) -> str:
-    return str(address.content)
-
-
-@function("cidr(string) net.CIDR", work=text_work)
-def _cidr(text: str) -> Opaque:
-    return Opaque(_CIDR, _network(text))
-
-
-@function("isCIDR(string) bool", work=text_work)
-def _is_cidr(text: str) -> bool:
-    return _holds(_network, text)
+function("string(net.IP) string", "string(net.CIDR) string")(lambda address: str(address.content))
+function("cidr(string) net.CIDR", work=text_work)(lambda text: Opaque(_CIDR, _network(text)))
+function("isCIDR(string) bool", work=text_work)(lambda text: _holds(_network, text))
 
 
 @function("net.CIDR::containsIP(string) bool", "net.CIDR::containsIP(net.IP) bool")
@@ -158,16 +124,8 @@ def _contains_cidr(network: Opaque, other: Any) -> bool:
     return outer.version == inner.version and bool(inner.subnet_of(outer))
 
 
-@function("net.CIDR::ip() net.IP")
-def _ip_of(network: Opaque) -> Opaque:
-    return Opaque(_IP, network.content.address)
-
-
-@function("net.CIDR::prefixLength() int")
-def _prefix_length(network: Opaque) -> int:
-    return int(network.content.length)
-
-
-@function("net.CIDR::masked() net.CIDR")
-def _masked(network: Opaque) -> Opaque:
-    return Opaque(_CIDR, _Network(network.content.network.network_address, network.content.length))
+function("net.CIDR::ip() net.IP")(lambda network: Opaque(_IP, network.content.address))
+function("net.CIDR::prefixLength() int")(lambda network: int(network.content.length))
+function("net.CIDR::masked() net.CIDR")(
+    lambda network: Opaque(_CIDR, _Network(network.content.network.network_address, network.content.length))
+)

@@ -32,9 +32,7 @@ def _url(text: str) -> Opaque:
     raise CelError(f"URL parse error during conversion from string: parse {shown}: {fault}")
 
 
-@function("isURL(string) bool", work=text_work)
-def _is_url(text: str) -> bool:
-    return url_fault(text) is None
+function("isURL(string) bool", work=text_work)(lambda text: url_fault(text) is None)
 
 
 def _parts(url: Opaque) -> SplitResult:
@@ -46,14 +44,8 @@ def _host(url: Opaque) -> str:
     return unquote(_parts(url).netloc.rpartition("@")[2])
 
 
-@function("kubernetes.URL::getScheme() string")
-def _get_scheme(url: Opaque) -> str:
-    return _parts(url).scheme
-
-
-@function("kubernetes.URL::getHost() string")
-def _get_host(url: Opaque) -> str:
-    return _host(url)
+function("kubernetes.URL::getScheme() string")(lambda url: _parts(url).scheme)
+function("kubernetes.URL::getHost() string")(_host)
 
 
 @function("kubernetes.URL::getHostname() string")
@@ -70,9 +62,7 @@ def _get_port(url: Opaque) -> str:
     return host.rpartition(":")[2] if ":" in host.rpartition("]")[2] else ""
 
 
-@function("kubernetes.URL::getEscapedPath() string")
-def _get_escaped_path(url: Opaque) -> str:
-    return quote(_parts(url).path, safe="/%$&+,:;=@!'()*~-._[]")
+function("kubernetes.URL::getEscapedPath() string")(lambda url: quote(_parts(url).path, safe="/%$&+,:;=@!'()*~-._[]"))
 
 
 @function("kubernetes.URL::getQuery() map(string, list(string))")

@@ -16,14 +16,8 @@ from gen.kubernetes.cel.library.times import checked_duration
 _optional = since(28)
 
 
-@_optional("optional.of(A) optional(A)")
-def _of(value: object) -> cel.Optional:
-    return cel.Optional(value)
-
-
-@_optional("optional.none() optional(A)")
-def _none() -> cel.Optional:
-    return cel.NONE
+_optional("optional.of(A) optional(A)")(cel.Optional)
+_optional("optional.none() optional(A)")(lambda: cel.NONE)
 
 
 @_optional("optional.ofNonZeroValue(A) optional(A)")
@@ -36,9 +30,7 @@ def _of_non_zero(value: object) -> cel.Optional:
     )
 
 
-@_optional("optional(A)::hasValue() bool")
-def _has_value(value: cel.Optional) -> bool:
-    return value.present
+_optional("optional(A)::hasValue() bool")(lambda value: value.present)
 
 
 @_optional("optional(A)::value() A")
@@ -48,14 +40,8 @@ def _value(value: cel.Optional) -> Any:
     return value.value
 
 
-@_optional("optional(A)::orValue(A) A")
-def _or_value(value: cel.Optional, other: object) -> Any:
-    return value.value if value.present else other
-
-
-@_optional("optional(A)::or(optional(A)) optional(A)")
-def _or(value: cel.Optional, other: cel.Optional) -> cel.Optional:
-    return value if value.present else other
+_optional("optional(A)::orValue(A) A")(lambda value, other: value.value if value.present else other)
+_optional("optional(A)::or(optional(A)) optional(A)")(lambda value, other: value if value.present else other)
 
 
 @_optional("optional.unwrap(list(optional(A))) list(A)", "list(optional(A))::unwrapOpt() list(A)")
@@ -65,14 +51,8 @@ def _unwrap(items: list[Any]) -> list[Any]:
     return [item.value for item in items if item.present]
 
 
-@_optional("list(A)::first() optional(A)")
-def _first(items: list[Any]) -> cel.Optional:
-    return cel.Optional(items[0]) if items else cel.NONE
-
-
-@_optional("list(A)::last() optional(A)")
-def _last(items: list[Any]) -> cel.Optional:
-    return cel.Optional(items[-1]) if items else cel.NONE
+_optional("list(A)::first() optional(A)")(lambda items: cel.Optional(items[0]) if items else cel.NONE)
+_optional("list(A)::last() optional(A)")(lambda items: cel.Optional(items[-1]) if items else cel.NONE)
 
 
 _newer = since(34)
@@ -99,9 +79,9 @@ def _limited(size: int) -> None:
         raise cel.CostError("operation cancelled: actual cost limit exceeded")
 
 
-@function(*_of_each("isSorted()", "bool"), work=_read)
-def _is_sorted(items: list[Any]) -> bool:
-    return all(cel.compare(one, other) <= 0 for one, other in pairwise(items))
+function(*_of_each("isSorted()", "bool"), work=_read)(
+    lambda items: all(cel.compare(one, other) <= 0 for one, other in pairwise(items))
+)
 
 
 @function("list(int)::sum() int", "list(double)::sum() double", "list(uint)::sum() uint", work=_length)
@@ -133,16 +113,12 @@ def _extreme(name: str, sign: int) -> None:
 
 _extreme("min", -1)
 _extreme("max", 1)
-
-
-@function("list(A)::indexOf(A) int", work=_read)
-def _index_of(items: list[Any], value: object) -> int:
-    return next((index for index, item in enumerate(items) if cel.equal(item, value)), -1)
-
-
-@function("list(A)::lastIndexOf(A) int", work=_read)
-def _last_index_of(items: list[Any], value: object) -> int:
-    return next((index for index in range(len(items) - 1, -1, -1) if cel.equal(items[index], value)), -1)
+function("list(A)::indexOf(A) int", work=_read)(
+    lambda items, value: next((index for index, item in enumerate(items) if cel.equal(item, value)), -1)
+)
+function("list(A)::lastIndexOf(A) int", work=_read)(
+    lambda items, value: next((index for index in range(len(items) - 1, -1, -1) if cel.equal(items[index], value)), -1)
+)
 
 
 @_newer("list(A)::slice(int, int) list(A)", after=_length)
@@ -168,9 +144,7 @@ def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
     return items
 
 
-@_newer("list(A)::reverse() list(A)", work=_length)
-def _reverse(items: list[Any]) -> list[Any]:
-    return items[::-1]
+_newer("list(A)::reverse() list(A)", work=_length)(lambda items: items[::-1])
 
 
 @_newer("list(A)::distinct() list(A)", work=lambda items: len(items) * _read(items))
@@ -192,9 +166,7 @@ def _quadratic(items: list[Any], *_: object) -> float:
     return max(len(items) ** 2, size_of(items) * COSTS_TEXT * len(items).bit_length())
 
 
-@_newer(*_of_each("sort()", "list({})"), work=_quadratic)
-def _sort(items: list[Any]) -> list[Any]:
-    return sorted_by(items, items)
+_newer(*_of_each("sort()", "list({})"), work=_quadratic)(lambda items: sorted_by(items, items))
 
 
 def sorted_by(items: list[Any], keys: list[Any]) -> list[Any]:

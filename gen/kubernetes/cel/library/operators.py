@@ -54,34 +54,12 @@ _orders(">", 1)
 _orders(">=", 1, 0)
 
 
-@function("!_(bool) bool")
-def _not(value: bool) -> bool:
-    return not value
-
-
-@function("-_(int) int")
-def _negative(value: int) -> int:
-    return cel.checked_int(-value)
-
-
-@function("-_(double) double")
-def _negative_double(value: float) -> float:
-    return -value
-
-
-@function("_+_(int, int) int")
-def _add(one: int, other: int) -> int:
-    return cel.checked_int(one + other)
-
-
-@function("_-_(int, int) int")
-def _subtract(one: int, other: int) -> int:
-    return cel.checked_int(one - other)
-
-
-@function("_*_(int, int) int")
-def _multiply(one: int, other: int) -> int:
-    return cel.checked_int(one * other)
+function("!_(bool) bool")(lambda value: not value)
+function("-_(int) int")(lambda value: cel.checked_int(-value))
+function("-_(double) double")(lambda value: -value)
+function("_+_(int, int) int")(lambda one, other: cel.checked_int(one + other))
+function("_-_(int, int) int")(lambda one, other: cel.checked_int(one - other))
+function("_*_(int, int) int")(lambda one, other: cel.checked_int(one * other))
 
 
 def _truncated(one: int, other: int) -> int:
@@ -105,19 +83,9 @@ def _modulus(one: int, other: int) -> int:
     return one - other * _truncated(one, other)
 
 
-@function("_+_(uint, uint) uint")
-def _add_uint(one: cel.UInt, other: cel.UInt) -> cel.UInt:
-    return cel.checked_uint(int(one) + int(other))
-
-
-@function("_-_(uint, uint) uint")
-def _subtract_uint(one: cel.UInt, other: cel.UInt) -> cel.UInt:
-    return cel.checked_uint(int(one) - int(other))
-
-
-@function("_*_(uint, uint) uint")
-def _multiply_uint(one: cel.UInt, other: cel.UInt) -> cel.UInt:
-    return cel.checked_uint(int(one) * int(other))
+function("_+_(uint, uint) uint")(lambda one, other: cel.checked_uint(int(one) + int(other)))
+function("_-_(uint, uint) uint")(lambda one, other: cel.checked_uint(int(one) - int(other)))
+function("_*_(uint, uint) uint")(lambda one, other: cel.checked_uint(int(one) * int(other)))
 
 
 @function("_/_(uint, uint) uint")
@@ -134,19 +102,9 @@ def _modulus_uint(one: cel.UInt, other: cel.UInt) -> cel.UInt:
     return cel.UInt(int(one) % int(other))
 
 
-@function("_+_(double, double) double")
-def _add_double(one: float, other: float) -> float:
-    return one + other
-
-
-@function("_-_(double, double) double")
-def _subtract_double(one: float, other: float) -> float:
-    return one - other
-
-
-@function("_*_(double, double) double")
-def _multiply_double(one: float, other: float) -> float:
-    return one * other
+function("_+_(double, double) double")(lambda one, other: one + other)
+function("_-_(double, double) double")(lambda one, other: one - other)
+function("_*_(double, double) double")(lambda one, other: one * other)
 
 
 @function("_/_(double, double) double")
@@ -158,44 +116,20 @@ def _divide_double(one: float, other: float) -> float:
     return math.copysign(math.inf, one) * math.copysign(1, other)
 
 
-@function("_+_(string, string) string", "_+_(bytes, bytes) bytes", work=text_work)
-def _join(one: Any, other: Any) -> Any:
-    return one + other
-
-
-@function("_+_(list(A), list(A)) list(A)", work=text_work)
-def _join_lists(one: list[Any], other: list[Any]) -> list[Any]:
-    return [*one, *other]
-
-
-@function("_+_(timestamp, duration) timestamp", "_+_(duration, timestamp) timestamp")
-def _later(one: int, other: int) -> cel.Timestamp:
-    return times.checked_timestamp(int(one) + int(other))
-
-
-@function("_-_(timestamp, duration) timestamp")
-def _earlier(one: cel.Timestamp, other: cel.Duration) -> cel.Timestamp:
-    return times.checked_timestamp(int(one) - int(other))
-
-
-@function("_+_(duration, duration) duration")
-def _longer(one: cel.Duration, other: cel.Duration) -> cel.Duration:
-    return times.checked_duration(int(one) + int(other))
-
-
-@function("_-_(duration, duration) duration", "_-_(timestamp, timestamp) duration")
-def _difference(one: int, other: int) -> cel.Duration:
-    return times.checked_duration(int(one) - int(other))
-
-
-@function("@in(A, list(A)) bool", work=lambda _, items: size_of(items) * COSTS_TEXT + len(items))
-def _in_list(value: object, items: list[Any]) -> bool:
-    return cel.contains(items, value)
-
-
-@function("@in(A, map(A, B)) bool")
-def _in_map(value: object, entries: dict[Any, Any]) -> bool:
-    return cel.lookup(entries, value) is not None
+function("_+_(string, string) string", "_+_(bytes, bytes) bytes", work=text_work)(lambda one, other: one + other)
+function("_+_(list(A), list(A)) list(A)", work=text_work)(lambda one, other: [*one, *other])
+function("_+_(timestamp, duration) timestamp", "_+_(duration, timestamp) timestamp")(
+    lambda one, other: times.checked_timestamp(int(one) + int(other))
+)
+function("_-_(timestamp, duration) timestamp")(lambda one, other: times.checked_timestamp(int(one) - int(other)))
+function("_+_(duration, duration) duration")(lambda one, other: times.checked_duration(int(one) + int(other)))
+function("_-_(duration, duration) duration", "_-_(timestamp, timestamp) duration")(
+    lambda one, other: times.checked_duration(int(one) - int(other))
+)
+function("@in(A, list(A)) bool", work=lambda _, items: size_of(items) * COSTS_TEXT + len(items))(
+    lambda value, items: cel.contains(items, value)
+)
+function("@in(A, map(A, B)) bool")(lambda value, entries: cel.lookup(entries, value) is not None)
 
 
 _INTEGER = regex(r"[+-]?[0-9]+")
@@ -222,9 +156,7 @@ def _int_of_double(value: float) -> int:
     return int(value)
 
 
-@function("int(uint) int")
-def _int_of_uint(value: cel.UInt) -> int:
-    return cel.checked_int(int(value))
+function("int(uint) int")(lambda value: cel.checked_int(int(value)))
 
 
 @function("int(string) int", work=text_work)
@@ -234,19 +166,9 @@ def _int_of_text(value: str) -> int:
     return cel.checked_int(int(value))
 
 
-@function("int(timestamp) int")
-def _int_of_time(value: cel.Timestamp) -> int:
-    return int(value) // 10**9
-
-
-@function("int(duration) int")
-def _int_of_duration(value: cel.Duration) -> int:
-    return int(value)
-
-
-@function("uint(int) uint")
-def _uint_of_int(value: int) -> cel.UInt:
-    return cel.checked_uint(value)
+function("int(timestamp) int")(lambda value: int(value) // 10**9)
+function("int(duration) int")(int)
+function("uint(int) uint")(cel.checked_uint)
 
 
 @function("uint(double) uint")
@@ -263,9 +185,7 @@ def _uint_of_text(value: str) -> cel.UInt:
     return cel.checked_uint(int(value))
 
 
-@function("double(int) double", "double(uint) double")
-def _double_of_int(value: int) -> float:
-    return float(value)
+function("double(int) double", "double(uint) double")(float)
 
 
 @function("double(string) double", work=text_work)
@@ -296,19 +216,9 @@ def show_double(value: float) -> str:
     return text
 
 
-@function("string(int) string", "string(uint) string")
-def _text_of_int(value: int) -> str:
-    return str(int(value))
-
-
-@function("string(bool) string")
-def _text_of_bool(value: bool) -> str:
-    return "true" if value else "false"
-
-
-@function("string(double) string")
-def _text_of_double(value: float) -> str:
-    return show_double(value)
+function("string(int) string", "string(uint) string")(lambda value: str(int(value)))
+function("string(bool) string")(lambda value: "true" if value else "false")
+function("string(double) string")(show_double)
 
 
 @function("string(bytes) string", work=text_work)
@@ -319,41 +229,11 @@ def _text_of_bytes(value: bytes) -> str:
         raise cel.CelError("invalid UTF-8 in bytes, cannot convert to string") from None
 
 
-@function("string(timestamp) string")
-def _text_of_time(value: cel.Timestamp) -> str:
-    return times.show_timestamp(value)
-
-
-@function("string(duration) string")
-def _text_of_duration(value: cel.Duration) -> str:
-    return times.show_duration(value)
-
-
-@function("bytes(string) bytes", work=text_work)
-def _bytes_of_text(value: str) -> bytes:
-    return value.encode()
-
-
-@function("timestamp(string) timestamp")
-def _time_of_text(value: str) -> cel.Timestamp:
-    return times.parse_timestamp(value)
-
-
-@function("timestamp(int) timestamp")
-def _time_of_int(value: int) -> cel.Timestamp:
-    return times.checked_timestamp(value * 10**9)
-
-
-@function("duration(string) duration")
-def _duration_of_text(value: str) -> cel.Duration:
-    return times.parse_duration(value)
-
-
-@function("duration(int) duration")
-def _duration_of_int(value: int) -> cel.Duration:
-    return cel.Duration(value)
-
-
-@function("type(A) type")
-def _type(value: object) -> cel.Type:
-    return cel.type_of(value)
+function("string(timestamp) string")(times.show_timestamp)
+function("string(duration) string")(times.show_duration)
+function("bytes(string) bytes", work=text_work)(lambda value: value.encode())
+function("timestamp(string) timestamp")(times.parse_timestamp)
+function("timestamp(int) timestamp")(lambda value: times.checked_timestamp(value * 10**9))
+function("duration(string) duration")(times.parse_duration)
+function("duration(int) duration")(cel.Duration)
+function("type(A) type")(cel.type_of)

@@ -45,9 +45,7 @@ def _parsed(text: str) -> Fraction:
     return -value if sign == "-" else value
 
 
-@function("quantity(string) kubernetes.Quantity", work=text_work)
-def _quantity(text: str) -> Opaque:
-    return Opaque(_QUANTITY, _parsed(text))
+function("quantity(string) kubernetes.Quantity", work=text_work)(lambda text: Opaque(_QUANTITY, _parsed(text)))
 
 
 @function("isQuantity(string) bool", work=text_work)
@@ -59,24 +57,16 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-@function("sign(kubernetes.Quantity) int")
-def _sign(value: Opaque) -> int:
-    return int(value.content > 0) - int(value.content < 0)
-
-
-@function("kubernetes.Quantity::isGreaterThan(kubernetes.Quantity) bool")
-def _is_greater(one: Opaque, other: Opaque) -> bool:
-    return bool(one.content > other.content)
-
-
-@function("kubernetes.Quantity::isLessThan(kubernetes.Quantity) bool")
-def _is_less(one: Opaque, other: Opaque) -> bool:
-    return bool(one.content < other.content)
-
-
-@function("kubernetes.Quantity::compareTo(kubernetes.Quantity) int")
-def _compare(one: Opaque, other: Opaque) -> int:
-    return int(one.content > other.content) - int(one.content < other.content)
+function("sign(kubernetes.Quantity) int")(lambda value: int(value.content > 0) - int(value.content < 0))
+function("kubernetes.Quantity::isGreaterThan(kubernetes.Quantity) bool")(
+    lambda one, other: bool(one.content > other.content)
+)
+function("kubernetes.Quantity::isLessThan(kubernetes.Quantity) bool")(
+    lambda one, other: bool(one.content < other.content)
+)
+function("kubernetes.Quantity::compareTo(kubernetes.Quantity) int")(
+    lambda one, other: int(one.content > other.content) - int(one.content < other.content)
+)
 
 
 @function("kubernetes.Quantity::asApproximateFloat() double")
@@ -99,24 +89,14 @@ def _as_integer(value: Opaque) -> int:
     return int(value.content)
 
 
-@function("kubernetes.Quantity::add(kubernetes.Quantity) kubernetes.Quantity")
-def _add(one: Opaque, other: Opaque) -> Opaque:
-    return Opaque(_QUANTITY, one.content + other.content)
-
-
-@function("kubernetes.Quantity::add(int) kubernetes.Quantity")
-def _add_int(one: Opaque, other: int) -> Opaque:
-    return Opaque(_QUANTITY, one.content + other)
-
-
-@function("kubernetes.Quantity::sub(kubernetes.Quantity) kubernetes.Quantity")
-def _subtract(one: Opaque, other: Opaque) -> Opaque:
-    return Opaque(_QUANTITY, one.content - other.content)
-
-
-@function("kubernetes.Quantity::sub(int) kubernetes.Quantity")
-def _subtract_int(one: Opaque, other: int) -> Opaque:
-    return Opaque(_QUANTITY, one.content - other)
+function("kubernetes.Quantity::add(kubernetes.Quantity) kubernetes.Quantity")(
+    lambda one, other: Opaque(_QUANTITY, one.content + other.content)
+)
+function("kubernetes.Quantity::add(int) kubernetes.Quantity")(lambda one, other: Opaque(_QUANTITY, one.content + other))
+function("kubernetes.Quantity::sub(kubernetes.Quantity) kubernetes.Quantity")(
+    lambda one, other: Opaque(_QUANTITY, one.content - other.content)
+)
+function("kubernetes.Quantity::sub(int) kubernetes.Quantity")(lambda one, other: Opaque(_QUANTITY, one.content - other))
 
 
 _AUTHORIZER = "kubernetes.authorization.Authorizer"

@@ -36,19 +36,15 @@ def _limited(size: int) -> None:
         raise cel.CostError("operation cancelled: actual cost limit exceeded")
 
 
-@function("string::startsWith(string) bool", work=lambda _, other: text_work(other))
-def _starts(text: str, other: str) -> bool:
-    return text.startswith(other)
-
-
-@function("string::endsWith(string) bool", work=lambda _, other: text_work(other))
-def _ends(text: str, other: str) -> bool:
-    return text.endswith(other)
-
-
-@function("string::contains(string) bool", work=lambda text, other: len(text) * len(other) * COSTS_TEXT**2)
-def _contains(text: str, other: str) -> bool:
-    return other in text
+function("string::startsWith(string) bool", work=lambda _, other: text_work(other))(
+    lambda text, other: text.startswith(other)
+)
+function("string::endsWith(string) bool", work=lambda _, other: text_work(other))(
+    lambda text, other: text.endswith(other)
+)
+function("string::contains(string) bool", work=lambda text, other: len(text) * len(other) * COSTS_TEXT**2)(
+    lambda text, other: other in text
+)
 
 
 @function("string::charAt(int) string")
@@ -78,11 +74,7 @@ def _case(name: str) -> None:
 
 _case("lowerAscii")
 _case("upperAscii")
-
-
-@function("string::trim() string", work=text_work)
-def _trim(text: str) -> str:
-    return text.strip(_SPACES)
+function("string::trim() string", work=text_work)(lambda text: text.strip(_SPACES))
 
 
 @function(
@@ -129,9 +121,7 @@ def _join(items: list[Any], separator: str = "") -> str:
     return separator.join(items)
 
 
-@function("string::reverse() string", work=text_work, since=NEVER)
-def _reverse(text: str) -> str:
-    return text[::-1]
+function("string::reverse() string", work=text_work, since=NEVER)(lambda text: text[::-1])
 
 
 _QUOTED: Final = {
@@ -139,11 +129,7 @@ _QUOTED: Final = {
     ord("\\"): "\\\\",
     ord('"'): '\\"',
 }
-
-
-@function("strings.quote(string) string", work=text_work, since=29)
-def _quote(text: str) -> str:
-    return f'"{text.translate(_QUOTED)}"'
+function("strings.quote(string) string", work=text_work, since=29)(lambda text: f'"{text.translate(_QUOTED)}"')
 
 
 _CLAUSE = regex(r"%(?:(?P<percent>%)|(?:\.(?P<precision>[0-9]*))?(?P<clause>.)?)", re.DOTALL)
@@ -292,9 +278,9 @@ def _regex_work(text: str, pattern: str, *_: object) -> float:
     return (len(text) + 1) * COSTS_TEXT * max(len(pattern) * 0.25, 1) + large
 
 
-@function("string::matches(string) bool", "matches(string, string) bool", work=_regex_work)
-def _matches(text: str, pattern: str) -> bool:
-    return compiled(pattern).search(text) is not None
+function("string::matches(string) bool", "matches(string, string) bool", work=_regex_work)(
+    lambda text, pattern: compiled(pattern).search(text) is not None
+)
 
 
 @function("string::find(string) string", work=_regex_work)

@@ -89,14 +89,12 @@ def _is_semver(text: str, normalize: bool = False) -> bool:
     return True
 
 
-@function("kubernetes.Semver::isGreaterThan(kubernetes.Semver) bool")
-def _is_greater(one: Opaque, other: Opaque) -> bool:
-    return bool(one.content.key() > other.content.key())
-
-
-@function("kubernetes.Semver::isLessThan(kubernetes.Semver) bool")
-def _is_less(one: Opaque, other: Opaque) -> bool:
-    return bool(one.content.key() < other.content.key())
+function("kubernetes.Semver::isGreaterThan(kubernetes.Semver) bool")(
+    lambda one, other: bool(one.content.key() > other.content.key())
+)
+function("kubernetes.Semver::isLessThan(kubernetes.Semver) bool")(
+    lambda one, other: bool(one.content.key() < other.content.key())
+)
 
 
 @function("kubernetes.Semver::compareTo(kubernetes.Semver) int")
