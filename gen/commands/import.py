@@ -22,20 +22,8 @@ from gen.commands.common import VIOLATIONS, Result, Root, complete_namespaces, r
 from gen.commands.environment import progress_bar, reads_terminal
 from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.rendering import refused
-from gen.importers import IMPORTERS, ImportedJob, ImportInput, overlay_needs
+from gen.importers import IMPORTERS, ImportedJob, ImportInput, overlay_needs, proof
 from gen.importers.draft import check_text, text_of
-from gen.importers.proof import (
-    NAME,
-    Outcome,
-    Proof,
-    Verdict,
-    judge,
-    overlay_text,
-    proof_lines,
-    prove,
-    report_proof,
-    summary,
-)
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
 from gen.overlay.extensions import load_extensions
@@ -126,7 +114,7 @@ def run(request: Request) -> Result[Report]:
     named = request.overlay or (overlays[0] if len(overlays) == 1 else None)
     change = _overlay_change(root, request.overlay, jobs, needed, found) if request.overlay is not None else None
     lacking = overlay_needs.lacking(jobs, known := _known(root, named))
-    overlay = named or NAME, _judged_text(root, named, needed, lacking)
+    overlay = named or proof.NAME, _judged_text(root, named, needed, lacking)
     unready = [] if request.overlay and request.yes else [one for one in jobs if overlay_needs.lacking([one], known)]
     proofs, verdicts = ([], []) if found.failed() else _judged(root, overlay, jobs, unready, found)
     if found.failed():
@@ -138,19 +126,19 @@ def run(request: Request) -> Result[Report]:
     changes += [change] if change is not None else []
     if change is not None and not request.yes:
         again = "nothing was written; run it again with --yes to write the jobs and the change of the overlay"
-        text = "\n".join([*(one.line for one in verdicts if one.why), again, *proof_lines(proofs)])
+        text = "\n".join([*(one.line for one in verdicts if one.why), again, *proof.proof_lines(proofs)])
         report = Report(tuple(found), tuple(changes), text, done=False, diff=True, root=Path())
         return Result(output=report, exit_code=VIOLATIONS)
     create_files(root, {file: text.encode() for file, text in texts.items()})
     if change is not None and change.new is not None:
         replace_files(root, {change.path: change.new.encode()})
-    lines = summary(verdicts)
+    lines = proof.summary(verdicts)
     if request.overlay is None and lacking:
         where = f"{overlay_file(named)} lacks" if named is not None else "the overlays of the jobs need"
         again = f"{where} these fields; `--overlay {named or 'NAME'} --yes` adds them:"
         lines += [again, *(f"  {line}" for line in written(lacking).splitlines())]
-    text = "\n".join([*lines, *proof_lines(proofs)])
-    failed = any(one.outcome is Outcome.CANNOT_RUN for one in verdicts)
+    text = "\n".join([*lines, *proof.proof_lines(proofs)])
+    failed = any(one.outcome is proof.Outcome.CANNOT_RUN for one in verdicts)
     report = Report(tuple(found), tuple(changes), text, root=Path())  # places are as files were named
     return Result(output=report, exit_code=VIOLATIONS if failed else 0)
 
@@ -163,7 +151,7 @@ def _known(root: Path, name: str | None) -> Mapping[str, Any]:
 def _judged_text(root: Path, name: str | None, needed: Mapping[str, Any], lacking: Mapping[str, Any]) -> str:
     """The text of the overlay with all that the jobs need."""
     if name is None:
-        return overlay_text(needed)
+        return proof.overlay_text(needed)
     text = (root / overlay_file(name)).read_text("utf-8")
     return with_additions(text, lacking) if lacking else text
 
@@ -174,24 +162,24 @@ def _judged(
     jobs: Sequence[ImportedJob],
     lacking: Sequence[ImportedJob],
     found: Findings,
-) -> tuple[list[Proof], list[Verdict]]:
+) -> tuple[list[proof.Proof], list[proof.Verdict]]:
     """Proofs of the jobs with originals, and the verdicts on all, in an overlay with this name and text. The overlay of
     the user lacks fields for the jobs in `lacking`.
     """
-    proofs: list[Proof] = []
-    verdicts: list[Verdict] = []
+    proofs: list[proof.Proof] = []
+    verdicts: list[proof.Verdict] = []
     with progress_bar("rendering jobs in memory") as progress:
         for number, job in enumerate(jobs, 1):
             with contained(found, job.place, f"render job `{job.name}`"):
                 own = Findings()
-                verdicts.append(judge(root, job, *overlay, lacks=job in lacking, found=own))
+                verdicts.append(proof.judge(root, job, *overlay, lacks=job in lacking, found=own))
                 found.extend(own)
                 if job.originals and not own.failed():
-                    proofs += prove(root, job, *overlay, found)
+                    proofs += proof.prove(root, job, *overlay, found)
             if progress is not None:
                 progress(number, len(jobs))
     for one in proofs:
-        report_proof(one, found)
+        proof.report_proof(one, found)
     return proofs, verdicts
 
 

@@ -36,19 +36,8 @@ from gen.base.yaml.source import Source, source_of
 from gen.commands import common
 from gen.edit.change import Change
 from gen.edit.splice import edited
+from gen.overlay import vendored
 from gen.overlay.files import OverlayFiles, fields_of
-from gen.overlay.vendored import (
-    MOST_BYTES,
-    MOST_BYTES_TOGETHER,
-    MOST_FILES,
-    ORIGIN_PATH,
-    Origin,
-    VendorLock,
-    digest_of,
-    origin_of,
-    read_vendor_lock,
-    vendored_overlay,
-)
 from gen.pins.git import Commit, File, Ref, comparison, fetched, find_ref, newest_version
 from gen.pins.http import RemoteError
 from gen.pins.lock import is_full_commit, short_pin
@@ -89,8 +78,8 @@ class Vendored(Struct, frozen=True, kw_only=True):
 
     name: str
     source: Source
-    origin: Origin
-    lock: VendorLock | None
+    origin: vendored.Origin
+    lock: vendored.VendorLock | None
 
     @property
     def place(self) -> Location:
@@ -100,7 +89,7 @@ class Vendored(Struct, frozen=True, kw_only=True):
 class Copy(Struct, frozen=True, kw_only=True):
     """The desired files of an overlay below `vendor/`, and its lock."""
 
-    lock: VendorLock
+    lock: vendored.VendorLock
     texts: Mapping[str, bytes]
 
 
@@ -152,12 +141,12 @@ def _vendored(root: Path, names: Sequence[str], found: Findings) -> list[Vendore
     for name in names or existing:
         source = files.source(name)
         extended = fields_of(source).get("extends") if source is not None else None
-        origin = origin_of(extended)
+        origin = vendored.origin_of(extended)
         if source is None or (isinstance(extended, dict) and origin is None):
             hint = f"run `gen check --overlay {name}`, which reports the errors in it"
             found.error(UNKNOWN_OVERLAY, Location(overlay_file(name)), "the overlay cannot be read", hint)
         elif origin is not None:
-            read = read_vendor_lock(root, name, source.place(("extends",)), ignored)
+            read = vendored.read_vendor_lock(root, name, source.place(("extends",)), ignored)
             lock = read[0] if read is not None else None
             overlays.append(Vendored(name=name, source=source, origin=origin, lock=lock))
         elif name in names:
@@ -182,13 +171,13 @@ def _wanted(one: Vendored, request: Request, found: Findings) -> Copy | None:
         ref = find_ref(one.origin.git, newest, seconds, "extends.ref")
         if lock is not None and newest == one.origin.ref and _moved(one, lock, ref, found):
             return None
-        return _copy(one, Origin(one.origin.git, newest, one.origin.path), ref.commit, seconds, found)
+        return _copy(one, vendored.Origin(one.origin.git, newest, one.origin.path), ref.commit, seconds, found)
     except RemoteError as error:
         found.error(error.code, one.place, error.message, error.hint)
     return None
 
 
-def _moved(one: Vendored, lock: VendorLock, ref: Ref, found: Findings) -> bool:
+def _moved(one: Vendored, lock: vendored.VendorLock, ref: Ref, found: Findings) -> bool:
     """Whether a tag is another commit than before, which is reported."""
     if not ref.is_tag or ref.commit == lock.commit:
         return False
@@ -200,7 +189,7 @@ def _moved(one: Vendored, lock: VendorLock, ref: Ref, found: Findings) -> bool:
 
 def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
     """Compare an overlay with its repository."""
-    if vendored_overlay(root, one.name, one.source, one.origin, found) is None or one.lock is None:
+    if vendored.vendored_overlay(root, one.name, one.source, one.origin, found) is None or one.lock is None:
         return
     lock = one.lock
     try:
@@ -224,15 +213,15 @@ def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
         found.error(error.code, one.place, error.message, error.hint)
 
 
-def _copy(one: Vendored, origin: Origin, commit: str, seconds: float, found: Findings) -> Copy | None:
+def _copy(one: Vendored, origin: vendored.Origin, commit: str, seconds: float, found: Findings) -> Copy | None:
     """The files of a commit that an overlay needs; None, with a finding, if any is refused."""
     with fetched(origin.git, commit, seconds * _LONGER) as tree:
         files = _Files(tree, one, found)
         texts = files.needed(origin.path)
     if texts is None:
         return None
-    digests = {path: digest_of(raw) for path, raw in sorted(texts.items())}
-    return Copy(lock=VendorLock(origin, commit, digests), texts=texts)
+    digests = {path: vendored.digest_of(raw) for path, raw in sorted(texts.items())}
+    return Copy(lock=vendored.VendorLock(origin, commit, digests), texts=texts)
 
 
 class _Files(Struct, frozen=True):
@@ -286,18 +275,18 @@ class _Files(Struct, frozen=True):
         why = ""
         if not file.is_regular:
             why = "is a link or a submodule"
-        elif not ORIGIN_PATH.fullmatch(path):
+        elif not vendored.ORIGIN_PATH.fullmatch(path):
             why = "has a name with other characters than letters, digits, `.`, `_` and `-`"
-        elif file.size > MOST_BYTES:
-            why = f"has more than {MOST_BYTES >> 20} MiB"
+        elif file.size > vendored.MOST_BYTES:
+            why = f"has more than {vendored.MOST_BYTES >> 20} MiB"
         if why:
             self._refuse(f"{printable_path(path)} {why}")
         return bool(why)
 
     def _too_many(self, number: int, size: int) -> bool:
-        if number <= MOST_FILES and size <= MOST_BYTES_TOGETHER:
+        if number <= vendored.MOST_FILES and size <= vendored.MOST_BYTES_TOGETHER:
             return False
-        self._refuse(f"more than {MOST_FILES} files or {MOST_BYTES_TOGETHER >> 20} MiB")
+        self._refuse(f"more than {vendored.MOST_FILES} files or {vendored.MOST_BYTES_TOGETHER >> 20} MiB")
         return True
 
     def _refuse(self, what: str) -> None:

@@ -21,14 +21,7 @@ import orjson
 
 from gen import LIVE_EXTRA
 from gen.base import Code, UsageError, at
-from gen.base.codes.clusters import (
-    CLUSTER_ANSWER,
-    CLUSTER_CONTEXT,
-    CLUSTER_FORBIDDEN,
-    CLUSTER_LOGIN,
-    CLUSTER_TIMEOUT,
-    CLUSTER_UNREACHABLE,
-)
+from gen.base.codes import clusters as codes
 from gen.kubernetes.objects import Body
 
 
@@ -114,7 +107,7 @@ class Api:
             program = "exec" in str(error)
             what = "the program that gets its credentials fails" if program else "its kubeconfig file is not valid"
             hint = f"run `kubectl --context {self.context} version`"
-            raise ClusterError(CLUSTER_CONTEXT, f"cannot use context `{self.context}`: {what}", hint) from None
+            raise ClusterError(codes.CLUSTER_CONTEXT, f"cannot use context `{self.context}`: {what}", hint) from None
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Body:
         """The body of an answer, with the limit of time for all of it."""
@@ -167,7 +160,7 @@ class Api:
                 raise self._error(status, {}) from None
             message = f"cannot forward a port of pod `{pod}`: {_short(error.reason)}"
             hint = "the user of the context needs `get` and `create` on `pods/portforward`"
-            raise ClusterError(CLUSTER_FORBIDDEN, message, hint) from None
+            raise ClusterError(codes.CLUSTER_FORBIDDEN, message, hint) from None
         connection = forwarded.socket(port)
         connection.setblocking(True)
         return connection  # type: ignore[no-any-return] # the client has no types
@@ -229,11 +222,11 @@ class Api:
         hint = "check the network, and `server` of the context in the kubeconfig file"
         if isinstance(cause, urllib3.exceptions.SSLError):
             hint = "check `certificate-authority` and `server` of the context in the kubeconfig file"
-        return ClusterError(CLUSTER_UNREACHABLE, f"cannot reach context `{self.context}`: {_cause(cause)}", hint)
+        return ClusterError(codes.CLUSTER_UNREACHABLE, f"cannot reach context `{self.context}`: {_cause(cause)}", hint)
 
     def _timeout(self) -> ClusterError:
         message = f"context `{self.context}` did not answer within {self._seconds:g} s"
-        return ClusterError(CLUSTER_TIMEOUT, message, "run the command again, or raise `--request-timeout`")
+        return ClusterError(codes.CLUSTER_TIMEOUT, message, "run the command again, or raise `--request-timeout`")
 
     def _error(self, status: int, body: Body) -> Exception:
         reason = _short(str(body.get("message") or f"status {status}"))
@@ -243,12 +236,12 @@ class Api:
             return ExpiredError(str(at(body, "metadata", "continue") or ""))
         if status == HTTPStatus.UNAUTHORIZED:
             message = f"context `{self.context}` does not accept the credentials: {reason}"
-            return ClusterError(CLUSTER_LOGIN, message, "log in as for kubectl, and run the command again")
+            return ClusterError(codes.CLUSTER_LOGIN, message, "log in as for kubectl, and run the command again")
         if status == HTTPStatus.FORBIDDEN:
             message = f"context `{self.context}`: {reason}"
-            return ClusterError(CLUSTER_FORBIDDEN, message, "grant the permissions in docs/live.md")
+            return ClusterError(codes.CLUSTER_FORBIDDEN, message, "grant the permissions in docs/live.md")
         message = f"context `{self.context}` answers with an error: {reason}"
-        return ClusterError(CLUSTER_ANSWER, message, "run the command again")
+        return ClusterError(codes.CLUSTER_ANSWER, message, "run the command again")
 
 
 def _parsed(raw: bytes) -> Body:

@@ -16,29 +16,8 @@ from gen.base import Findings, at
 from gen.base.codes.grants import NOT_GRANTED
 from gen.job.profile import Effect
 from gen.kubernetes.facts import held_object, resource_of_object
+from gen.kubernetes.facts import permissions as facts
 from gen.kubernetes.facts.builtin import CONFIG_MAP, SERVICE
-from gen.kubernetes.facts.permissions import (
-    ACCOUNT,
-    GROUP_PRIORITY,
-    IMAGE,
-    METADATA,
-    PRIORITY,
-    QUEUE,
-    RUNTIME,
-    SECRET,
-    SELECTS,
-    STORE,
-    STORE_TO_WRITE,
-    TOLERATES,
-    WORKFLOW_ACCOUNT,
-    WRITE,
-    Permission,
-    created_permissions,
-    group_priority,
-    permissions,
-    queues,
-    restrictions,
-)
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.objects import QUEUE_LABEL, Body
 from gen.overlay.grant import Grant
@@ -61,7 +40,7 @@ class Granted(Struct, frozen=True, kw_only=True):
     """Permissions that the overlay grants to the pods of a namespace."""
 
     grant: Grant
-    exact: frozenset[Permission]
+    exact: frozenset[facts.Permission]
     models: frozenset[str]
     """Node labels with models of devices, which any job may select."""
     secrets: Mapping[str, tuple[Owner, ...]]
@@ -76,7 +55,7 @@ class Granted(Struct, frozen=True, kw_only=True):
     written: tuple[str, ...]
     """Those that it may write to."""
 
-    def has(self, one: Permission, *, platform: bool = False) -> bool:
+    def has(self, one: facts.Permission, *, platform: bool = False) -> bool:
         """Whether the overlay grants it.
 
         `platform` is for objects that gen adds to those of a job, such as a TensorBoard and the pods of a workflow.
@@ -128,20 +107,20 @@ def _runtime(given: Granted, name: str, _: bool) -> bool:
 
 def _group(given: Granted, priority: str, _: bool) -> bool:
     """A class that jobs may have is also one of their groups, in each queue."""
-    return (PRIORITY, priority.partition(" ")[0]) in given.exact
+    return (facts.PRIORITY, priority.partition(" ")[0]) in given.exact
 
 
 _CHECKS: Final[dict[str, Callable[[Granted, str, bool], bool]]] = {
-    IMAGE: _image,
-    SECRET: _secret,
-    WRITE: _write,
-    STORE: _store,
-    STORE_TO_WRITE: _store_to_write,
-    SELECTS: _node,
-    TOLERATES: _taint,
-    METADATA: _metadata,
-    RUNTIME: _runtime,
-    GROUP_PRIORITY: _group,
+    facts.IMAGE: _image,
+    facts.SECRET: _secret,
+    facts.WRITE: _write,
+    facts.STORE: _store,
+    facts.STORE_TO_WRITE: _store_to_write,
+    facts.SELECTS: _node,
+    facts.TOLERATES: _taint,
+    facts.METADATA: _metadata,
+    facts.RUNTIME: _runtime,
+    facts.GROUP_PRIORITY: _group,
 }
 """Permissions that are not granted by a list."""
 
@@ -175,30 +154,30 @@ def _granted(overlay: Overlay, namespace: str, grant: Grant) -> Granted:
         if _listed(name, grant.volumes) and volume.profile.grant in allowed
     }
     sources = [one.pod_source(volume_of(overlay, namespace, name)) for name, one in volumes.items()]
-    exact = permissions({"spec": {"volumes": sources}})
+    exact = facts.permissions({"spec": {"volumes": sources}})
     for effect in effects:
         exact.update(_of_effect(effect))
-    exact |= {(METADATA, key) for one in volumes.values() for key in (*one.pod_annotations, *one.pod_labels)}
+    exact |= {(facts.METADATA, key) for one in volumes.values() for key in (*one.pod_annotations, *one.pod_labels)}
     exact |= {
-        (SELECTS, f"{key}={value}") for name in volumes for key, value in fields.volumes[name].node_labels.items()
+        (facts.SELECTS, f"{key}={value}") for name in volumes for key, value in fields.volumes[name].node_labels.items()
     }
     if fields.spot is not None:
         tolerations = [one.model_dump(by_alias=True, exclude_none=True) for one in fields.spot.tolerations]
-        exact |= permissions({"spec": {"nodeSelector": fields.spot.node_labels, "tolerations": tolerations}})
+        exact |= facts.permissions({"spec": {"nodeSelector": fields.spot.node_labels, "tolerations": tolerations}})
     models = {label for one in overlay.accelerators.values() if (label := one.models) is not None}
-    exact |= {(ACCOUNT, name) for name in grant.service_accounts}
+    exact |= {(facts.ACCOUNT, name) for name in grant.service_accounts}
     classes = {fields.priorities[name].class_name if name in fields.priorities else name for name in grant.priorities}
-    exact |= {(PRIORITY, name) for name in classes}
+    exact |= {(facts.PRIORITY, name) for name in classes}
     declared = [fields.queues[name].profile for name in grant.queues if name in fields.queues]
     # a run from before they were declared only has the name of the LocalQueue
-    exact |= {(QUEUE, name) for name in grant.queues}
-    exact |= {(QUEUE, str(queue.labels[QUEUE_LABEL])) for queue in declared if QUEUE_LABEL in queue.labels}
-    exact |= {(QUEUE, name) for one in declared if (name := one.queue_name) is not None}
+    exact |= {(facts.QUEUE, name) for name in grant.queues}
+    exact |= {(facts.QUEUE, str(queue.labels[QUEUE_LABEL])) for queue in declared if QUEUE_LABEL in queue.labels}
+    exact |= {(facts.QUEUE, name) for one in declared if (name := one.queue_name) is not None}
     groups = [(one.queue_name, one.group_priority) for one in declared]
-    exact |= {(GROUP_PRIORITY, group_priority(queue, name)) for queue, name in groups if queue and name}
+    exact |= {(facts.GROUP_PRIORITY, facts.group_priority(queue, name)) for queue, name in groups if queue and name}
     exact |= {(_PERMISSION, one.permission) for one in STARTERS if one.permission and one.granted(grant)}
     if overlay.argo is not None:
-        exact.add((WORKFLOW_ACCOUNT, overlay.argo.service_account))
+        exact.add((facts.WORKFLOW_ACCOUNT, overlay.argo.service_account))
     stores = {name: store for name, store in fields.stores.items() if _listed(name, grant.stores)}
     places = {name: "/".join(part for part in (one.bucket, one.prefix) if part) for name, one in stores.items()}
     return Granted(
@@ -218,7 +197,7 @@ def _listed(name: str, names: Container[str] | None) -> bool:
     return names is None or name in names
 
 
-def _of_effect(effect: Effect) -> Iterator[Permission]:
+def _of_effect(effect: Effect) -> Iterator[facts.Permission]:
     """Permissions of pods with a network or an accelerator."""
     own: Body = {
         "resources": {"limits": effect.resources},
@@ -231,9 +210,9 @@ def _of_effect(effect: Effect) -> Iterator[Permission]:
         "volumes": [{"name": mount.name, **mount.source} for mount in effect.mounts],
         "containers": [own, *effect.sidecars],
     }
-    yield from permissions({"spec": spec})
+    yield from facts.permissions({"spec": spec})
     yield from (("deviceClassName", claim.device_class) for claim in effect.claims)
-    yield from ((METADATA, key) for key in (*annotations_of(effect), *effect.labels))
+    yield from ((facts.METADATA, key) for key in (*annotations_of(effect), *effect.labels))
 
 
 def _images(overlay: Overlay, effects: Iterable[Effect]) -> Iterator[str]:
@@ -247,31 +226,31 @@ def _images(overlay: Overlay, effects: Iterable[Effect]) -> Iterator[str]:
     yield from (rewritten(overlay, image) for image in wanted if image)
 
 
-def uses(body: Body) -> set[Permission]:
+def uses(body: Body) -> set[facts.Permission]:
     """The permissions, queue and kind of starter of an object in Git."""
     inner = held_object(body) or {}
     queue = queue_in(at(body, "metadata", "labels")) or queue_in(at(inner, "metadata", "labels"))
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
     permission = starter_of_object(resource).permission if resource is not None else ""
-    named = (one for one in ((QUEUE, queue), (_PERMISSION, permission)) if one[1])
-    return permissions(body).union(named, queues(at(body, "metadata", "labels")))
+    named = (one for one in ((facts.QUEUE, queue), (_PERMISSION, permission)) if one[1])
+    return facts.permissions(body).union(named, facts.queues(at(body, "metadata", "labels")))
 
 
 def lost(kept: Iterable[Body], fresh: Iterable[Body], overlay: Overlay, namespace: str) -> tuple[str, ...]:
     """Permissions of a kept run that a new run of its job does not have, as messages name them."""
     given = granted(overlay, namespace)
-    more = set[Permission]().union(*map(uses, kept)).difference(*map(uses, fresh))
+    more = set[facts.Permission]().union(*map(uses, kept)).difference(*map(uses, fresh))
     return tuple(shown(one) for one in sorted(more) if given is None or not given.has(one, platform=True))
 
 
-def shown(one: Permission) -> str:
+def shown(one: facts.Permission) -> str:
     return f"{one[0]} `{one[1]}`" if one[1] else f"`{one[0]}`"
 
 
 def without_limits(kept: Iterable[Body], fresh: Iterable[Body]) -> tuple[str, ...]:
     """Limits of a new run that a kept one lacks."""
-    old = {key: limits for body in kept for key, limits in restrictions(body).items()}
-    new = {key: limits for body in fresh for key, limits in restrictions(body).items()}
+    old = {key: limits for body in kept for key, limits in facts.restrictions(body).items()}
+    new = {key: limits for body in fresh for key, limits in facts.restrictions(body).items()}
     missing = {limit for key, limits in new.items() for limit in limits - old.get(key, limits)}
     return tuple(f"no `{limit}`" for limit in sorted(missing))
 
@@ -288,11 +267,11 @@ def judge(patched: PatchedObjects, overlay: Overlay, namespace: str, found: Find
     for manifest, built in zip(patched.manifests, patched.built, strict=True):
         if manifest.body["kind"] in _WITHOUT_PODS:
             continue
-        more = [one for one in permissions(manifest.body, whole=False) if not given.has(one)]
+        more = [one for one in facts.permissions(manifest.body, whole=False) if not given.has(one)]
         if more and _is_of_platform(manifest):
             more = [one for one in more if not given.has(one, platform=True)]
         if more and manifest is not built:
-            more = sorted(permissions(built.body, whole=False).intersection(more))
+            more = sorted(facts.permissions(built.body, whole=False).intersection(more))
         for one in more:
             message = f"`{manifest.identity}` has {shown(one)}, which overlay `{overlay.name}` does not grant"
             hint = f"remove it, or grant it to namespace `{namespace}` in `namespaces` of the overlay"
@@ -308,7 +287,7 @@ def _judge_runtime(manifest: Manifest, given: Granted, overlay: Overlay, namespa
     name = str(at(manifest.body, "spec", "runtimeRef", "name"))
     if name in (given.grant.runtimes or ()):
         return
-    for one in sorted(created_permissions(manifest.body, overlay.runtimes)):
+    for one in sorted(facts.created_permissions(manifest.body, overlay.runtimes)):
         if not given.has(one):
             message = f"runtime `{name}` has {shown(one)}, which overlay `{overlay.name}` does not grant"
             hint = f"use another runtime, or add `{name}` to `namespaces.{namespace}.runtimes` of the overlay"

@@ -8,15 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from gen.base import Code, Diagnostic, Findings, Location, UsageError, contained
-from gen.base.codes.rendered import (
-    APPLY_BY_HAND,
-    DATA_REMOVED,
-    DELIVERY_REMOVED,
-    KIND_NO_LONGER_PERMITTED,
-    MOVES_OWNER,
-    NOT_RENDERED,
-    TOO_MANY_REMOVED,
-)
+from gen.base.codes import rendered as codes
 from gen.base.engines import ENGINES
 from gen.base.repository.git import Base
 from gen.base.repository.layout import RENDERED, engine_of, rendered_path, settings_name
@@ -67,7 +59,7 @@ class RemovalLimit:
             limit = f"{self.maximum:g}%" if self.percent else f"{self.maximum:g}"
             message = f"{removed} of {before} objects ({share:.1f}%) would be removed; the limit is {limit}"
             hint = "review the removed objects; raise --max-removed if the removal is intended"
-            found.error(TOO_MANY_REMOVED, Location(RENDERED), message, hint)
+            found.error(codes.TOO_MANY_REMOVED, Location(RENDERED), message, hint)
 
 
 _NO_LIMIT = RemovalLimit()
@@ -91,14 +83,14 @@ def compare_trees(
     `overlays` are those of the work tree, for quotas and GPU resources. `inputs_differ` is called if no object differs.
     """
     pairs = match_objects(trees, found, same_clusters(trees, overlays))
-    changes_of_owners, prepared = moves(pairs, trees), MOVES_OWNER in allowed
+    changes_of_owners, prepared = moves(pairs, trees), codes.MOVES_OWNER in allowed
     report_moves(found, changes_of_owners, allowed=prepared)
     moved = set() if prepared else {pair for one in changes_of_owners for pair in one.objects}
     runs = with_earlier(run_changes(pairs, overlays, found, replay(pairs, trees, moved), trees.rendered), trees.stopped)
     everywhere = Location(RENDERED)
     data: tuple[DataObject, ...] = ()
     with contained(found, everywhere, "compare the volumes"):
-        data = data_changes(pairs, found, allowed=DATA_REMOVED in allowed)
+        data = data_changes(pairs, found, allowed=codes.DATA_REMOVED in allowed)
     usage: tuple[Usage, ...] = ()
     with contained(found, everywhere, "count the GPUs"):
         usage = usage_changes(runs, overlays, found, unrendered_usage(unrendered))
@@ -118,7 +110,7 @@ def compare_trees(
     report_policies(pairs, overlays, found)
     if not objects and inputs_differ():
         message = "jobs or overlays changed, but `rendered/` did not"
-        found.warning(NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")
+        found.warning(codes.NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")
     return Review(
         base=base,
         runs=runs,
@@ -183,12 +175,14 @@ def warn_apply_by_hand(objects: Iterable[ObjectChange], settings: Iterable[str],
             what = _difference(permitted or frozenset(), permits)
             folder = after.path.rpartition("/")[0]
             hint = f"after the merge, run `kubectl apply --server-side -f {folder}/`"
-            found.warning(APPLY_BY_HAND, Location(after.path), f"`{after.key}` {what}", hint)
+            found.warning(codes.APPLY_BY_HAND, Location(after.path), f"`{after.key}` {what}", hint)
     for path in settings:
         name = settings_name(path)
         command = f"kubectl patch configmap {name} --type=merge --patch-file={path}"
         hint = f"after the merge, run `{command}` in the namespace of the engine"
-        found.warning(APPLY_BY_HAND, Location(path), f"`{name}` gets settings that are not applied from Git", hint)
+        found.warning(
+            codes.APPLY_BY_HAND, Location(path), f"`{name}` gets settings that are not applied from Git", hint
+        )
 
 
 def _difference(before: frozenset[str], after: frozenset[str]) -> str:
@@ -215,7 +209,7 @@ def warn_delivery_removed(objects: Iterable[ObjectChange], after: Iterable[Rende
                     continue  # with the last job or volume that it applies
             message = f"`{removed.key}` would be removed; the GitOps engine may delete every object that it applied"
             hint = "make sure that its objects are kept before you remove or rename it"
-            found.warning(DELIVERY_REMOVED, Location(removed.path), message, hint)
+            found.warning(codes.DELIVERY_REMOVED, Location(removed.path), message, hint)
 
 
 def warn_kind_no_longer_permitted(objects: Iterable[ObjectChange], found: Findings) -> None:
@@ -231,4 +225,4 @@ def warn_kind_no_longer_permitted(objects: Iterable[ObjectChange], found: Findin
                 keeper = ENGINES[engine].title
                 message = f"`{after.key}` no longer permits {kind}; {keeper} would keep the last runs of this kind"
                 hint = f"list the kind of job that renders {kind} under `operators` until its runs are gone"
-                found.warning(KIND_NO_LONGER_PERMITTED, Location(after.path), message, hint)
+                found.warning(codes.KIND_NO_LONGER_PERMITTED, Location(after.path), message, hint)

@@ -18,14 +18,7 @@ import orjson
 from gen.base import BugError, Route, regex
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.formats import KEYWORDS
-from gen.kubernetes.schemas.kubernetes import (
-    DEFINITIONS,
-    OF_DEFINITIONS,
-    KubernetesTypes,
-    reference,
-    referred,
-    with_bounds,
-)
+from gen.kubernetes.schemas import kubernetes
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -126,7 +119,7 @@ def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
     from jsonschema_rs import Draft202012, Draft202012Validator, Registry
 
     document = {"$defs": schemas.definitions_of(schema)}
-    known = Registry([(DEFINITIONS, document)], draft=Draft202012)
+    known = Registry([(kubernetes.DEFINITIONS, document)], draft=Draft202012)
     return Draft202012Validator(schema, registry=known, keywords=KEYWORDS)
 
 
@@ -193,7 +186,7 @@ class Schemas:
             if file in _files(folder):
                 return self._document(file, folder / file)
         name = self.types.name_of(api_version, kind)
-        return reference(name) if name is not None else None
+        return kubernetes.reference(name) if name is not None else None
 
     def resolve(self, schema: Schema) -> Schema:
         """Follow `$ref` as far as possible."""
@@ -235,7 +228,9 @@ class Schemas:
         One with references in itself stays a document of its own.
         """
         if name not in self._documents:
-            text = with_bounds(path.read_bytes(), OF_DEFINITIONS).replace(_COMMON, DEFINITIONS.encode())
+            text = kubernetes.with_bounds(path.read_bytes(), kubernetes.OF_DEFINITIONS).replace(
+                _COMMON, kubernetes.DEFINITIONS.encode()
+            )
             document = self._documents[name] = orjson.loads(text)
             own = document.pop("$id", f"https://gen.invalid/{name}")
             if b'"#' in text:
@@ -243,8 +238,8 @@ class Schemas:
         return self._documents[name]
 
     @cached_property
-    def types(self) -> KubernetesTypes:
-        return KubernetesTypes((self._folder / "_definitions.json").read_bytes(), self._minor)
+    def types(self) -> kubernetes.KubernetesTypes:
+        return kubernetes.KubernetesTypes((self._folder / "_definitions.json").read_bytes(), self._minor)
 
     @cached_property
     def _common(self) -> dict[str, Schema]:
@@ -253,7 +248,7 @@ class Schemas:
 
     def definitions_of(self, schema: Schema) -> dict[str, Schema]:
         """The definitions that a schema refers to, and those that they refer to."""
-        names = referred(schema)
+        names = kubernetes.referred(schema)
         own = {} if names.isdisjoint(self._common) else self._common
-        names |= referred(own)
+        names |= kubernetes.referred(own)
         return own | self.types.reachable(names & self.types.keys())  # the compiler reports a name that is missing
