@@ -33,6 +33,7 @@ READERS = {
     "gen.commands.site": "writes pages",
     "gen.commands.vendor": "writes files of other repositories below overlays/, and the message of a commit",
     "gen.editor": "reads the files of an open repository, and writes a copy of its inputs",
+    "gen.importers.kfp.importer": "opens archives in memory",
     "gen.kubernetes.check.files": "finds out whether files that arguments name exist",
     "gen.kubernetes.manifests.files": "reads the files that arguments name",
     "gen.kubernetes.policies.policy_set": "reads admission policies",
