@@ -61,8 +61,6 @@ class Mark(Struct, frozen=True, kw_only=True):
 
 
 class EngineFacts(Struct, frozen=True, kw_only=True):
-    """Facts of one engine."""
-
     title: str
     namespace: str
     """Namespace in which it is installed, unless the overlay names another."""

@@ -41,8 +41,6 @@ from gen.review.rendered_trees import check_merged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(RenderRequest):
-    """Arguments of `gen check`."""
-
     base: Base = None
     staged: Annotated[
         bool, typer.Option("--staged", help="Check the files that are staged in Git, which the next commit contains.")

@@ -70,8 +70,6 @@ FORMATS = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen completion`."""
-
     shell: Annotated[Shell, typer.Argument(help="Shell that reads the script.", metavar="bash|zsh|fish")]
 
 

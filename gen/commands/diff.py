@@ -25,8 +25,6 @@ FORMATS = DIFF_REPORTERS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(RenderRequest):
-    """Arguments of `gen diff`."""
-
     restart: Annotated[
         bool, typer.Option("--restart", help="Compare with a render of all runs by today's overlay and gen.")
     ] = False

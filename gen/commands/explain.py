@@ -53,8 +53,6 @@ FORMATS = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen explain`."""
-
     name: Annotated[
         str | None,
         typer.Argument(

@@ -42,8 +42,6 @@ def _tools(incomplete: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen import`."""
-
     importer: Annotated[
         str, typer.Argument(help=f"Other tool: {', '.join(IMPORTERS)}.", metavar="TOOL", autocompletion=_tools)
     ]

@@ -107,8 +107,6 @@ _NO_SOURCE = "CI fails until requirements.txt has a source of gen: add one there
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen init`."""
-
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to fill; created if missing.")]
     update: Annotated[
         bool, typer.Option("--update", help="Merge what this gen writes into the files that an older one wrote.")

@@ -41,8 +41,6 @@ def _kinds(incomplete: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen list`."""
-
     jobs: Jobs = ()
     namespace: Annotated[
         tuple[str, ...],

@@ -24,8 +24,6 @@ FORMATS = LOG_REPORTERS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(LiveRequest):
-    """Arguments of `gen logs`."""
-
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB")]
     role: Annotated[
         tuple[str, ...], typer.Option("--role", metavar="ROLE", help="Only this role; may be repeated.")

@@ -21,8 +21,6 @@ FORMATS = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen move`."""
-
     base: Base = None
     root: Root = None
 

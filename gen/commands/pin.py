@@ -35,8 +35,6 @@ from gen.report.formats import Report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen pin`."""
-
     jobs: common.Jobs = ()
     check: Annotated[
         bool, typer.Option("--check", help="Compare the pins with registries and Git servers, and change no file.")

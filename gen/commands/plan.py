@@ -51,8 +51,6 @@ FORMATS = PLAN_REPORTERS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(LiveRequest):
-    """Arguments of `gen plan`."""
-
     base: Base = None
     check: Annotated[
         bool, typer.Option("--check", help="Also check, as `gen check` does, with one render for both.")

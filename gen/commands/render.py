@@ -30,8 +30,6 @@ from gen.report.formats import Report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(RenderRequest):
-    """Arguments of `gen render`."""
-
     restart: Annotated[
         bool, typer.Option("--restart", help="Render runs of unchanged jobs again, too, with today's overlay and gen.")
     ] = False

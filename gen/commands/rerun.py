@@ -14,8 +14,6 @@ from gen.report.formats import Report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(verb.Request):
-    """Arguments of `gen rerun`."""
-
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the `checkpoints` of the last run: writes `resume`.")
     ] = False

@@ -134,8 +134,6 @@ _ENDED = ("annotations", f"{SILENCE}{MAY_STILL_RUN.name}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(common.LiveRequest):
-    """Arguments of `gen retire`."""
-
     jobs: common.Jobs = ()
     keep_failed: Annotated[bool, typer.Option("--keep-failed", help="Leave jobs with a failed run as they are.")] = (
         False

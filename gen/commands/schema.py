@@ -25,8 +25,6 @@ FORMATS = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen schema`."""
-
     document: Annotated[Document, typer.Argument(help="Document that the schema describes.", metavar="|".join(SCHEMAS))]
 
 

@@ -103,8 +103,6 @@ def _names(field: str, overlay: Overlay) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen set`."""
-
     jobs: Annotated[
         str, typer.Argument(help="Job file, name, or a pattern.", metavar="JOB", autocompletion=complete_jobs)
     ]

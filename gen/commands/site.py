@@ -26,8 +26,6 @@ from gen.review.sources import links_to, texts_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen site`."""
-
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the pages; new or empty.")]
     web: Annotated[
         str | None,

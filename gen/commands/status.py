@@ -40,8 +40,6 @@ def _waits(incomplete: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(LiveRequest):
-    """Arguments of `gen status`."""
-
     jobs: Jobs = ()
     phase: Annotated[
         tuple[str, ...],

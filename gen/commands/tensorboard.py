@@ -26,8 +26,6 @@ FORMATS = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(LiveRequest):
-    """Arguments of `gen tensorboard`."""
-
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern for one job.", metavar="JOB")]
     port: Annotated[
         int,

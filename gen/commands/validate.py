@@ -27,8 +27,6 @@ from gen.report.formats import Report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen validate`."""
-
     paths: Annotated[
         tuple[str, ...],
         typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH"),

@@ -50,8 +50,6 @@ _LONGER: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of `gen vendor`."""
-
     overlays: Annotated[
         tuple[str, ...],
         typer.Argument(

@@ -66,8 +66,6 @@ def _values_of_sweeps(ctx: typer.Context, incomplete: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Arguments of each verb."""
-
     jobs: Annotated[
         tuple[str, ...],
         typer.Argument(help="Job files, names or patterns.", metavar="JOB", autocompletion=complete_jobs),

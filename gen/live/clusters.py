@@ -114,7 +114,6 @@ def cluster_status(
 def read_answers(
     question: Question, listed: Callable[[int], None] | None = None
 ) -> tuple[Snapshot, Mapping[str, Waiting]]:
-    """The answers of one cluster."""
     api = question.target.api
     snapshot = read_snapshot(api, question.desired, question.scope, listed)
     return snapshot, read_waiting(api, snapshot, question.namespaces)

@@ -70,8 +70,6 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class LogLine(Struct, frozen=True, kw_only=True):
-    """A line of a log."""
-
     source: Source
     time: str
     """As the kubelet writes it; empty for a line without a time."""

@@ -52,8 +52,6 @@ _LARGEST: Final = 1 << 24
 
 
 class DeviceUsage(Struct, frozen=True, kw_only=True):
-    """Usage of devices."""
-
     devices: int
     busy: float
     """Sum of the utilization ratios."""

@@ -48,8 +48,6 @@ _TOKEN_USER: Final = "<token>"  # noqa: S105 - the user name of tokens
 
 
 class Image(Struct, frozen=True, kw_only=True):
-    """An image in a registry."""
-
     digest: str
     platforms: frozenset[str]
     """Such as `linux/amd64`."""

@@ -209,8 +209,6 @@ def _without_hidden(source: Source) -> Source:
 
 
 class RunRequest(Struct, frozen=True):
-    """Requests of one run."""
-
     job: JobInput
     starter: type[Starter]
     workers: int

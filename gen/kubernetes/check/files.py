@@ -110,8 +110,6 @@ class CheckedFile(Struct, frozen=True):
 
 
 class _Object(Struct, frozen=True):
-    """An object in a file."""
-
     file: ReadFile
     document: int
     route: Route

@@ -26,8 +26,6 @@ _NAMES: Final = frozenset({"object", "oldObject", "request", "namespaceObject", 
 
 
 class Validation(Struct, frozen=True, kw_only=True):
-    """One validation of a policy."""
-
     route: Route
     program: Program
     message: str

@@ -129,7 +129,6 @@ def driver_name(value: object) -> Fault | None:
 
 
 def lower_case(check: Check) -> Check:
-    """The check of the value in lower case."""
 
     def with_capitals(value: Any) -> Fault | None:
         fault = check(value.lower())

@@ -83,8 +83,6 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
-    """A finding."""
-
     severity: Phrase
     code: str
     page: str
