@@ -24,7 +24,16 @@ from gen.base.codes.jobs import DUPLICATE_OBJECT
 from gen.base.codes.rendered import NOT_AS_APPROVED
 from gen.base.repository.files import printable_path, read_regular, walk
 from gen.base.repository.git import Base, Entry, git, report_empty_folder, run_git
-from gen.base.repository.layout import RENDERED, STAGING, RenderedPath, engine_of, is_free, scope_overlay, settings_name
+from gen.base.repository.layout import (
+    RENDERED,
+    STAGING,
+    RenderedPath,
+    engine_of,
+    is_free,
+    overlays_path,
+    scope_overlay,
+    settings_name,
+)
 from gen.kubernetes.facts.base import Resource
 from gen.render.rendered_object import ObjectKey, RenderedObject, generated_object, parse_object, workload
 from gen.render.results import RunResult
@@ -272,12 +281,24 @@ _EVERYWHERE: Final = ("--", ":/")
 
 
 def other_changes(base: Base) -> tuple[str, ...]:
-    """Paths of the Git repository that differ from a base and are neither jobs nor rendered files, sorted."""
-    changed = git(base.root, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", base.commit, *_EVERYWHERE)
+    """Paths of the Git repository that differ from a base and are neither jobs nor rendered files.
+
+    Reports name the first of them, so texts and overlays come last, and those that the base has before new ones. Among
+    these, hidden ones are first: hosts and tools obey them.
+    """
+    changed = git(base.root, "diff", "--name-status", "--no-renames", "--no-ext-diff", "-z", base.commit, *_EVERYWHERE)
     new = git(base.root, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", *_EVERYWHERE)
-    paths = {path for path in (changed + new).decode("utf-8", "surrogateescape").split("\0") if path}
-    free = {path for path in paths if path.startswith(base.prefix) and is_free(path.removeprefix(base.prefix))}
-    return tuple(sorted(map(printable_path, paths - free)))
+    listed = changed.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    added = {path: True for path in new.decode("utf-8", "surrogateescape").split("\0") if path}
+    added |= {path: status == "A" for status, path in zip(listed[::2], listed[1::2], strict=True)}
+    own = {path: path.removeprefix(base.prefix) for path in added if path.startswith(base.prefix)}
+    paths = [path for path in added if path not in own or not is_free(own[path])]
+
+    def order(path: str) -> tuple[bool, bool, bool, str]:
+        is_data = own.get(path, "").startswith(overlays_path("")) or path.endswith(".md")
+        return is_data, added[path], not path.startswith("."), path
+
+    return tuple(map(printable_path, sorted(paths, key=order)))
 
 
 def judged_tree(root: Path) -> str:

@@ -54,6 +54,23 @@ def test_the_plan_names_the_other_paths_at_its_top(shop: History) -> None:
     assert json.loads(reported("json", plan))["otherChanges"] == list(others)
 
 
+def test_many_paths_hide_none_that_the_checks_could_read(shop: History) -> None:
+    """A comment names 20 paths: new files and texts come after those that exist, and after those of hosts and tools."""
+    shop.write("ci/check.sh", "x\n")
+    shop.commit("base")
+    for number in range(40):
+        shop.write(f"Abc/{number}.txt", "x\n")
+        shop.write(f"docs/{number}.md", "x\n")
+        shop.write(f"overlays/dev/patches/{number}.yaml", "{}\n")
+    for path in ("ci/check.sh", ".github/workflows/z.yml"):
+        shop.write(path, "y\n")
+    shop.commit()
+    plan = shop.plan(base="HEAD^")
+    assert plan.others[:3] == ("ci/check.sh", ".github/workflows/z.yml", "Abc/0.txt")
+    assert len(plan.others) == 122
+    assert "**Also changes:** `ci/check.sh`, `.github/workflows/z.yml`, " in reported("markdown", plan)
+
+
 def test_a_plan_of_jobs_names_no_other_paths(shop: History) -> None:
     shop.job(JOB, "second")
     shop.commit()

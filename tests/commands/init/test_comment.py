@@ -282,6 +282,17 @@ def test_a_change_of_the_checks_is_listed_instead_of_the_plan(root: Path, file: 
     assert f"    {file}\n" in data["body"]
 
 
+def test_many_new_files_hide_no_change_of_the_checks(root: Path) -> None:
+    host = github(archive("nothing is removed\n"), files=[], comments=[])
+    files = [{"filename": f"A/{number}", "status": "added"} for number in range(30)]
+    files += [{"filename": "ci/check.sh", "status": "modified"}, {"filename": ".github/z.yml", "status": "added"}]
+    host.answers[f"{API}/compare/{BASE}...{SHA}"] = lambda: {"merge_base_commit": {"sha": BASE}, "files": files}
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert "\n    ci/check.sh\n    .github/z.yml\n    A/0\n" in data["body"]
+    assert "\n    and 12 more\n" in data["body"]
+
+
 def test_a_plan_is_cut_to_what_github_takes(root: Path) -> None:
     host = github(archive("x" * 900_000), files=[], comments=[])
     comment(root, host)
