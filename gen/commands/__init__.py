@@ -4,9 +4,9 @@ The file of a command defines `Request`, a keyword-only dataclass with arguments
 annotations, and `run(request)`, which returns a `Result` or a `Stream`. The output is a report. Otherwise `FORMATS`
 maps the names of formats to functions that return text, or is None for plain text. Nothing here prints.
 
-Five files are shared: `common` has results and options, `rendering` the work of `render`, `check` and `diff`, `changes`
-that of commands which change job files, `verb` that of `stop`, `rerun` and the like, and `environment` reads the
-terminal and variables of the environment.
+Four files are shared: `common` has results and options, `rendering` the work of `render`, `check` and `diff`, `verb`
+that of commands which change job files, such as `stop` and `set`, and `environment` reads the terminal and variables of
+the environment.
 """
 
 from __future__ import annotations

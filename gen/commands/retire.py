@@ -23,9 +23,9 @@ from gen.base.repository.files import replace_files
 from gen.base.repository.layout import JobFile, RenderedPath, source_job
 from gen.base.yaml.source import Source, read, source_of
 from gen.commands import common
-from gen.commands.changes import Draft, caused_errors, change_files
 from gen.commands.rendering import RenderRequest, render_and_compare
 from gen.commands.set import Assignment, with_fields
+from gen.commands.verb import Draft, caused_errors, change_files
 from gen.edit.change import Change
 from gen.kubernetes.rules import SILENCE
 from gen.live.desired import DesiredRun

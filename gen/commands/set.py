@@ -18,8 +18,8 @@ from gen.base.repository.job_files import chosen_jobs, overlay_names
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import Source, read, source_of
 from gen.base.yaml.strict import Data, parse
-from gen.commands.changes import Draft, Edit, change_files, printable
 from gen.commands.common import DryRun, Result, Root, complete_jobs, completions, repository
+from gen.commands.verb import Draft, Edit, change_files, printable
 from gen.edit.change import Change, NamedField, field_named
 from gen.edit.splice import scalar
 from gen.job.model import Form, accepts, fields_at, form_at, models_at

@@ -17,10 +17,9 @@ from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.state import State, state_of
 from gen.live.client import ClusterError, NotFoundError
 from gen.live.clusters import Question, apply_event
-from gen.live.family import Family, group_of
 from gen.live.lists import base_of, watch_objects
 from gen.live.pods import Container, Pod
-from gen.live.snapshot import ListedCollection, Snapshot, read_snapshot
+from gen.live.snapshot import Family, ListedCollection, Snapshot, group_of, read_snapshot
 
 _BATCH: Final = 200
 """Lines that are printed together."""

@@ -26,10 +26,9 @@ from gen.kubernetes.facts.state import State, changed_by_autoscalers, changed_by
 from gen.kubernetes.objects import MANAGED_BY, QUEUE_LABEL, Body
 from gen.live.desired import DesiredRun
 from gen.live.diagnosis import Waiting, diagnose
-from gen.live.family import Family, step_of
 from gen.live.model import Phase, Progress, RunStatus
 from gen.live.pods import FAILED, RUNNING, SUCCEEDED, Pod
-from gen.live.snapshot import Snapshot
+from gen.live.snapshot import Family, Snapshot, step_of
 from gen.live.target import Target
 from gen.overlay.overlay import Overlay
 from gen.render.starters import starter_of_object

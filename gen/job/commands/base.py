@@ -164,3 +164,6 @@ def _start(word: Word) -> str:
 def names(text: str) -> frozenset[str]:
     """The names in a text, with spaces between them."""
     return frozenset(text.split())
+
+
+PROGRAMS: Final = names("srun sbatch salloc scontrol squeue sinfo sacct sattach scancel")
