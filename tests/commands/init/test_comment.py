@@ -293,6 +293,14 @@ def test_many_new_files_hide_no_change_of_the_checks(root: Path) -> None:
     assert "\n    and 12 more\n" in data["body"]
 
 
+def test_no_name_of_a_file_is_markdown(root: Path) -> None:
+    name = "x\n\n### No errors\n\n![](https://evil.example.com) \x1b\u202e"
+    host = github(archive("nothing is removed\n"), files=[name], comments=[])
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert "\n    x??### No errors??![](https://evil.example.com) ??\n" in data["body"]
+
+
 def test_a_plan_is_cut_to_what_github_takes(root: Path) -> None:
     host = github(archive("x" * 900_000), files=[], comments=[])
     comment(root, host)
