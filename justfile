@@ -27,7 +27,7 @@ docs:
     .venv/bin/python -m scripts.reference
 # the site of the documentation, in `site/`; the links of its pages are checked
 docs-site *args:
-    .venv/bin/pip install --quiet --editable '.[docs]' && .venv/bin/mkdocs build --strict {{ args }}
+    .venv/bin/pip install --quiet --editable '.[docs,test]' && .venv/bin/python -m mkdocs build --strict {{ args }}
 # write what the commands of tutorials, how-tos and live commands show into their pages
 screens:
     UPDATE_SCREENS=1 .venv/bin/pytest tests/test_walks.py tests/live/test_docs.py

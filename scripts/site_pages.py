@@ -1,6 +1,7 @@
 """MkDocs hook: files at the top of the repository are pages of the site, too, and links lead to the page of a file.
 
-Pages link to files as they are in the repository, so that the same link works on a Git server and in the site.
+Pages link to files as they are in the repository, so that the same link works on a Git server and in the site. Each
+code of `findings.md` and `rules.md` has a page of its own with an example, and these two list them.
 `on_post_page` corrects pages of the theme where they fail the rules of axe, the checker of accessibility.
 """
 
@@ -11,7 +12,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
+
+from scripts.examples import example
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -26,14 +29,44 @@ _OF_PAGES: Final = {page: file for file, page in TOP.items()}
 _LINK = re.compile(r"\]\(([^)\s:#]+)((?:#[^)]*)?)\)")
 
 
+_CATALOGUES: Final = ("findings.md", "rules.md")
+_BOOST: Final = 4
+"""How much more the page of a code counts in a search than a section with the same title."""
+_CODE = re.compile(r"(?ms)^### (\S+)\n\n(.*?)(?=^##|\Z)")
+"""A code with its explanation."""
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for file, page in TOP.items():
         files.append(File.generated(config, page, content=(_ROOT / file).read_text("utf-8")))
+    for catalogue in _CATALOGUES:
+        for name, about in _CODE.findall((_ROOT / "docs" / catalogue).read_text("utf-8")):
+            text = "\n".join(
+                (f"# {name}\n", about.rstrip(), "", *example(name), f"[All codes](../{catalogue}#{name})\n")
+            )
+            page = f"findings/{name}.md"
+            files.append(File.generated(config, page, content=text, inclusion=InclusionLevel.NOT_IN_NAV))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    if page.file.src_uri in _CATALOGUES:
+        page.meta["search"] = {"exclude": True}
+        markdown = _CODE.sub(_listed, markdown)
+    elif page.file.src_uri.startswith("findings/"):
+        page.meta["search"] = {"boost": _BOOST}
     return linked(markdown, page.file.src_uri)
+
+
+def _listed(code: re.Match[str]) -> str:
+    """A code in the list of all: a link to its page, and what it reports."""
+    name, about = code.groups()
+    summary = next(line for line in about.split("\n\n") if not _SEVERITY.match(line))
+    return f"### [{name}](findings/{name}.md) {{ #{name} }}\n\n{summary.strip()}\n\n"
+
+
+_SEVERITY = re.compile(r"(Error|Warning|Note)\b.*\.$")
+"""The first line of a rule."""
 
 
 def linked(markdown: str, page: str) -> str:

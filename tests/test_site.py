@@ -1,4 +1,4 @@
-"""The site of the documentation: it builds without a warning, needs no other host, and has an anchor for each code."""
+"""The site of the documentation: it builds without a warning, needs no other host, and has a page for each code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gen.kubernetes.rules.catalogue import CATALOGUE, CODES, RULES
-from gen.report.formats import CODES_PAGE, RULES_PAGE, Documentation
+from gen.report.formats import Documentation
 from gen.report.schemas import SCHEMAS
 from tests.cases import for_each
 from tests.support import PROJECT
@@ -97,20 +97,26 @@ def test_the_scripts_of_the_theme_ask_no_other_host(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_each_code_has_an_anchor_in_light_and_dark(site: Path) -> None:
+def test_each_code_has_an_anchor_in_the_list_and_a_page(site: Path) -> None:
     findings, rules = (Elements(site / f"{name}.html") for name in ("findings", "rules"))
     assert set(CODES) - findings.ids == set()
     assert set(RULES) - rules.ids == set()
     assert findings.schemes >= {"default", "slate"}
+    documentation = Documentation(site.as_uri())
+    for name in CATALOGUE:
+        page = Path(documentation.finding(name).removeprefix("file://")).read_text("utf-8")
+        assert f'<h1 id="{name}">' in page
+        assert "<em>Remedy:</em>" in page
 
 
 @pytest.mark.slow
-def test_each_link_of_a_finding_leads_to_its_explanation(site: Path) -> None:
-    ids = {page: Elements(site / page).ids for page in (CODES_PAGE, RULES_PAGE)}
-    documentation = Documentation(site.as_uri())
-    for name in CATALOGUE:
-        address, _, anchor = documentation.finding(name).rpartition("#")
-        assert anchor in ids[address.removeprefix(f"{site.as_uri()}/")], name
+def test_codes_have_examples(site: Path) -> None:
+    """A file with what gen prints, or a part of an object."""
+    typo, dns = ((site / f"findings/{name}.html").read_text("utf-8") for name in ("unknown-field", "pods"))
+    assert "did you mean" in typo
+    assert "<em>Example:</em> an object of kind <code>Pod</code>" in dns
+    pages = [(site / f"findings/{name}.html").read_text("utf-8") for name in CATALOGUE]
+    assert sum("<em>Example:</em>" in page for page in pages) > len(pages) * 2 // 3
 
 
 @pytest.mark.slow
@@ -130,6 +136,7 @@ def test_a_link_that_leads_nowhere_fails_the_build(target: str, tmp_path: Path) 
     for file in PROJECT.glob("*.m*d*"):
         shutil.copy(file, tmp_path)
     shutil.copy(PROJECT / "mkdocs.yml", tmp_path)
+    (tmp_path / "tests").symlink_to(PROJECT / "tests")
     with (tmp_path / "docs/index.md").open("a", encoding="utf-8") as page:
         page.write(f"\n[nowhere]({target})\n")
     done = build(tmp_path, tmp_path / "site")
@@ -161,6 +168,14 @@ def test_lists_in_lists_are_indented_as_the_site_expects() -> None:
     assert {name: found for name, body in text.items() if (found := re.findall(r"(?m)^ {1,3}[-*] .*", body))} == {}
 
 
-def test_the_picture_is_that_of_the_readme() -> None:
-    (picture,) = re.findall(r"(?s)```\n.*?```", (PROJECT / "docs/index.md").read_text("utf-8"))
-    assert picture in (PROJECT / "README.md").read_text("utf-8")
+def test_the_home_page_and_the_readme_do_not_repeat_each_other() -> None:
+    """No sentence or line of a picture is in both."""
+    home, readme = (
+        {
+            line.strip()
+            for line in re.split(r"\n|(?<=\.) ", (PROJECT / name).read_text("utf-8"))
+            if len(line.strip()) > 40
+        }
+        for name in ("docs/index.md", "README.md")
+    )
+    assert home & readme <= {"gen init my-jobs --namespace team-a --owner @my-org/platform"}

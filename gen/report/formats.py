@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gen.review.result import RenderedDiff, Review
 
 
-RULES_PAGE: Final = "rules.html"
-CODES_PAGE: Final = "findings.html"
+CODES: Final = "findings"
+"""Folder with a page for each code."""
 DOCUMENTS: Final = {"job": "reference-job.html", "overlay": "reference-overlay.html"}
 """Pages of the documents that `gen explain` describes."""
 
@@ -43,9 +43,9 @@ class Documentation(Struct, frozen=True):
         """The explanation of a code. Empty without a site, or for another name."""
         if not self.site:
             return ""
-        from gen.kubernetes.rules.catalogue import CATALOGUE, RULES
+        from gen.kubernetes.rules.catalogue import CATALOGUE
 
-        return f"{self.site}/{RULES_PAGE if name in RULES else CODES_PAGE}#{name}" if name in CATALOGUE else ""
+        return f"{self.site}/{CODES}/{name}.html" if name in CATALOGUE else ""
 
     def document(self, name: str) -> str:
         """The reference of the fields of jobs or overlays. Empty without a site."""

@@ -1,7 +1,10 @@
-"""The site of the documentation in a real Chromium: axe finds no violation."""
+"""The site of the documentation in a real Chromium: axe finds no violation, and the search the page of a code."""
 
 from __future__ import annotations
 
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,12 +13,20 @@ from tests.support import PROJECT
 from tests.test_site import build
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.slow  # starts a browser
 pytest.importorskip("material", reason="install the extra `docs`")
 
-PAGES = ("index.html", "plan.html", "reference-job.html", "tutorials/first-job.html", "decisions.html")
+PAGES = (
+    "index.html",
+    "plan.html",
+    "reference-job.html",
+    "tutorials/first-job.html",
+    "decisions.html",
+    "findings/unknown-field.html",
+)
 """One page of each form: an overview, tables, references, code, links in text."""
 
 
@@ -43,3 +54,49 @@ def test_axe_finds_no_violation(site: Path, chromium: Any, axe: str, scheme: str
         page.close()
     context.close()
     assert found == []
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as its parent names it
+        pass
+
+
+@pytest.fixture
+def address(site: Path) -> Iterator[str]:
+    """The site on a server: its search needs one."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+SEARCHED = (
+    "unknown-field",
+    "not-an-object",
+    "kept-run-invalid",
+    "training-name",
+    "over-quota",
+    "volumes",
+    "tag",
+    "kept",
+)
+"""Names of codes: most words are a part of other names, too."""
+
+
+def test_a_search_for_the_name_of_a_code_finds_its_page_first(address: str, chromium: Any) -> None:
+    page = chromium.new_page()
+    page.goto(address)
+    page.locator(".md-search__input").click()
+    for name in SEARCHED:
+        page.keyboard.press("Control+A")
+        page.keyboard.insert_text(name)
+        page.keyboard.press("End")
+        first = page.locator(".md-search-result__link").first
+        for _ in range(100):  # the index is read, and each search takes a moment
+            if f"/findings/{name}.html" in (first.get_attribute("href") or ""):
+                break
+            page.wait_for_timeout(100)
+        assert f"/findings/{name}.html" in str(first.get_attribute("href"))
+    page.close()

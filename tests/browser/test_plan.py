@@ -276,8 +276,8 @@ def test_findings_link_to_their_explanation(
     monkeypatch.setenv(VARIABLE, "https://docs.example.com/gen")
     page = browser.open(as_html(changed.plan()))
     link = page.locator("#findings .finding", has_text="over-budget").locator("code a").first
-    assert link.get_attribute("href") == "https://docs.example.com/gen/findings.html#over-budget"
-    assert "[`over-budget`](https://docs.example.com/gen/findings.html#over-budget) at " in as_markdown(changed.plan())
+    assert link.get_attribute("href") == "https://docs.example.com/gen/findings/over-budget.html"
+    assert "[`over-budget`](https://docs.example.com/gen/findings/over-budget.html) at " in as_markdown(changed.plan())
 
 
 RUNS = 1000

@@ -72,7 +72,7 @@ def test_findings_link_to_their_explanation(
         page = browser.open(texts(committed, tmp_path / path.partition(".")[0].replace("/", "-"))[path])
         link = page.locator(".finding a").first
         assert link.inner_text() == "unknown-field"
-        assert link.get_attribute("href") == "https://docs.example.com/gen/findings.html#unknown-field"
+        assert link.get_attribute("href") == "https://docs.example.com/gen/findings/unknown-field.html"
 
 
 def texts(history: History, folder: Path) -> dict[str, str]:

@@ -55,7 +55,7 @@ def test_an_address_of_another_form_is_reported_before_anything_is_written(repo:
 @pytest.mark.parametrize("address", [SITE, f"{SITE}/", "http://localhost:8000", "file:///srv/gen/site"])
 def test_explanations_and_formats_have_the_page(repo: Repository, address: str) -> None:
     repo.job(JOB)
-    page = f"{address.rstrip('/')}/findings.html#unknown-field"
+    page = f"{address.rstrip('/')}/findings/unknown-field.html"
     for output in ("github", "markdown", "sarif"):
         assert page in gen("check", "--output", output, cwd=repo.root, **{VARIABLE: address}).stdout
     said = gen("explain", "unknown-field", cwd=repo.root, **{VARIABLE: address}).stdout

@@ -21,7 +21,7 @@ OF_PLUGIN = Diagnostic(Location("jobs/team/demo.yaml", 1, 1), "swarm-size", "too
 
 def test_a_name_leads_to_the_code_or_to_the_rule() -> None:
     pages = [SITE.finding(one.code) for one in (IN_JOB, IN_MANIFEST, OF_PLUGIN)]
-    assert pages == [f"{SITE.site}/findings.html#{CODE}", f"{SITE.site}/rules.html#{RULE}", ""]
+    assert pages == [f"{SITE.site}/findings/{CODE}.html", f"{SITE.site}/findings/{RULE}.html", ""]
 
 
 def test_without_a_site_nothing_is_a_link() -> None:
