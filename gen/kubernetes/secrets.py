@@ -1,14 +1,7 @@
 """Secret values in inputs. They must never get into Git, so a job can only name a Secret.
 
-A finding shows the place and never the value.
-
-Detects secrets by the names of values, and values that are harmless despite such a name.
-
-Training uses many tokens that are not secrets: `MAX_TOKENS`, `tokenizer`, `pad_token`.
-
-Detects secrets by their form. The patterns match the issuers' own keys, and are strict enough to trust.
-
-Detects secrets in pieces of files that people read: YAML of any form, and commands in it.
+A finding shows the place and never the value. Secrets have names, or forms of their issuers. Training uses many tokens
+that are none: `MAX_TOKENS`, `tokenizer`, `pad_token`.
 """
 
 from __future__ import annotations
@@ -38,17 +31,15 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SECRET = frozenset(
-    {"passwords", "passphrase", "secrets", "credential", "credentials"}
-    | {"apikey", "accesskey", "secretkey", "privatekey", "apitoken", "authtoken", "accesstoken"}
+_SECRET = _set(
+    "passwords passphrase secrets credential credentials apikey accesskey secretkey privatekey apitoken "
+    "authtoken accesstoken"
 )
 """Words that mark a name as that of a secret, at any position."""
 _ENDINGS = ("password", "passwd", "secret")
 _KEYS = frozenset({"access", "account", "api", "auth", "encryption", "license", "private", "secret", "signing", "ssh"})
 """Words that mark a following `key` as a secret."""
-_PASSES = frozenset(
-    {"admin", "db", "ftp", "mongo", "mysql", "pg", "postgres", "proxy", "redis", "root", "smtp", "user"}
-)
+_PASSES = _set("admin db ftp mongo mysql pg postgres proxy redis root smtp user")
 _ABOUT = _set(
     "algorithm backend chain class count dir enabled endpoint expiration expiry file files format header helper "
     "host id length limit manager mode name names path paths port prefix provider ref required seconds size "
@@ -113,57 +104,48 @@ _TOKEN = "[0-9A-Za-z_-]"  # noqa: S105 - a class of characters
 _FREE = r"[^\s/?#@:'\"\\${}<>]"
 """Characters of a user name or a password in a URL, unless it is a variable."""
 
-_FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "an AWS access key": (("AKIA", "ASIA"), (rf"(?:AKIA|ASIA)[0-9A-Z]{{16}}(?!{_KEY})",)),
-    "an Alibaba Cloud access key": (("LTAI",), (rf"LTAI{_KEY}{{12,26}}(?!{_KEY})",)),
-    "a Tencent Cloud secret ID": (("AKID",), (rf"AKID{_KEY}{{13,40}}(?!{_KEY})",)),
-    "a Google key": (
-        ("AIza", "ya29.", "GOCSPX-"),
-        (rf"AIza{_TOKEN}{{35}}", rf"ya29\.{_TOKEN}{{20}}", rf"GOCSPX-{_TOKEN}{{20}}"),
-    ),
-    "an Azure storage key": (("AccountKey=",), (r"AccountKey=[0-9A-Za-z+/]{80}",)),
+_FORMS: dict[str, tuple[str, str]] = {
+    "an AWS access key": ("AKIA|ASIA", rf"(?:AKIA|ASIA)[0-9A-Z]{{16}}(?!{_KEY})"),
+    "an Alibaba Cloud access key": ("LTAI", rf"LTAI{_KEY}{{12,26}}(?!{_KEY})"),
+    "a Tencent Cloud secret ID": ("AKID", rf"AKID{_KEY}{{13,40}}(?!{_KEY})"),
+    "a Google key": ("AIza|ya29.|GOCSPX-", rf"AIza{_TOKEN}{{35}}|ya29\.{_TOKEN}{{20}}|GOCSPX-{_TOKEN}{{20}}"),
+    "an Azure storage key": ("AccountKey=", r"AccountKey=[0-9A-Za-z+/]{80}"),
     "a GitHub token": (
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        (rf"gh[pousr]_{_KEY}{{36}}", r"github_pat_[0-9A-Za-z_]{22}"),
+        "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_",
+        rf"gh[pousr]_{_KEY}{{36}}|github_pat_[0-9A-Za-z_]{{22}}",
     ),
     "a GitLab token": (
-        ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "gloas-"),
-        (rf"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-{_TOKEN}{{20}}",),
+        "glpat-|gldt-|glrt-|glcbt-|glptt-|glft-|glsoat-|glagent-|gloas-",
+        rf"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-{_TOKEN}{{20}}",
     ),
-    "a Hugging Face token": (("hf_", "api_org_"), (rf"(?:hf|api_org)_{_KEY}{{30}}",)),
+    "a Hugging Face token": ("hf_|api_org_", rf"(?:hf|api_org)_{_KEY}{{30}}"),
     "a Weights & Biases key": (
-        ("wandb login", "wandb_v1_"),
-        (r"wandb login (?:--[a-z]{1,20} )?[0-9a-f]{40}(?![0-9a-f])", r"wandb_v1_[0-9A-Za-z_]{40}"),
+        "wandb login|wandb.login(|wandb_v1_",
+        r"wandb(?: login (?:--[a-z]{1,20} )?|\.login\((?:key=)?[\"' ])[0-9a-f]{40}(?![0-9a-f])|wandb_v1_\w{40}",
     ),
     "a Slack token": (
-        ("xox", "xapp-", "hooks.slack.com"),
-        (rf"xox[abeoprs]-{_TOKEN}{{10}}", rf"xapp-[0-9]-{_TOKEN}{{10}}", rf"hooks\.slack\.com/services/T{_KEY}{{8}}"),
+        "xox|xapp-|hooks.slack.com",
+        rf"xox[abeoprs]-{_TOKEN}{{10}}|xapp-[0-9]-{_TOKEN}{{10}}|hooks\.slack\.com/services/T{_KEY}{{8}}",
     ),
-    "an OpenAI key or a similar one": (
-        ("sk-",),
-        (rf"sk-(?:proj|svcacct|admin|ant)-{_TOKEN}{{20}}", rf"sk-{_KEY}{{32}}"),
-    ),
-    "a registry token": (
-        ("dckr_pat_", "npm_", "pypi-"),
-        (rf"dckr_pat_{_TOKEN}{{20}}", rf"npm_{_KEY}{{36}}", rf"pypi-AgEI{_TOKEN}{{20}}"),
-    ),
-    "a private key": (("PRIVATE KEY",), (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY",)),
-    "a JSON web token": (("eyJ",), (rf"eyJ{_TOKEN}{{10,}}\.eyJ{_TOKEN}{{10,}}\.",)),
+    "an OpenAI key or a similar one": ("sk-", rf"sk-(?:proj|svcacct|admin|ant)-{_TOKEN}{{20}}|sk-{_KEY}{{32}}"),
+    "a registry token": ("dckr_pat_|npm_|pypi-", rf"dckr_pat_{_TOKEN}{{20}}|npm_{_KEY}{{36}}|pypi-AgEI{_TOKEN}{{20}}"),
+    "a private key": ("PRIVATE KEY", r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY"),
+    "a JSON web token": ("eyJ", rf"eyJ{_TOKEN}{{10,}}\.eyJ{_TOKEN}{{10,}}\."),
     "a password in a URL": (
-        ("@",),
-        (rf"(?i:[a-z][a-z0-9+.-]{{1,20}})://{_FREE}{{0,128}}:(?![*.xX]+@|%s@){_FREE}{{1,256}}@(?!sha[0-9]{{3}}:)",),
+        "@",
+        rf"(?i:[a-z][a-z0-9+.-]{{1,20}})://{_FREE}{{0,128}}:(?![*.xX]+@|%s@){_FREE}{{1,256}}@(?!sha[0-9]{{3}}:)",
     ),
-    "a user name or a token in a URL": (("@",), (rf"(?i:https?)://{_FREE}{{1,256}}@",)),
+    "a user name or a token in a URL": ("@", rf"(?i:https?)://{_FREE}{{1,256}}@"),
 }
-"""Description, texts of which one must occur, and patterns.
+"""Description, texts of which one must occur, and the pattern.
 
 No pattern starts inside a word, and none reads the same text more than a few times, of any length.
 """
 Form = tuple[str, str, re.Pattern[str]]
 _BY_PART: tuple[Form, ...] = tuple(
-    (part, what, regex(rf"(?<!{_TOKEN})(?:{'|'.join(patterns)})"))
-    for what, (parts, patterns) in _FORMS.items()
-    for part in parts
+    (part, what, regex(rf"(?<!{_TOKEN})(?:{pattern})"))
+    for what, (parts, pattern) in _FORMS.items()
+    for part in parts.split("|")
 )
 
 
@@ -211,6 +193,7 @@ def known_form(text: str, forms: Iterable[Form]) -> str | None:
     return next((what for part, what, pattern in forms if part in text and pattern.search(text)), None)
 
 
+_BY_NAME = "is a secret, judging by its name, but has a literal value"
 _REVOKE = "revoke it if it was ever pushed"
 _NAMED = ("env", "params")
 """Fields that map names to values, at any depth."""
@@ -228,11 +211,11 @@ def report_secrets(
     for route, name, text in _named(data, ()):
         pending = "{{" in text and (unevaluated is None or route in unevaluated or "params" in route)
         if not pending and route not in hidden and names_secret(name) and not is_harmless(name, text):
-            message = f"`{name}` is a secret, judging by its name, but has a literal value"
+            message = f"`{name}` {_BY_NAME}"
             found.error(SECRET_VALUE, layers.place(route), message, _hint(route))
     for route, name, inner in _in_texts(data, ()):
         if not any(route[: len(one)] == one or one[: len(route)] == route for one in hidden):
-            message = f"`{name}` is a secret, judging by its name, but has a literal value"
+            message = f"`{name}` {'gets a literal password' if name in _LOGINS else _BY_NAME}"
             place = layers.place(route) if inner is None else layers.place_inside(route, inner, name)
             found.error(SECRET_VALUE, place, message, _hint_for_text(route, name))
             hidden.add(route)
@@ -260,9 +243,10 @@ def _hint_for_text(route: Route, name: str) -> str:
     if "files" in route:
         return f"remove it from the file, and read it from a variable or a volume with a Secret; {_REVOKE}"
     variable = name.lstrip("-").replace("-", "_").rpartition(".")[2].upper()
-    variable = "TOKEN" if name == "Bearer" else variable
+    variable = "TOKEN" if name == "Bearer" else "PASSWORD" if name in _LOGINS else variable
     used = f"$({variable})" if isinstance(route[-1], int) else f"${variable}"
-    instead = f"write `{used}` instead of the value" if name.startswith("-") or name == "Bearer" else "remove it"
+    is_used = name.startswith("-") or name == "Bearer" or name in _LOGINS
+    instead = f"write `{used}` instead of the value" if is_used else "remove it"
     return f"{instead}, and set `env: {{{variable}: {{secret: <name>, key: <key>}}}}`; {_REVOKE}"
 
 
@@ -320,10 +304,31 @@ _OPTION: Final = regex(rf"(?<!\S)(--?[A-Za-z][\w-]{{1,100}})(?:[ \t]|\\\n)+(?!-)
 _BEARER: Final = regex(r"\b(?i:bearer)[ \t]+(?=[^\s\"'$]*[0-9])[\w.~+/-]{16,512}")
 _SETTING: Final = regex(
     r"(?m)^[ \t]*(?:export[ \t]+)?[\"']?([A-Za-z_][\w.-]{0,100})[\"']?[ \t]*[:=][ \t]*"
-    r"(?:\"([^\"$`{<\s]{4,512})\"|'([^'$`{<\s]{4,512})'|([\w+/=~-]{16,512}))[ \t]*,?[ \t]*(?:#.*)?$"
+    r"(?:\"([^\"$`{<\s]{4,512})\"|'([^'$`{<\s]{4,512})'|([\w+/=~-]{6,512}))[ \t]*,?[ \t]*(?:#.*)?$"
 )
 """A line of a file with a name and nothing but a value."""
-_SUSPECT: Final = ("pass", "pwd", "secret", "token", "key", "credential", "bearer")
+_PLAIN: Final = 4
+"""Its group with a value without quotes."""
+_MIXED: Final = regex(r"(?=\S*[0-9])(?=\S*[A-Za-z])\S+")
+_QUOTED: Final = regex(
+    r"(?<![\w.-])[\"']?([A-Za-z_][\w.-]{0,100})[\"']?\]?[ \t]{0,9}[:=][ \t]{0,9}"
+    r"(?:\"([^\"$`{<\s]{4,512})\"|'([^'$`{<\s]{4,512})')"
+)
+"""A name and a quoted value in JSON or Python."""
+_BETWEEN: Final = r"\b[^\n;|&]{0,300}?[ \t]"
+_GIVEN: Final = r"[\"']?[^\s\"'$<*{-][^\s\"'$<*{]{2}"
+_LOGINS: Final = {
+    "curl -u": regex(rf"\bcurl{_BETWEEN}-u[ \t]*[\"']?[^\s:\"'$]{{1,100}}:{_GIVEN}"),
+    "sshpass -p": regex(rf"\bsshpass[ \t]+-p[ \t]*{_GIVEN}"),
+    "redis-cli -a": regex(rf"\bredis-cli{_BETWEEN}-a[ \t]+{_GIVEN}"),
+    "mysql -p": regex(rf"\bmysql(?:dump|admin)?{_BETWEEN}-p{_GIVEN}"),
+    "docker login -p": regex(rf"\b(?:docker|podman|skopeo|crane)[ \t]+login{_BETWEEN}-p[ \t]+{_GIVEN}"),
+    "aws configure set": regex(rf"\baws configure set \w{{0,40}}secret\w{{0,40}} {_GIVEN}"),
+    ".netrc": regex(rf"\bmachine(?:\s{{1,9}}\S{{1,99}}){{1,3}}\s{{1,9}}password\s{{1,9}}{_GIVEN}"),
+    "auths": regex(r"\"auth\"\s{0,20}:\s{0,20}\"[\w+/]{12,512}={0,2}\""),
+}
+"""Programs and files that take a password without a name, as they are called in messages."""
+_SUSPECT: Final = _set("pass pwd secret token key credential bearer curl redis mysql login auth")
 _NO_SECRET: Final = regex(
     r"(?i)<[^<>]{1,60}>|empty|dummy|fake|none|test|(?:[a-z]{1,8}[-_])?x{3,}|\.{3}|your\W?\w.*|change_?me|no(?:t-needed|-key)|.*(?:placeholder|example).*"
     r"|[\w./~@:-]+\.(?:pem|key|json|ya?ml|txt|crt|cfg|toml|env|py|sh|pt|bin)|[A-Za-z_]\w*=[^=].*"
@@ -386,21 +391,27 @@ def _is_secret(name: str, value: str, *, certain: bool) -> bool:
 
 def _named_command(text: str) -> tuple[str, int] | None:
     """The name of the first secret in a command, and its position."""
-    for pattern, certain in ((_ASSIGNED, True), (_OPTION, False)):
+    for pattern, certain in ((_ASSIGNED, True), (_OPTION, False), (_QUOTED, False)):
         for match in pattern.finditer(text):
-            if _is_secret(match[1], match[2] or match[3] or match[4] or "", certain=certain):
+            if _is_secret(match[1], next(filter(None, match.groups()[1:]), ""), certain=certain):
                 return match[1], match.start()
     bearer = _BEARER.search(text)
-    return ("Bearer", bearer.start()) if bearer is not None else None
+    return ("Bearer", bearer.start()) if bearer is not None else _login(text)
+
+
+def _login(text: str) -> tuple[str, int] | None:
+    found = ((name, pattern.search(text)) for name, pattern in _LOGINS.items())
+    return next(((name, match.start()) for name, match in found if match is not None), None)
 
 
 def _named_file(text: str) -> tuple[str, int] | None:
-    for match in _SETTING.finditer(text):
-        value = match[2] or match[3] or match[4]
-        plain = match[4] is not None
-        if _is_secret(match[1], value, certain=False) and (not plain or _RANDOM.fullmatch(value)):
-            return match[1], match.start(1)
-    return None
+    for pattern in (_SETTING, _QUOTED):
+        for match in pattern.finditer(text):
+            name, value = match[1], next(filter(None, match.groups()[1:]), "")
+            is_random = _RANDOM.fullmatch(value) or ("pass" in name.lower() and _MIXED.fullmatch(value))
+            if _is_secret(name, value, certain=False) and (match.lastindex != _PLAIN or is_random):
+                return name, match.start(1)
+    return _login(text)
 
 
 _NAME: Final = r"([\w./-]{1,256})[\"']?"

@@ -217,10 +217,63 @@ def test_similar_texts_are_not_reported(repo: Repository) -> None:
         "python -m disk-0123456789abcdef0123456789abcdef eyJhbGciOiJIUzI1NiJ9 xoxo-hugs glm-4-9b-chat-hf-quantized",
         "mpirun -np 2 --hostfile /etc/mpi/hostfile s3://bucket/a:b@c docker://image:tag@sha256:" + "0" * 64,
         "openssl rsa -in key.pem # not a BEGIN PRIVATE KEY",
+        'curl -u "$USER:$PASSWORD" https://example.com && curl -o model.pt -u $LOGIN https://example.com',
+        "docker login -p $TOKEN && sshpass -p $PASSWORD ssh host && mysql -p$PASSWORD db && redis-cli -a $PASSWORD",
+        "mysql -u root -P 3306 --protocol tcp && mkdir -p curl -p a && sshpass -e ssh host",
     ],
 )
 def test_ordinary_commands_hold_no_secret(repo: Repository, command: str) -> None:
     repo.job(JOB.format(command="|\n  " + command))
+    assert repo.codes() == []
+
+
+@for_each(
+    ("command", "name"),
+    [
+        ("curl -u admin:hunter22 https://example.com", "curl -u"),
+        ("sshpass -p hunter22 ssh host", "sshpass -p"),
+        ("redis-cli -h db -a hunter22 ping", "redis-cli -a"),
+        ("mysqldump -u root -phunter22 db", "mysql -p"),
+        ("docker login -u me -p hunter22 registry.example.com", "docker login -p"),
+        ("aws configure set aws_secret_access_key wJalrXUtnFEMIK7MDENG", "aws configure set"),
+        ("""python -c 'connect(password="hunter22")'""", "password"),
+        ("""python train.py --config '{"api_key": "abcdefgh12345678"}'""", "api_key"),
+    ],
+)
+def test_a_password_without_an_option_of_its_name(repo: Repository, command: str, name: str) -> None:
+    repo.job(JOB.format(command=f"|\n  {command}"))
+    assert repo.codes() == ["secret-value"]
+    (finding,) = repo.check()[0].findings
+    assert finding.message.startswith(f"`{name}` ")
+
+
+@for_each(
+    ("path", "text"),
+    [
+        ("/root/.netrc", "machine example.com login me password hunter22"),
+        ("/root/.docker/config.json", '{"auths": {"registry.example.com": {"auth": "bWU6aHVudGVyMjI="}}}'),
+        ("/etc/app.json", '{"lr": 0.1, "password": "hunter22"}'),
+        ("/etc/app.yaml", "user: me\npassword: hunter22\n"),
+        ("/app/keys.py", 'os.environ["WANDB_API_KEY"] = "abcdefgh12345678"\n'),
+    ],
+)
+def test_a_password_in_a_file(repo: Repository, path: str, text: str) -> None:
+    repo.job(JOB.format(command="x") + f"files:\n  {path}: |\n" + "".join(f"    {one}\n" for one in text.splitlines()))
+    assert repo.codes() == ["secret-value"]
+
+
+@for_each(
+    "text",
+    [
+        "tokenizer: gpt2\npassword_file: /run/secrets/x\nkey: value",
+        'def connect(password="", token=None):\n    api_key = os.environ["API_KEY"]\n    secret = read("name")',
+        "- name: PASSWORD\n  valueFrom: {secretKeyRef: {name: db, key: password}}",
+        '{"eos_token": "</s>", "pad_token": "<pad>", "token": "auto", "max_tokens": "4096"}',
+        "machine learning on a cluster needs no password here",
+    ],
+)
+def test_ordinary_files_hold_no_secret(repo: Repository, text: str) -> None:
+    repo.job(JOB.format(command="x") + "files:\n  /a: |\n" + "".join(f"    {one}\n" for one in text.splitlines()))
     assert repo.codes() == []
 
 
@@ -243,6 +296,11 @@ def test_ordinary_commands_hold_no_secret(repo: Repository, command: str) -> Non
         "/a",
         "token_",
         "aA",
+        "curl ",
+        "curl -u",
+        "mysql -p",
+        "machine a ",
+        'password = "',
     ],
 )
 def test_the_search_of_a_long_text_is_linear(unit: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from gen.base import near, only_near, regex
+from gen.base import only_near, regex
 from gen.base.codes.commands import CANNOT_START
 from gen.base.shell_words import Word
 from gen.job.commands import BY_PROGRAM, unwrapped
@@ -37,7 +37,6 @@ _NAMES: Final = (
     "horovodrun",
     "colossalai",
     "python",
-    "python3",
 )
 _SIMILAR: Final = frozenset(
     {
@@ -52,7 +51,7 @@ _SIMILAR: Final = frozenset(
         "deepspeech",
         "deepseek",
     }
-    | {"accelerator"}
+    | {"accelerator", "prun"}
 )
 """Other programs with similar names."""
 _HELP: Final = frozenset({"help", "version", "configfile", "check_build", "tune", "am"})
@@ -120,10 +119,7 @@ def _check_program(command: Command, program: Program) -> None:
 @lru_cache(maxsize=256)
 def _meant(name: str) -> str:
     """The launcher with a similar name."""
-    if len(name) < 5 or name in _SIMILAR or is_python(name) or "." in name:  # noqa: PLR2004 - shorter names are others
-        return ""
-    guess = near(name, _NAMES)
-    return "" if name.startswith(guess) or guess.startswith(name) else guess
+    return "" if name in _SIMILAR or is_python(name) or "." in name else only_near(name.rstrip("0123456789"), _NAMES)
 
 
 def _check_options(command: Command, launch: Launch) -> None:

@@ -1,0 +1,69 @@
+"""Mistakes in commands that were silent once, each with the case that has its text and its remedy."""
+
+from __future__ import annotations
+
+import re
+
+from gen.base.codes import Code, commands
+from gen.base.codes.jobs import SECRET_VALUE
+from tests.error_cases import error_case, error_cases
+from tests.support import HERE
+
+SILENT = {
+    "an option in the next line": ("command-cut-before-an-option", "ends without `\\`"),
+    "an option in the next line of a folded text": ("command-cut-in-a-folded-text", "ends without `\\`"),
+    "a blank behind the backslash": ("command-cut-by-a-blank-behind-the-backslash", "not its last character"),
+    "--nproc_per_node=8 with gpus: 4": ("more-processes-than-gpus", "starts 8 processes on each pod"),
+    "--nnodes=4 with workers: 2": ("more-pods-than-workers", "waits for 4 pods, and the job has 2"),
+    "mpirun -np 32 on 16 slots": ("more-ranks-than-slots", "starts 32 processes, and the workers have 16 slots"),
+    "mpi without mpirun": ("mpi-without-mpirun", "the workers wait"),
+    "--master_addr=localhost": ("master-at-localhost", "waits for the others at its own address"),
+    "--rdzv_endpoint=$(hostname)": ("rendezvous-at-its-own-name", "waits for the others at its own address"),
+    "CUDA_VISIBLE_DEVICES=0,…,7 with 4 GPUs": ("more-visible-devices-than-gpus", "more GPUs than the 4"),
+    "gpus: 8 and python train.py": ("one-process-for-several-gpus", "trains on one of the 8 GPUs"),
+    "code that the command does not use": ("code-that-the-command-does-not-use", "does not use the code"),
+    "code/mnist_pytorch for mnist-pytorch": ("code-with-another-folder", "has no `mnist_pytorch`"),
+    "--output-dir /results": ("output-on-no-volume", "`/results` is on no volume"),
+    "/root/code in an image of another user": ("code-in-a-folder-of-root", "cannot enter `/root`"),
+    "export WANDB_API_KEY=…": ("secret-that-the-command-exports", "`WANDB_API_KEY` is a secret"),
+    "AWS_SECRET_ACCESS_KEY=… python": ("secret-before-a-program", "`AWS_SECRET_ACCESS_KEY` is a secret"),
+    "--password x": ("secret-as-an-option", "`--password` is a secret"),
+    "a token in code.git": ("token-in-the-url-of-code", "set `credentials` to a Secret"),
+    "gpuModel: A100 where nodes are called otherwise": ("gpu-model-without-its-product", "no node is labelled"),
+    "steps without needs": ("pipeline-without-an-order", "none has `needs`"),
+    "0.1, 0.10 and 1e-1 in a sweep": ("sweep-of-equal-numbers", "the number `0.1` twice"),
+}
+"""By the mistake: the case, and a part of its output. `test_scripts` has those about signals."""
+WORKS = (
+    "batch-with-ranks/rendered",
+    "jobset-with-ranks/rendered",
+    "patches-of-pods/rendered/dev/jobs/team/volcano",
+    "declared-kind-that-never-ends/rendered",
+)
+"""Golden files in which `torchrun` alone trained in each pod for itself, and finds the other pods now."""
+_CODES = {one.name for one in vars(commands).values() if isinstance(one, Code)} | {SECRET_VALUE.name}
+_FINDING = re.compile(r"(?m)^\S+:\d+:\d+: (?:error|warning): (.*) \[([\w-]+)\]$")
+
+
+def test_each_silent_mistake_has_a_case_with_its_remedy() -> None:
+    cases = {mistake: error_case(name) for mistake, (name, _) in SILENT.items()}
+    assert {mistake for mistake, case in cases.items() if SILENT[mistake][1] not in case.expected} == set()
+    assert {mistake for mistake, case in cases.items() if case.remedied == case.inputs} == set()
+
+
+def test_torchrun_finds_the_other_pods_of_each_kind_with_ranks() -> None:
+    texts = {
+        case: "".join(path.read_text("utf-8") for path in (HERE / "golden" / case).rglob("*.yaml")) for case in WORKS
+    }
+    assert {case for case, text in texts.items() if "PET_NNODES" not in text or "PET_MASTER_ADDR" not in text} == set()
+
+
+def test_sixty_siblings_have_cases_with_remedies() -> None:
+    silent = {name for name, _ in SILENT.values()}
+    found = {
+        (case.name, message)
+        for case in error_cases()
+        for message, code in _FINDING.findall(case.expected)
+        if code in _CODES and case.name not in silent and case.remedy
+    }
+    assert len(found) >= 60
