@@ -21,6 +21,8 @@ _PARAMETER: Final = regex(
     r"(?P<length>\#(?=[A-Za-z_]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*\#?$!-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)",
     re.DOTALL,
 )
+_EVERY: Final = regex(r"\$@|\$\{@\}|\$\{[A-Za-z_]\w*\[@\]\}")
+"""All values of an array, which are no word at all if it is empty."""
 _PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
 _SAFE: Final = regex(r"\$(?:\w+|\{\w+\})|\{\{ [\w.]+ \}\}")
 """What a shell expands to one word without quotes: ranks, addresses, ports and ids."""
@@ -146,7 +148,9 @@ class Expander:
                 at = end + 1
             elif char == '"':
                 end = closing_quote(text, at)
-                yield from self._quoted(text[at + 1 : end])
+                inner = text[at + 1 : end]
+                if not (_EVERY.fullmatch(inner) and self.expansion(inner) == ()):
+                    yield from self._quoted(inner)
                 at = end + 1
             elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
                 yield from self._split(self.expansion(text[at:end]), splits=splits)
@@ -225,7 +229,7 @@ class Expander:
 
     def _plain(self, name: str, known: Value | None, *, every: bool) -> Value:
         if known is None:
-            return "" if every else self.outside(name)
+            return () if every else self.outside(name)
         return known if every or isinstance(known, str) else (known[0] if known else "")
 
     def _item(self, known: Value, index: str) -> str | None:

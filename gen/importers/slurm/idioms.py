@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -91,7 +91,17 @@ _SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc
 _IN_IMAGE: Final = "install it in the image"
 _MODULES: Final = frozenset({"module", "ml", "spack"})
 
+_WRITTEN: Final = regex(
+    r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
+)
+"""A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
+
+_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
+_WITH_VALUE: Final = frozenset(
+    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
+)
+"""Options of Apptainer with a value as the next word."""
 
 
 class Left(Struct, frozen=True):
@@ -101,6 +111,16 @@ class Left(Struct, frozen=True):
     what: str
     why: str
     hint: str
+
+
+def opened_container(words: Sequence[str]) -> tuple[str, list[str]] | None:
+    """The image of a container that Apptainer starts, and the command in it."""
+    if len(words) < 3 or words[0].rpartition("/")[2] not in _CONTAINERS or words[1] not in ("exec", "run"):  # noqa: PLR2004
+        return None
+    at = 2
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _WITH_VALUE else 1
+    return (words[at], [*words[at + 1 :]]) if at + 1 < len(words) else None
 
 
 class BatchValues(Conditions):
@@ -113,6 +133,8 @@ class BatchValues(Conditions):
         """The working directory, as far as it is known."""
         self.folder_place: Location | None = None
         self.left: list[Left] = []
+        self.images: list[tuple[str, Location]] = []
+        """Images of the containers in which the script starts its programs."""
         self.secrets: dict[str, tuple[str, Location]] = {}
         """Values of variables that a job reads from a Secret."""
         self.ended: tuple[Location, str] | None = None
@@ -144,6 +166,8 @@ class BatchValues(Conditions):
 
     def output(self, command: str) -> str:
         command = command.strip()
+        if (written := _WRITTEN.fullmatch(command)) is not None:
+            return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
         inner = " ".join(self.words(command))
         known = self._output_of_nodes(command, inner)
         if known is None:

@@ -164,10 +164,10 @@ def _translate(
     runs = [_for_kind(draft, one, layout) for one in runs]
     runs = _files(draft, script, runs)
     _order(draft, runs, layout)
-    translation.variables(draft, script)
+    translation.variables(draft, script, runs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
-    _images(draft, runs, site)
+    _images(draft, script, site)
     text = translation.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(one.text and _BASH.search(one.text) for one in runs)
@@ -282,15 +282,15 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)
 
 
-def _images(draft: JobDraft, runs: Sequence[Run], site: Site) -> None:
+def _images(draft: JobDraft, script: BatchScript, site: Site) -> None:
     """The image of a container that the script starts itself."""
-    for one in runs:
-        named = site.images.get(one.image, one.image.removeprefix("docker://") if "docker://" in one.image else "")
+    for image, place in script.images:
+        named = site.images.get(image, image.removeprefix("docker://") if image.startswith("docker://") else "")
         if named:
-            draft.set(literal(named), "image", place=one.place)
-        elif one.image:
+            draft.set(literal(named), "image", place=place)
+        else:
             hint = "import it again with `--image`, or map it with `images` of a site file"
-            draft.drop(one.place, "the image of the command", "it is a file of the machines", hint)
+            draft.drop(place, "the image of the command", "it is a file of the machines", hint)
 
 
 def _paths(draft: JobDraft, site: Site, lacking: Lacking) -> None:

@@ -24,7 +24,7 @@ from gen.importers.slurm.expansion import (
     marked,
     source_text,
 )
-from gen.importers.slurm.idioms import HOSTS, BatchValues, Left
+from gen.importers.slurm.idioms import HOSTS, BatchValues, Left, opened_container
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -217,6 +217,10 @@ class BatchScript(BatchValues):
             self.steps += inner.steps
             self.left += inner.left
             self.secrets |= inner.secrets
+            self.images += inner.images
+        elif (opened := opened_container(words)) is not None:
+            self.images.append((opened[0], place))
+            self.run(place, opened[1], assigned)
         elif not self.changes_shell(place, program, words):
             self.steps.append(Step(words=tuple(words), place=place, assigned=assigned))
 
@@ -260,6 +264,8 @@ class BatchScript(BatchValues):
             text = "".join(one or "" for one, _ in pieces)
         if program in ("cat", "tee") and destination is not None:
             self.files[self.value(self.text(destination))] = (text, self.place(node))
+        elif program == "read" and body is not None:
+            self.variables[self.text(body).split()[-1]] = text
         elif program in ("python", "python3", "bash", "sh"):
             self.leave(
                 node, f"the text for `{program}`", "gen carries no input of programs", "write it as a file in `files`"

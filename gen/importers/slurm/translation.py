@@ -43,11 +43,6 @@ _MORE: Final = frozenset(
 _MODULES: Final = {
     module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
 }
-_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
-_WITH_VALUE: Final = frozenset(
-    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
-)
-"""Options of Apptainer with a value as the next word."""
 _WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
 _OF_SITE: Final = regex(
     r"(?:NCCL|GLOO|TP|UCX|FI|OMPI|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy"
@@ -108,8 +103,6 @@ class Run(Struct, frozen=True, kw_only=True):
     assigned: tuple[tuple[str, str], ...] = ()
     text: str = ""
     """A construct of the shell, instead of words."""
-    image: str = ""
-    """Image of the container in which the script starts it."""
 
 
 def runs_of(script: BatchScript, constants: Mapping[str, str], found: Findings) -> tuple[list[Run], list[Option]]:
@@ -140,15 +133,14 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.run(step.place, words, step.assigned)
     script.left += task.left
     script.secrets |= task.secrets
+    script.images += task.images
     return task.steps
 
 
 def _run(step: Step, *, by_srun: bool) -> Run:
-    words, image = _opened(step.words)
-    launcher, at = launcher_of(words)
+    launcher, at = launcher_of(step.words)
     return Run(
-        words=words,
-        image=image,
+        words=step.words,
         place=step.place,
         launcher=launcher,
         at=at,
@@ -156,16 +148,6 @@ def _run(step: Step, *, by_srun: bool) -> Run:
         assigned=step.assigned,
         text=step.text,
     )
-
-
-def _opened(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The command that Apptainer starts in a container, and its image."""
-    if len(words) < 3 or words[0].rpartition("/")[2] not in _CONTAINERS or words[1] not in ("exec", "run"):  # noqa: PLR2004
-        return words, ""
-    at = 2
-    while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] in _WITH_VALUE else 1
-    return (words[at + 1 :], words[at]) if at + 1 < len(words) else (words, "")
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
@@ -260,7 +242,7 @@ def text_of_command(runs: Sequence[Run]) -> str:
     )
 
 
-def variables(draft: JobDraft, script: BatchScript) -> None:
+def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
     """Set the variables that the batch part exports; those of the site are named and left out."""
     for name, place in script.exported.items():
         value = script.variables.get(name)
@@ -275,7 +257,7 @@ def variables(draft: JobDraft, script: BatchScript) -> None:
         if _OF_SITE.fullmatch(name) and name not in _HARMLESS:
             hint = "set it in the image or in a network of the overlay, if it is needed"
             draft.drop(place, f"the variable `{name}`", "it belongs to the machines of the site", hint)
-        elif _is_part(name, text, script):
+        elif _is_part(name, text, script, runs):
             draft.drop(
                 place, f"the variable `{name}`", "the command has its value", "add it to `env` if the program reads it"
             )
@@ -288,9 +270,11 @@ def variables(draft: JobDraft, script: BatchScript) -> None:
             draft.drop(place, f"the variable `{name}`", "its value is known only on the machines", hint)
 
 
-def _is_part(name: str, text: str, script: BatchScript) -> bool:
-    """Whether a variable is a part of the command, such as its options."""
-    return len(text.split()) > 1 and re.search(rf"\$\{{?{name}\b", script.source) is not None
+def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> bool:
+    """Whether the command has the value of a variable, such as that of its options."""
+    used = regex(rf"\$\{{?{name}\b")
+    left = any(used.search(part) for one in runs for part in (*one.words, one.text))
+    return len(text.split()) > 1 and used.search(script.source) is not None and not left
 
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:

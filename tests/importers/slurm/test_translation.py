@@ -34,6 +34,13 @@ def command(body: str, *options: str) -> str:
         ('ARGS=(-l --export=ALL)\nsrun "${ARGS[@]}" torchrun train.py', "torchrun train.py"),
         ("srun $SRUN_ARGS torchrun train.py", "torchrun train.py"),
         (
+            'A=()\nif [ -d /opt/x ]; then B=(-a); fi\nsrun -l "${A[@]}" "${B[@]}" torchrun "$@" train.py',
+            "torchrun train.py",
+        ),
+        ("read -r -d '' CMD <<EOF\ntorchrun train.py\nEOF\nsrun bash -c \"$CMD\"", "torchrun train.py"),
+        ("CMD=$(cat <<'EOF'\npython a.py $RANK\nEOF\n)\nsrun bash -c \"$CMD\"", "python a.py $RANK"),
+        ("export CMD='a.py --lr 1'\nsrun apptainer exec x.sif bash -c 'python $CMD'", "python a.py --lr 1"),
+        (
             (
                 f"{HEAD}srun torchrun --nnodes 2 --nproc_per_node 8 --rdzv_id $RANDOM --rdzv_backend c10d "
                 "--rdzv_endpoint $head_node_ip:29500 train.py 50 10"
