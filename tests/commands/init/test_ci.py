@@ -113,6 +113,16 @@ def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None
 
 
 @pytest.mark.slow
+def test_the_environment_of_ci_has_no_pip_of_its_own(site: Site, tmp_path: Path) -> None:
+    """That would take a third of the time of a set-up."""
+    clone = site.clone("environments")
+    done = run("bash", "ci/setup.sh", str(tmp_path / "environment"), cwd=clone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert run(tmp_path / "environment/bin/gen", "check", cwd=clone).returncode == 0
+    assert not list((tmp_path / "environment").glob("lib/*/site-packages/pip"))
+
+
+@pytest.mark.slow
 def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> None:
     clone = site.clone("hostile")
     trap = f"open({str(tmp_path / 'trapped')!r}, 'w').close(); raise SystemExit(0)\n"
