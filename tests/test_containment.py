@@ -221,8 +221,8 @@ def test_a_plan_shows_the_other_runs(history: History, monkeypatch: pytest.Monke
         repo.job(JOB, name)
     repo.render()
     module = import_module("gen.review.runs")
-    version = vars(module)["_version"]
-    monkeypatch.setattr(module, "_version", raises_about("broken", version, "key"))
+    version = vars(module)["version_of"]
+    monkeypatch.setattr(module, "version_of", raises_about("broken", version, "key"))
     review = history.plan(base="HEAD")
     assert [run.key.name.rpartition("-")[0] for run in review.starting] == ["sound"]
     assert [one.code for one in review.findings if one.is_error] == [INTERNAL_ERROR]

@@ -196,7 +196,7 @@ def test_the_plan_lists_permissions_that_pods_get(history: History) -> None:
     report = history.report()
     found = {(one["what"], one["value"]): len(one["runs"]) for one in report["permissions"]}
     assert found == {("hostNetwork", ""): 2, ("secret", "wandb"): 1, ("serviceAccount", "trainer"): 1}
-    assert "Also new permissions: hostNetwork, secret, serviceAccount" in history.report("markdown")
+    assert "new permissions: hostNetwork, secret, serviceAccount" in history.report("markdown")
     text = history.report("text")
     assert "  serviceAccount trainer: dev team/demo" in text
     assert "serviceAccount trainer" in history.report("html")
