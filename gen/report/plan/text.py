@@ -22,8 +22,12 @@ MAX_ENTRIES = 40
 _USAGE = ("overlay", "namespace", "queue", "GPUs", "quota used", "GPU-hours at most")
 _COSTS = ("overlay", "namespace", "cost", "budget")
 _RUNS = ("run", "overlays", "kind", "pods", "GPUs", "GPU-hours", "cost", "")
+_AT_MOST = "at most "
 _NUMBERS = {"pods", "GPUs", "GPU-hours"}
-_RANKS = {name: rank for rank, name in enumerate(("run", "overlays", "overlay", "namespace", "GPUs", "cost", "pods"))}
+_RANKS = {
+    name: rank
+    for rank, name in enumerate(("run", "overlays", "overlay", "namespace", "GPUs", "cost", "cost at most", "pods"))
+}
 """In a narrow terminal, columns that are not named here are left out first."""
 
 
@@ -79,11 +83,16 @@ def _costs(rows: Iterable[CostView]) -> list[tuple[str, ...]]:
 
 def _runs(rows: Sequence[RunView], terminal: Terminal, limit: int) -> Iterator[str]:
     """Lines of a table, with the runs of each row below it."""
-    cells = [
+    cells: list[tuple[str, ...]] = [
         (row.name, ", ".join(row.overlays), row.kind, row.pods, row.gpus, row.hours, row.cost, _note(row))
         for row in rows
     ]
-    heading, *lines = _table(_RUNS, cells, terminal)
+    names: tuple[str, ...] = _RUNS
+    costs = [row.cost for row in rows if row.cost]
+    if all(cost.startswith(_AT_MOST) and cost.count(_AT_MOST) == 1 for cost in costs):  # the heading says it once
+        names = tuple("cost at most" if name == "cost" else name for name in names)
+        cells = [(*head, cost.removeprefix(_AT_MOST), note) for *head, cost, note in cells]
+    heading, *lines = _table(names, cells, terminal)
     yield heading
     for row, line in zip(rows, lines, strict=False):
         yield line
@@ -105,7 +114,7 @@ def _table(names: tuple[str, ...], cells: Sequence[tuple[str, ...]], terminal: T
             name=name,
             texts=tuple(map(sanitize, texts)),
             rank=_RANKS.get(name, len(_RANKS) + index),
-            cut=name in ("run", "overlays", "cost", ""),
+            cut=name in ("run", "overlays", "cost", "cost at most", ""),
             right=name in _NUMBERS,
         )
         for index, (name, texts) in enumerate(zip(names, zip(*cells, strict=True), strict=True))

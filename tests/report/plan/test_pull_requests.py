@@ -281,6 +281,7 @@ def cut(value: Any) -> Any:
 
 def stable(line: str) -> str:
     """The line without digests."""
+    line = re.sub(r"(?<=-)[0-9a-f]{1,7}(?=…)", "0", line)
     return re.sub(r"(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{8}(?:[0-9a-f]{2}|[0-9a-f]{4})?)(?![0-9a-f])", "0" * 8, line)
 
 
