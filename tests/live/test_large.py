@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tests.live.world import World
 
 RUNS = int(os.environ.get("LIVE_RUNS", "60"))
+MEASURED = 1000
+"""Runs from which on the times are measured."""
 
 
 def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,25 +59,26 @@ def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: py
         requests.append((path, query))
         return get(api, path, query)
 
-    if RUNS < 10 * lists.PAGE:
+    if RUNS < MEASURED:
         monkeypatch.setattr(lists, "PAGE", max(RUNS // 10, 1))
     monkeypatch.setattr(Api, "get", counted)
-    started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
-    rows = here.runs()
-    assert len(rows) == RUNS + 1
-    assert sum(path.endswith("/jobs") for path, _ in requests) >= 10
-    cpu = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+    (target,) = read_targets(here.repository.root, (), Access(kubeconfig=str(here.kubeconfig)), Findings())
+    took, alone, cpu = [], [], []
+    for _ in range(1 if RUNS < MEASURED else 3):  # the first lists after many writes wait for the server's cache
+        requests.clear()
+        started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        assert len(here.runs()) == RUNS + 1
+        cpu.append(resource.getrusage(resource.RUSAGE_SELF).ru_utime - before)
+        took.append(time.monotonic() - started)
+        assert sum(path.endswith("/jobs") for path, _ in requests) >= min(10, RUNS // lists.PAGE)
+        started, asked = time.monotonic(), list(requests)
+        for path, query in asked:
+            get(target.api, path, query)
+        alone.append(time.monotonic() - started)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    seconds, asked = time.monotonic() - started, list(requests)
-    access = Access(kubeconfig=str(here.kubeconfig))
-    (target,) = read_targets(here.repository.root, (), access, Findings())
-    started = time.monotonic()
-    for path, query in asked:
-        get(target.api, path, query)
-    lists_only = time.monotonic() - started
     print(
-        f"{RUNS} runs: {seconds:.1f} s, {cpu:.1f} s of CPU, {memory} MB, {len(asked)} requests; "
-        f"the same requests alone {lists_only:.1f} s, so {seconds / lists_only:.2f} times as long"
+        f"{RUNS} runs: {min(took):.1f} s, {min(cpu):.1f} s of CPU, {memory} MB, {len(asked)} requests; "
+        f"the same requests alone {min(alone):.1f} s, so {min(took) / min(alone):.2f} times as long"
     )
     steps: list[tuple[int, int]] = []
     read_status(
