@@ -104,10 +104,18 @@ def _check_model(context: Context, role: Role) -> None:
                 *(() if isinstance(model, str) else (index,)),
             )
             message = f"no node is labelled `{choice.fields.models}={value}`, because the values are names of products"
-            hint = f"write the value that `kubectl get nodes -L {choice.fields.models}` shows, such as `NVIDIA-A10`"
+            example = _PRODUCTS.get(value.upper(), f"NVIDIA-{value.upper()}")
+            hint = f"write the value that `kubectl get nodes -L {choice.fields.models}` shows, such as `{example}`"
             warn(context.found, context.job.annotations, UNKNOWN_MODEL, context.place(*route), message, hint)
 
 
+_PRODUCTS: Final = {
+    "A100": "NVIDIA-A100-SXM4-80GB",
+    "H100": "NVIDIA-H100-80GB-HBM3",
+    "T4": "Tesla-T4",
+    "V100": "Tesla-V100-SXM2-16GB",
+}
+"""Products with more in their names than the model."""
 _BARE_MODEL: Final = regex(r"[ABHLPTVabhlptv][0-9]{1,3}[sS]?")
 
 
