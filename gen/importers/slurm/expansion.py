@@ -183,7 +183,7 @@ class Expander:
         at = 0
         while at < len(text):
             char = text[at]
-            if char == "\\" and text[at + 1 : at + 2] in '\\"`$\n':
+            if char == "\\" and at + 1 < len(text) and text[at + 1] in '\\"`$\n':
                 yield ("" if text[at + 1] == "\n" else text[at + 1]), False
                 at += 2
             elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
@@ -332,6 +332,24 @@ def split(value: str) -> list[str]:
     """The words of an expansion without quotes; a part of the pod stays whole."""
     words = re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^\s{OPEN}])+", value)
     return [str(one) for one in words]
+
+
+def word_end(text: str, start: int) -> int:
+    """The position behind a word of a script."""
+    at = start
+    while at < len(text) and not (text[at].isspace() or text[at] in ";&|()<>"):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "'":
+            end = text.find("'", at + 1)
+            at = end if end > 0 else len(text)
+        elif char == '"':
+            at = closing_quote(text, at)
+        elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
+            at = end - 1
+        at += 1
+    return min(at, len(text))
 
 
 def closing_quote(text: str, start: int) -> int:

@@ -194,7 +194,8 @@ def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
             draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
             continue
         draft.set(literal(content), "files", target, place=place)
-        runs = [replace(one, words=tuple(word.replace(path, target) for word in one.words)) for one in runs]
+        written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
+        runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]
     return runs
 
 

@@ -17,13 +17,7 @@ from msgspec.structs import replace
 from gen.base import Location
 from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
-from gen.importers.slurm.expansion import (
-    ADDRESS,
-    Value,
-    is_known,
-    marked,
-    source_text,
-)
+from gen.importers.slurm.expansion import ADDRESS, Value, is_known, marked, source_text, word_end
 from gen.importers.slurm.idioms import HOSTS, BatchValues, Left, opened_container
 
 if TYPE_CHECKING:
@@ -81,6 +75,8 @@ class BatchScript(BatchValues):
         self.source = ""
         """The text that is followed."""
         self._visits = 0
+        self._read_until = 0
+        """The end of a value that the grammar has cut."""
         self._depth = 0
         self._source = b""
 
@@ -104,6 +100,8 @@ class BatchScript(BatchValues):
         for node in nodes:
             if self.ended is not None or len(self.steps) > _MOST_STEPS:
                 return
+            if node.start_byte < self._read_until:
+                continue
             if node.type == "&" and self.steps:
                 self.steps[-1] = replace(self.steps[-1], background=True)
             elif node.is_named:
@@ -141,7 +139,7 @@ class BatchScript(BatchValues):
             return None
         self._assigned = self.text(name)
         sign = next((one.type for one in node.children if one.type in ("=", "+=")), "=")
-        text = self.text(value) if value is not None else ""
+        text = self._whole(value) if value is not None else ""
         new: Value
         if text.startswith("(") and text.endswith(")"):
             new = tuple(self.words(re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", text[1:-1])))
@@ -163,6 +161,17 @@ class BatchScript(BatchValues):
         self.variables[self._assigned] = new
         name_now, self._assigned = self._assigned, ""
         return name_now, new if isinstance(new, str) else " ".join(new)
+
+    def _whole(self, value: Node) -> str:
+        """A value up to the end of its word: the grammar ends some values between quotes too early."""
+        text = self.text(value)
+        behind = self._source[value.end_byte : value.end_byte + 1]
+        if text.startswith("(") or not behind or behind.isspace() or behind in b";&|()<>":
+            return text
+        rest = self._source[value.start_byte :].decode("utf-8", "replace")
+        whole = rest[: word_end(rest, 0)]
+        self._read_until = max(self._read_until, value.start_byte + len(whole.encode("utf-8", "replace")))
+        return whole
 
     def _declaration(self, node: Node) -> None:
         exports = self.text(node).startswith("export") or " -x" in self.text(node).split("=")[0]

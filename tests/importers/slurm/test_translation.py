@@ -33,6 +33,7 @@ def command(body: str, *options: str) -> str:
     [
         ('ARGS=(-l --export=ALL)\nsrun "${ARGS[@]}" torchrun train.py', "torchrun train.py"),
         ("srun $SRUN_ARGS torchrun train.py", "torchrun train.py"),
+        ('N=1\nexport C=" \\\n a.py -o "n=$N,m=$N" \\\n -p "\nsrun torchrun $C', "torchrun a.py -o n=1,m=1 -p"),
         (
             'A=()\nif [ -d /opt/x ]; then B=(-a); fi\nsrun -l "${A[@]}" "${B[@]}" torchrun "$@" train.py',
             "torchrun train.py",
@@ -124,8 +125,11 @@ def test_values_of_the_batch_part_are_no_variables_of_pods() -> None:
         (["-N 1"], "cd /workspace/app\nsrun python train.py", {"workingDir": "/workspace/app"}),
         (
             ["-N 1"],
-            'cat > conf.json <<END\n{"lr": 1}\nEND\npython a.py conf.json',
-            {"files": {"/etc/job/conf.json": '{"lr": 1}\n'}, "command": "python a.py /etc/job/conf.json"},
+            'cat > conf.json <<END\n{"lr": 1}\nEND\npython a.py ./conf.json',
+            {
+                "files": {"/etc/job/conf.json": '{"lr": 1}\n'},
+                "command": "python a.py /etc/job/conf.json",
+            },
         ),
         (
             ["-N 1"],
@@ -178,6 +182,8 @@ def test_long_commands_have_a_line_for_each_option() -> None:
         "eval 'eval x'",
         "${A:=${A}}",
         "((x=9**9**9))",
+        "cat <<E > a\n\\",
+        'x "a\\',
     ],
 )
 def test_hostile_scripts_end(body: str) -> None:
