@@ -49,6 +49,8 @@ _LOOK_S = 0.5
 _QUIET = 4
 """Looks in a row without a change."""
 _LONG_S = 180
+_BUSY = ("/openapi/v2", "unable to return a response in the time allotted")
+"""In messages of a server that has not merged the schemas of new definitions yet, and its client."""
 _SHARED = {
     **dict.fromkeys(("pytorch", "tensorflow", "xgboost", "paddle", "jax"), "training_operator"),
     "mpi": "mpi_operator",
@@ -154,7 +156,7 @@ class ArgoCD(Engine):
         def compared() -> subprocess.CompletedProcess[str] | None:
             done = subprocess.run([program], input=text, env=environment, capture_output=True, text=True, check=False)
             # after new definitions, a busy server takes longer than the client waits to merge their schemas
-            if done.returncode != 0 and "/openapi/v2" in done.stderr:
+            if done.returncode != 0 and any(one in done.stderr for one in _BUSY):
                 return None
             assert done.returncode == 0, done.stderr[-2000:]
             return done
