@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gen.base import BugError, Findings, UsageError, counted
-from gen.base.codes.grants import OVER_QUOTA
+from gen.base.codes.quotas import OVER_QUOTA
 from gen.commands.common import VIOLATIONS, Jobs, Kubernetes, NoCache, Overlays, Parallel, Result, Root, repository
 from gen.render.cache import Cache, cache_folder
 from gen.render.write import compare

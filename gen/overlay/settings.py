@@ -24,6 +24,7 @@ from gen.job.synonyms import GPU as GPU_SYNONYMS
 from gen.kubernetes.facts.runtimes import POLICIES, SHIPPED, Runtime, described, runtimes_in, with_labels
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS
 from gen.kubernetes.manifests.read import objects_in, read_manifests
+from gen.kubernetes.objects import NVIDIA_PRODUCT
 from gen.overlay.entries import AcceleratorFields
 from gen.overlay.vendored import ORIGIN_PATH, ORIGIN_REF, ORIGIN_URL
 
@@ -126,7 +127,7 @@ class GPU(Model):
 
     resource: ResourceName = "nvidia.com/gpu"
     """Extended resource for GPUs, without `accelerators`. Pods with GPUs tolerate the taint with the same key."""
-    model_label: LabelKey = "nvidia.com/gpu.product"
+    model_label: LabelKey = NVIDIA_PRODUCT
     """Node label that `placement.gpuModel` matches, without `accelerators`."""
     price: Price | None = None
     """Price of one GPU for an hour, in `currency` of the overlay, without `accelerators`."""

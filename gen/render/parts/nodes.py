@@ -19,7 +19,16 @@ from gen.job.pods import Placement, Toleration
 from gen.job.profile import NOTHING, Effect, combined
 from gen.job.scalars import shown
 from gen.kubernetes.check.silence import warn
-from gen.kubernetes.objects import ARCHITECTURE, COMPONENT, CONTROL_PLANE, HOSTNAME, INSTANCE_TYPE, ZONE, Body
+from gen.kubernetes.objects import (
+    ARCHITECTURE,
+    COMPONENT,
+    CONTROL_PLANE,
+    HOSTNAME,
+    INSTANCE_TYPE,
+    NVIDIA_PRODUCT,
+    ZONE,
+    Body,
+)
 from gen.render.parts import accelerator, metadata
 from gen.render.parts.context import Context, has_own
 
@@ -94,7 +103,7 @@ def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
 def _check_model(context: Context, role: Role) -> None:
     """GPU Feature Discovery writes the name of the product with `-` for blanks, which is never a model alone."""
     choice, model = accelerator.accelerator_of(context, role), context.of_role(role, "placement").gpu_model
-    if choice is None or model is None or choice.fields.models != "nvidia.com/gpu.product":
+    if choice is None or model is None or choice.fields.models != NVIDIA_PRODUCT:
         return
     for index, value in enumerate(_values(model)):
         if _BARE_MODEL.fullmatch(value):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from gen.base.codes import Code, clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
-from gen.base.codes.grants import OVER_QUOTA
+from importlib import import_module
+from pkgutil import iter_modules
+
+from gen.base import codes
+from gen.base.codes import Code
+from gen.base.codes.quotas import OVER_QUOTA
 from gen.base.findings import Findings, Location
 from gen.kubernetes.rules.catalogue import CODES, SECTIONS
 from tests.cases import for_each
 
-MODULES = (clusters, commands, files, imports, jobs, grants, overlays, pins, rendered)
+MODULES = [import_module(f"{codes.__name__}.{module.name}") for module in iter_modules(codes.__path__)]
 CONSTANTS = [(name, value) for module in MODULES for name, value in vars(module).items() if isinstance(value, Code)]
 
 
 def test_every_code_is_in_one_section() -> None:
-    in_sections = [code.name for codes in SECTIONS.values() for code in codes]
+    in_sections = [code.name for section in SECTIONS.values() for code in section]
     assert in_sections == list(CODES), "a name is used twice"
     assert sorted(in_sections) == sorted(code.name for _, code in CONSTANTS)
 

@@ -18,7 +18,7 @@ from gen.job.names import LabelValue, ResourceName
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive, matching
 from gen.kubernetes.facts.volcano import SCHEDULER
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import NVIDIA_PRODUCT, Body
 from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, WholeGpus, one_share, toleration_of
 
 NVIDIA_GPU = "nvidia.com/gpu"
@@ -28,7 +28,7 @@ class Nvidia(WholeGpus):
     """Whole NVIDIA GPUs."""
 
     resource: ClassVar[str] = NVIDIA_GPU
-    models: ClassVar[str | None] = "nvidia.com/gpu.product"
+    models: ClassVar[str | None] = NVIDIA_PRODUCT
     tolerations: ClassVar[tuple[Body, ...]] = toleration_of(NVIDIA_GPU)
 
     model: LabelValue | None = None
