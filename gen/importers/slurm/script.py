@@ -194,7 +194,7 @@ class BatchScript(BatchValues):
         hidden = {}
         for one in before:
             behind = self._source[one.end_byte : name.start_byte]
-            key = self.text(one).partition("=")[0]
+            key = self.text(one).partition("=")[0].removesuffix("+")
             old = self.variables.get(key)
             made = self._assign_node(one)
             if made is None or b"\n" in behind.replace(b"\\\n", b""):
@@ -204,7 +204,7 @@ class BatchScript(BatchValues):
         text = self._source[name.start_byte : node.end_byte].decode("utf-8", "replace")
         words = self.words(text)
         for key, value in hidden.items():
-            self.variables.pop(key)
+            self.variables.pop(key, None)
             if value is not None:
                 self.variables[key] = value
         if words:

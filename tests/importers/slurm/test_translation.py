@@ -182,6 +182,7 @@ def test_long_commands_have_a_line_for_each_option() -> None:
         "eval 'eval x'",
         "${A:=${A}}",
         "((x=9**9**9))",
+        "A+=b srun x",
         "cat <<E > a\n\\",
         'x "a\\',
     ],
