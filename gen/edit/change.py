@@ -237,7 +237,7 @@ VERBS: Final = {
 
 
 class RunsChange(Struct, frozen=True, kw_only=True):
-    """What a verb changes in a file."""
+    """Changes of a verb in a file."""
 
     changes: tuple[Change, ...] = ()
     overrides: tuple[Mapping[str, Any], ...] = ()

@@ -24,7 +24,7 @@ _BLOCK: Final = regex(r"[|>][-+0-9]*\s*(?:#.*)?$")
 _WORD: Final = regex(r"[\w./@-]*$")
 _OPENING: Final = {"{": "}", "[": "]"}
 _MOST_NESTED: Final = 200
-"""Collections in each other, in one line, that are told apart."""
+"""Collections in each other, in one line, as separate nodes."""
 MAX_LINES: Final = 20_000
 """Lines of a file that are read; no file of people has more."""
 

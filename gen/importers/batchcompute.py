@@ -237,7 +237,7 @@ def _array(draft: JobDraft, task: Record) -> None:
 _MEETS: Final = regex(
     r"\btorchrun\b|\btorch\.distributed\b|\bmpirun\b|\$\{?(?:MASTER_ADDR|RANK|WORLD_SIZE)\b|--net(?:work)?[= ]host\b"
 )
-"""What a program of instances that meet has: a launcher, the variables of it, or the network of the machine."""
+"""Needs of a program whose instances meet: a launcher, the variables of it, or the network of the machine."""
 
 
 def _program(draft: JobDraft, task: Record, image: str) -> bool:

@@ -61,7 +61,7 @@ def _host_fault(host: str) -> str | None:
 
 
 def _literal_fault(host: str) -> str | None:
-    """Of an IPv6 address in brackets, possibly with a zone."""
+    """An IPv6 address in brackets, possibly with a zone."""
     if host.rfind("[") > 0:
         return "invalid IP-literal"
     if "]" not in host:

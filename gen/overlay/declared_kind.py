@@ -100,7 +100,7 @@ class PodsOfKind(Model):
     item_name: FieldName = "name"
     """Field of an item of a list with the name of the role."""
     rendezvous: RendezvousOfKind | None = None
-    """Where the pods meet, if those of this role train together and the operator does not tell launchers."""
+    """Where the pods meet, if those of this role train together and the operator sets no variables for launchers."""
     trains: Truth = True
     """Whether the pods get the GPUs, CPU and memory of the job."""
     runs: Truth = True

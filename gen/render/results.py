@@ -168,7 +168,7 @@ class Behind(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RunSummary(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a plan needs of an active run that does not change, so that it need not parse the run's file."""
+    """Values of an active run for a plan that does not change it, so that it need not parse the run's file."""
 
     job: str
     pods: int

@@ -120,7 +120,7 @@ def _jobs(jobs: Sequence[RenderedJob]) -> dict[tuple[str, str], frozenset[str]]:
 
 
 def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
-    """Kinds of objects that jobs of every kind can have. All are named: an engine only prunes what it permits."""
+    """Kinds of objects that jobs of every kind can have. All are named: an engine prunes only permitted kinds."""
     yield from (CONFIG_MAP.key, SERVICE.key, DEPLOYMENT.key)
     yield from (one.key for queue in overlay.granted_queues for one in queue.companions)
     yield from (one.key for device in overlay.accelerators.values() for one in device.profile.companions)

@@ -1,4 +1,4 @@
-"""Finding codes with their explanations: constants in a module for each subject, and the type of them."""
+"""Finding codes with their explanations: constants in a module for each subject, and their type."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ _PARAMETER: Final = regex(
     re.DOTALL,
 )
 _EVERY: Final = regex(r"\$@|\$\{@\}|\$\{[A-Za-z_]\w*\[@\]\}")
-"""All values of an array, which are no word at all if it is empty."""
+"""All values of an array; without values, it adds no word."""
 _PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
 _SAFE: Final = regex(r"\$(?:\w+|\{\w+\})|\{\{ [\w.]+ \}\}")
-"""What a shell expands to one word without quotes: ranks, addresses, ports and ids."""
+"""Values that a shell expands to one word without quotes: ranks, addresses, ports and ids."""
 _SPECIAL: Final = regex(r'[\\"`$]')
 _MOST_CUT: Final = 1000
 RUN_ID: Final = "GEN_RUN_ID"
@@ -51,7 +51,7 @@ def is_known(value: str) -> bool:
 
 
 def source_text(value: str) -> str:
-    """A value as shell source, in which the id of the run is a variable."""
+    """A value as shell source, with a variable for the id of the run."""
     return _MARKED.sub(lambda match: f"${RUN_ID}" if match[1].startswith("{{") else match[1], value)
 
 
@@ -99,11 +99,11 @@ class Expander:
         raise NotImplementedError
 
     def outside(self, name: str) -> str:
-        """What stands for a variable that the script does not set."""
+        """Replacement of a variable that the script does not set."""
         raise NotImplementedError
 
     def output(self, command: str) -> str:
-        """What stands for the output of a command."""
+        """Replacement of the output of a command."""
         raise NotImplementedError
 
     def assign(self, name: str, value: Value) -> None:

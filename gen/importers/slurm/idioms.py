@@ -134,14 +134,14 @@ class BatchValues(Conditions):
         self.folder_place: Location | None = None
         self.left: list[Left] = []
         self.images: list[tuple[str, Location]] = []
-        """Images of the containers in which the script starts its programs."""
+        """Images of the containers that run the programs of the script."""
         self.secrets: dict[str, tuple[str, Location]] = {}
         """Values of variables that a job reads from a Secret."""
         self.ended: tuple[Location, str] | None = None
-        """Where the script gives up, and what it says before."""
+        """Places where the script exits with an error, and their messages."""
         self._said = ""
         self.kept: set[str] = set()
-        """Variables whose values only the shell of the pod knows."""
+        """Variables with values that only the shell of the pod knows."""
         self._assigned = ""
         """The variable that is set now."""
 

@@ -45,14 +45,14 @@ class SlurmImporter(Importer):
 
 
 class Lacking(Struct):
-    """What a job needs from the site of its script."""
+    """Needs of a job from the site of its script."""
 
     values: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
 
 
 def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None, Lacking]:
-    """The job of a script, and what it lacks."""
+    """The job of a script, and its missing values."""
     lacking = Lacking()
     text = _MARKS.sub("", given.text.replace("\r\n", "\n"))
     site = read_site(given.site[1], given.site[0], found) if given.site is not None else Site()
@@ -227,7 +227,7 @@ def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
 
 
 def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
-    """A program for the pods of the job, whose kind the launcher decides."""
+    """A program for the pods of the job. Its launcher decides the kind."""
     if run.launcher is None:
         return _without_launcher(draft, run, layout)
     given = translation.without_set(run)
@@ -325,7 +325,7 @@ _MOST_VALUES: Final = 11
 
 
 def site_template(scripts: Iterable[tuple[str, str]]) -> str:
-    """A site file for scripts, with the names that most of them use. The values are to be completed."""
+    """A site file for scripts, with their most frequent names. The values are to be completed."""
     names: dict[str, Counter[str]] = {one: Counter() for one in _MOST}
     folders: Counter[str] = Counter()
     values: Counter[str] = Counter()

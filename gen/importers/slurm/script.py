@@ -340,7 +340,7 @@ class BatchScript(BatchValues):
                 return
 
     def _undecided(self, node: Node) -> None:
-        """A construct that only a shell decides: what it sets is not known afterwards."""
+        """A construct that only a shell decides: its variables are not known afterwards."""
         text = self.text(node)
         for name in re.findall(r"(?m)(?:^|[\s;])(?:export\s+)?([A-Za-z_]\w*)\+?=", text):
             self.kept.add(name)

@@ -78,7 +78,7 @@ def _plain(value: object) -> Any:
 
 
 def _expected(name: str, value: object) -> str | None:
-    """What a field should be; None if it is that."""
+    """The expected form of a field; None if it has it."""
     if name in _TEXTS:
         return None if isinstance(value, str) else "a text"
     if not isinstance(value, dict):

@@ -168,7 +168,7 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
 
 
 class Options(Struct):
-    """What a launcher is told about pods and processes."""
+    """Options of a launcher for pods and processes."""
 
     words: list[str]
     """The command without the options that gen sets."""

@@ -54,7 +54,7 @@ def requested(workload: Body, overlay: Overlay) -> Demand:
 
 
 def summary(workload: Body, asked: Demand, run: str) -> RunSummary | None:
-    """What a plan needs of an active run with this hash; None if the object makes others."""
+    """Values of an active run with this hash for a plan; None if the object makes others."""
     resource = resource_of_object(workload.get("apiVersion"), workload.get("kind"))
     if resource is None or starter_of_object(resource) is not direct.Direct:
         return None

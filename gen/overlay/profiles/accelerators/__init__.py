@@ -1,6 +1,6 @@
 """Accelerator profiles: their base classes and their registry, one file each. See `docs/extending.md`.
 
-A profile says how pods request devices. Whole GPUs have a node label for their model.
+A profile defines how pods request devices. Whole GPUs have a node label for their model.
 """
 
 from __future__ import annotations
