@@ -65,6 +65,7 @@ def _template(terminal: Terminal) -> Template:
         "verdict": as_markup(verdict),
         "spoken": as_markup(spoken),
         "summary_row": as_markup(summary_row),
+        "footnote": as_markup(lambda note: wrapped(f"      {note}", "      ")),
         "title": as_markup(lambda title: terminal.styled(f"{title}:", "bold")),
         "runs_table": lambda rows, limit: [*map(as_markup(str), _runs(rows[:limit], terminal, limit))],
         "usage_table": lambda rows: _table(_USAGE, _usage(rows), terminal),
