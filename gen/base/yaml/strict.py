@@ -206,7 +206,7 @@ def parse(text: str, file: str, found: Findings) -> Data | None:
         return None
     except MarkedYAMLError as error:
         wrong = explained(error, text)
-        found.error(codes.INVALID_YAML, wrong.location(file), wrong.message, wrong.hint, fixes=wrong.fixes)
+        found.error(wrong.code, wrong.location(file), wrong.message, wrong.hint, fixes=wrong.fixes)
         return None
     except YAMLError as error:  # pragma: no cover - libyaml gives a mark for every error it knows
         found.error(codes.INVALID_YAML, Location(file), f"invalid YAML: {error}", "check the encoding of the file")

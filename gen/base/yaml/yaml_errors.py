@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without exporting it
 from yaml.events import ScalarEvent, StreamEndEvent
 
+from gen.base.codes import Code
+from gen.base.codes.files import INVALID_YAML, TOO_DEEP
 from gen.base.findings import Fix, Location, Respell, counted
 from gen.base.lazy import regex
 
@@ -222,6 +224,7 @@ class YAMLProblem(Struct, frozen=True, kw_only=True):
     message: str
     hint: str
     fixes: tuple[Fix, ...] = ()
+    code: Code = INVALID_YAML
 
     def location(self, file: str) -> Location:
         return Location(file, self.line + 1, self.column + 1)
@@ -274,6 +277,14 @@ def explained(error: MarkedYAMLError, text: str) -> YAMLProblem:
             return found
     hint = next((hint for start, hint in _HINTS if start in given.problem), _HINT)
     return given.at(given.line, given.column, given.problem, hint)
+
+
+def _nesting(error: _Error) -> YAMLProblem | None:
+    """The limit of libyaml, since 0.2.6, for brackets that nothing closed yet."""
+    if error.problem != "exceeded maximum nesting depth":
+        return None
+    found = error.at(error.line, error.column, "", "flatten the data")
+    return replace(found, message="nested deeper than the YAML parser reads", code=TOO_DEEP)
 
 
 def _tab(error: _Error) -> YAMLProblem | None:
@@ -383,6 +394,18 @@ def _colon_in_value(error: _Error) -> YAMLProblem | None:
 
 
 _CAUSES: tuple[Callable[[_Error], YAMLProblem | None], ...] = (
-    *(_tab, _unclosed, _slip, _unindented_block, _comment, _no_colon, _indentation, _after_quote, _colon_in_value),
+    _nesting,
+    *(
+        _nesting,
+        _tab,
+        _unclosed,
+        _slip,
+        _unindented_block,
+        _comment,
+        _no_colon,
+        _indentation,
+        _after_quote,
+        _colon_in_value,
+    ),
 )
 """The first that finds its mistake wins."""

@@ -12,13 +12,12 @@ define: {USER: jane}                   # variables from outside
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, did_you_mean
+from gen.base import Findings, Location, did_you_mean, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 
@@ -30,7 +29,7 @@ _OWN: Final = frozenset(
     | {"workspace", "app", "job"}
 )
 """Folders at the top of an image."""
-PATH: Final = re.compile(r"(?<![\w.$}~/:-])(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
+PATH: Final = regex(r"(?<![\w.$}~/:-])(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
 
 
 class Site(Struct, frozen=True, kw_only=True):

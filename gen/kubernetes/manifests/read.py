@@ -361,7 +361,7 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
         if as_json is not None:
             return Manifests(file, text, (as_json,), is_yaml=False)
         wrong = explained(error, text)
-        found.error(INVALID_YAML, wrong.location(file), wrong.message, wrong.hint)
+        found.error(wrong.code, wrong.location(file), wrong.message, wrong.hint)
     except ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Location(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
