@@ -394,18 +394,7 @@ def _colon_in_value(error: _Error) -> YAMLProblem | None:
 
 
 _CAUSES: tuple[Callable[[_Error], YAMLProblem | None], ...] = (
-    _nesting,
-    *(
-        _nesting,
-        _tab,
-        _unclosed,
-        _slip,
-        _unindented_block,
-        _comment,
-        _no_colon,
-        _indentation,
-        _after_quote,
-        _colon_in_value,
-    ),
+    *(_nesting, _tab, _unclosed, _slip, _unindented_block, _comment, _no_colon, _indentation, _after_quote),
+    _colon_in_value,
 )
 """The first that finds its mistake wins."""
