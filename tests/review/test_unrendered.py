@@ -144,6 +144,10 @@ def test_a2_added_data_that_no_overlay_renders_is_refused(merged: History) -> No
     merged.write(path, forged(text))
     assert merged.check()[1] == 0, "without Git, it could be data that is no longer used"
     assert found(merged.plan()) == {("foreign-file", path)}
+    (finding,) = merged.plan().findings
+    assert finding.hint == "run `gen render --prune-storage`, or delete the file"
+    merged.render(prune_storage=True)
+    assert merged.plan().findings == ()
 
 
 def test_a2_unused_data_is_accepted_if_it_is_the_same_at_the_base(merged: History) -> None:
