@@ -107,6 +107,7 @@ def test_values_of_the_batch_part_are_no_variables_of_pods() -> None:
     assert "env" not in made.fields
 
 
+@pytest.mark.slow  # up to the limit of a text
 @for_each(
     ("options", "body", "fields"),
     [

@@ -154,6 +154,7 @@ def _stopped(process: subprocess.Popen[str]) -> list[str]:
     return process.communicate(timeout=30)[0].splitlines()
 
 
+@pytest.mark.slow  # waits for the program
 def test_a_program_saves_before_the_copy_after_its_shell_has_ended(tmp_path: Path) -> None:
     """Bash ends at once if it has a trap for its end, and none for the signal."""
     if shutil.which("bash") is None:
