@@ -286,7 +286,7 @@ class BatchScript(BatchValues):
         self._statement(first)
         if len(self.steps) == before:
             return
-        program = self.text(others[0]).split()[0] if others else ""
+        program = next(iter(self.text(others[0]).split()), "") if others else ""
         if program == "tee":
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)

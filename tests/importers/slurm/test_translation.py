@@ -186,6 +186,9 @@ def test_long_commands_have_a_line_for_each_option() -> None:
         "A+=b srun x",
         "cat <<E > a\n\\",
         'x "a\\',
+        "srun x |",
+        "srun x | \\",
+        "srun x &&",
     ],
 )
 def test_hostile_scripts_end(body: str) -> None:
