@@ -262,7 +262,7 @@ def _date_time(text: str) -> bool:
     return match is not None and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
-_GO_PART: Final = "([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|[\u00b5\u03bc]s|ms|s|m|h)"
+_GO_PART: Final = "([0-9]+(?:[.][0-9]*)?|[.][0-9]+)(ns|us|[\u00b5\u03bc]s|ms|s|m|h)"
 _GO_DURATION: Final = regex(rf"[+-]?(?:0|(?:{_GO_PART})+)")
 _GO_PARTS: Final = regex(_GO_PART)
 _NANOSECONDS: Final = {
@@ -273,7 +273,7 @@ _NANOSECONDS: Final = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_OTHER_DURATION: Final = regex("([0-9]+)[\t\n\f\r ]*([A-Za-z\u00b5]+)")
+_OTHER_DURATION: Final = regex("(?<![0-9])([0-9]+)[\t\n\f\r ]*([A-Za-z\u00b5]+)")
 _UNITS: Final = frozenset(("ns", "us", "\u00b5s", "ms", "s", "m", "h", "hr", "d", "w", "wk"))
 _LONG_UNITS: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 

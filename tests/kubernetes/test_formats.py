@@ -76,3 +76,9 @@ properties:
     body = f"apiVersion: example.com/v1\nkind: Page\nmetadata: {{name: a}}\nspec: {spec}\n"
     report, _ = inspect(tmp_path, body, schemas=(tmp_path / "page.yaml",))
     assert [one.message.partition(": ")[2] for one in report.findings] == messages
+
+
+@pytest.mark.parametrize("text", ["1" * 40_000, "1" * 40_000 + ".", "1 " * 20_000])
+def test_a_long_text_takes_linear_time(text: str) -> None:
+    """In quadratic time, the first one would take a minute."""
+    assert not FORMATS["duration"](text)
