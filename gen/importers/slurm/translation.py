@@ -18,24 +18,10 @@ from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.directives import Option, options_of
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, shown, sources
 from gen.importers.slurm.script import BatchScript, Step
-from gen.job.commands import BY_PROGRAM, accelerate, deepspeed, mpirun, torchrun
-from gen.job.commands.base import (
-    ADDRESS as ADDRESSES,
-)  # fmt: skip
-from gen.job.commands.base import (
-    ALL_PROCESSES,
-    ALONE,
-    HOSTS,
-    PODS,
-    PROCESSES,
-    RANK,
-    Launcher,
-)
-from gen.job.commands.base import (
-    PORT as PORTS,
-)
+from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
+from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
 
-_SET_BY_GEN: Final = (PROCESSES, PODS, ALL_PROCESSES, ADDRESSES, RANK, PORTS, ALONE, HOSTS)
+_SET_BY_GEN: Final = (PROCESSES, PODS, base.ALL_PROCESSES, base.ADDRESS, base.RANK, base.PORT, base.ALONE, HOSTS)
 _MORE: Final = frozenset(
     {"rdzv_backend", "rdzv_id", "rdzv_conf", "same_network", "no_ssh", "no_ssh_check", "launcher", "force_multi"}
 )
@@ -189,7 +175,7 @@ def without_set(run: Run) -> Options:
         if not word.startswith("-") or word == "--" or is_mark(word):
             break
         written, sign, value = word.lstrip("-").partition("=")
-        name = run.launcher._name(written)  # noqa: SLF001
+        name = run.launcher.name_of(written)
         size = 3 if name in run.launcher.pairs else 2 if name in run.launcher.values and not sign else 1
         value = value if sign else " ".join(run.words[at + 1 : at + size])
         if name in dropped:

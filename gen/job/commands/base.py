@@ -130,7 +130,7 @@ class Launcher(Struct, frozen=True, kw_only=True):
             if not text.startswith("-") or text == "-":
                 return (options, tuple(words[at:]), None) if word.unknown is None else (options, (), word)
             written, sign, value = text.lstrip("-").partition("=")
-            name = self._name(written)
+            name = self.name_of(written)
             if name in self.flags and not sign:
                 options[name] = Setting("", word)
             elif name in self.values:
@@ -146,7 +146,7 @@ class Launcher(Struct, frozen=True, kw_only=True):
             at += 1
         return options, (), None
 
-    def _name(self, written: str) -> str:
+    def name_of(self, written: str) -> str:
         """The full name of an option, which authors may shorten."""
         name = self.short.get(written) or written.replace("-", "_")
         if name in self.values or name in self.flags or name in self.pairs:
