@@ -12,7 +12,8 @@ import grimp
 from tests.source_tree import modules, tree, walk
 from tests.support import HERE, PROJECT
 
-MAX_LOOSE_MODULES = 2
+MAX_LOOSE_MODULES = 3
+"""The package, the program and the interface for Python."""
 MAX_LINES = 450
 MAX_FLOORS = 10
 

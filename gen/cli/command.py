@@ -8,7 +8,7 @@ Only here is known whether people read the output on a terminal: reports for the
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from importlib import import_module
@@ -17,7 +17,6 @@ from types import ModuleType
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
-from msgspec.structs import replace
 from pydantic import ValidationError
 from typer.core import TyperCommand
 
@@ -35,19 +34,17 @@ from gen.base import (
 from gen.base.findings import BUG
 from gen.base.repository.files import MAX_BYTES, linked_folder, read_regular
 from gen.commands import COMMANDS
-from gen.commands.common import Stream
+from gen.commands.common import DEFAULT_FORMAT, Formats, Stream, formatted, with_links
 from gen.commands.environment import documentation, help_line, is_terminal, terminal
 from gen.report.escaping import sanitize
 from gen.report.findings.full import full
-from gen.report.formats import REPORTERS, WITH_FIXES, Documentation, Report
+from gen.report.formats import REPORTERS, Documentation, Report
 
 OUTPUT = "output"
-DEFAULT_FORMAT = "text"
 CLEAR = "\x1b[H\x1b[2J"
 """Sequence that moves to the first line of a terminal and clears it (CUP and ED of ECMA-48)."""
 MAX_WIDTH = 120
 """Columns of help on a wider terminal."""
-Formats = Mapping[str, Callable[[Any], str]]
 
 
 class Command(TyperCommand):
@@ -172,19 +169,11 @@ def _contained(output: Any, formats: Formats | None, chosen: str, site: Document
 
 
 def _formatted(output: Any, formats: Formats | None, chosen: str, site: Documentation) -> str:
-    """The output as text."""
-    if formats is None:
-        text: str = output
-        return text
-    if isinstance(output, Report) and output.findings:
-        output = with_links(output, site, chosen)
-    if "full" in formats and (chosen == "full" or (chosen == DEFAULT_FORMAT and is_terminal())):
-        return with_excerpts(output)
-    if chosen not in formats:
-        from gen.overlay.plugins import REPORTS
-
-        return str(REPORTS[chosen](output))
-    return formats[chosen](output)
+    """The output as text; for a terminal, with the lines that findings are about."""
+    excerpts = formats is not None and "full" in formats
+    if excerpts and (chosen == "full" or (chosen == DEFAULT_FORMAT and is_terminal())):
+        return with_excerpts(with_links(output, site, chosen))
+    return formatted(output, formats, chosen, site)
 
 
 def with_excerpts(report: Report) -> str:
@@ -211,16 +200,6 @@ def _lines(root: Path | None, file: str) -> list[str]:
         return read_regular(root / file, MAX_BYTES).decode("utf-8").split("\n")
     except (OSError, ValueError):
         return []
-
-
-def with_links(report: Report, documentation: Documentation, output: str) -> Report:
-    """The report with the addresses of explanations and, for formats that offer them, the fixes of findings."""
-    found = replace(report, documentation=documentation)
-    if output not in WITH_FIXES or report.root is None or not report.findings:
-        return found
-    from gen.edit.fixes import fixes_alone
-
-    return replace(found, fixes=fixes_alone(report.root, report.findings))
 
 
 _QUOTED: Final = regex(r"'([^']*)'")

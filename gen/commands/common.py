@@ -1,15 +1,16 @@
-"""Results, arguments and options that commands share, and the clusters that options name."""
+"""Results and their texts, arguments and options that commands share, and the clusters that options name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Findings, UsageError, regex
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gen.base.repository.layout import JobFile
     from gen.live.clusters import Question
     from gen.live.target import Target
+    from gen.report.formats import Documentation, Report
 
 Output_co = TypeVar("Output_co", covariant=True)
 
@@ -43,6 +45,40 @@ class Stream(Struct, Generic[Output_co], frozen=True, kw_only=True):
     """The exit code, after the last piece."""
     replaces: bool = False
     """Whether a piece replaces the one before it on a terminal."""
+
+
+DEFAULT_FORMAT: Final = "text"
+Formats = Mapping[str, Callable[[Any], str]]
+
+
+def formatted(output: Any, formats: Formats | None, chosen: str, site: Documentation) -> str:
+    """The output of a command as text; `formats` is None for one that is text."""
+    if formats is None:
+        text: str = output
+        return text
+    from gen.report.formats import Report
+
+    if isinstance(output, Report):
+        output = with_links(output, site, chosen)
+    if chosen not in formats:
+        from gen.overlay.plugins import REPORTS
+
+        return str(REPORTS[chosen](output))
+    return formats[chosen](output)
+
+
+def with_links(report: Report, site: Documentation, chosen: str) -> Report:
+    """The report with the addresses of explanations and, for formats that offer them, the fixes of findings."""
+    if not report.findings:
+        return report
+    from gen.report.formats import WITH_FIXES
+
+    found = replace(report, documentation=site)
+    if chosen not in WITH_FIXES or report.root is None:
+        return found
+    from gen.edit.fixes import fixes_alone
+
+    return replace(found, fixes=fixes_alone(report.root, report.findings))
 
 
 MOST_LISTED: Final = 100

@@ -115,13 +115,20 @@ def run(request: Request) -> Result[str]:
     if request.template is not None:
         if request.name is not None:
             raise UsageError(f"a template has a kind; use `gen new --from {request.template} NAME`")
-        kind, text = template_text(root, request.template)
-        job = new_job(root, kind, request.kind, request.namespace, text)
+        job = create(root, request.kind, None, request.template, request.namespace)
     elif request.name is None:
         raise UsageError("missing a name; use `gen new KIND NAME`, or `gen new --from TEMPLATE NAME`")
     else:
-        job = new_job(root, request.kind, request.name, request.namespace)
+        job = create(root, request.name, request.kind, None, request.namespace)
     return Result(output=f"wrote {job.file}; edit it, then run `gen render`\n")
+
+
+def create(root: Path, name: str, kind: str | None, template: str | None, namespace: str | None) -> JobFile:
+    """Write the file of a job of a kind, or of a copy of a template. UsageError if an argument is not valid."""
+    if (kind is None) == (template is None):
+        raise UsageError("name either a kind or a template")
+    found, text = template_text(root, template) if template is not None else (str(kind), "")
+    return new_job(root, found, name, namespace, text)
 
 
 def templates(root: Path) -> dict[str, dict[str, str]]:

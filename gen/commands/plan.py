@@ -26,7 +26,7 @@ from gen.commands.check import Request as CheckRequest
 from gen.commands.check import judge
 from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, Shards, cluster_targets, repository
 from gen.commands.environment import documentation, progress_bar, terminal
-from gen.commands.rendering import Compared, RenderRequest, render_and_compare, results_of_shards
+from gen.commands.rendering import Compared, RenderRequest, processes, render_and_compare, results_of_shards
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
 from gen.render.rendered_object import RenderedObject
@@ -263,6 +263,6 @@ def _render(root: Path, sources: Sequence[str]) -> RunResult | None:
 
     try:
         with progress_bar("rendering jobs") as progress:
-            return render(root, (), sources, os.cpu_count() or 1, progress=progress)
+            return render(root, (), sources, processes(), progress=progress)
     except UsageError:
         return None

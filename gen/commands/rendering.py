@@ -6,6 +6,7 @@ import os
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import active_count
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -84,6 +85,11 @@ def render_and_compare(
         known, rendering = known.without(comparison.unknown), None
 
 
+def processes(parallel: int = 0) -> int:
+    """The number that was asked for; by default one per CPU, or one if a fork would copy locks of other threads."""
+    return parallel or (1 if active_count() > 1 else os.cpu_count() or 1)
+
+
 def results_of_shards(root: Path | None, folder: Path | None, kubernetes: str | None) -> Cache | None:
     """What other machines rendered. UsageError if a file of the folder cannot be used."""
     return Cache.of_shards(repository(root), folder, _version(kubernetes)) if folder is not None else None
@@ -101,7 +107,7 @@ def _excuse_quotas(rendering: RunResult, root: Path, ref: str | None) -> None:
 def _rendered(
     root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None, *, restart: bool
 ) -> RunResult:
-    parallel = request.parallel or os.cpu_count() or 1
+    parallel = processes(request.parallel)
     fresh = not request.jobs and (cache is None or cache.last is None)
     with _read_ahead(root) if fresh and parallel > 1 else nullcontext() as ahead:
         from gen.commands.environment import progress_bar
