@@ -63,6 +63,11 @@ class Name(Struct, frozen=True, kw_only=True):
         return any(_matches(route[:-1], pattern) for pattern in self.keys)
 
 
+def _granted_in(field: str) -> tuple[str, ...]:
+    """Routes of the names in the grants of an overlay."""
+    return f"namespaces.*.{field}.*", f"groups.*.{field}.*"
+
+
 def _granted(names: Iterable[str], granted: Iterable[str] | None) -> list[str]:
     return [name for name in names if granted is None or name in granted]
 
@@ -102,39 +107,37 @@ NAMES: Final = (
         field="volumes",
         keys=("data",),
         values=("inputs.*.volume", "outputs.*.volume", "logs.volume"),
-        in_overlays=("namespaces.*.volumes.*",),
+        in_overlays=_granted_in("volumes"),
         known=_volumes,
     ),
     Name(
         what="object store",
         field="stores",
         values=("inputs.*.store", "outputs.*.store", "logs.store"),
-        in_overlays=("namespaces.*.stores.*",),
+        in_overlays=_granted_in("stores"),
         known=_stores,
     ),
-    Name(
-        what="network", field="networks", values=("network",), in_overlays=("namespaces.*.networks.*",), known=_networks
-    ),
+    Name(what="network", field="networks", values=("network",), in_overlays=_granted_in("networks"), known=_networks),
     Name(
         what="accelerator",
         field="accelerators",
         values=("accelerator",),
-        in_overlays=("namespaces.*.accelerators.*",),
+        in_overlays=_granted_in("accelerators"),
         known=_accelerators,
     ),
-    Name(what="queue", field="queues", values=("queue",), in_overlays=("namespaces.*.queues.*",), known=_queues),
+    Name(what="queue", field="queues", values=("queue",), in_overlays=_granted_in("queues"), known=_queues),
     Name(
         what="priority",
         field="priorities",
         values=("priority",),
-        in_overlays=("namespaces.*.priorities.*",),
+        in_overlays=_granted_in("priorities"),
         known=_priorities,
     ),
     Name(
         what="runtime",
         field="runtimes",
         values=("runtime", "runtime.name"),
-        in_overlays=("namespaces.*.runtimes.*",),
+        in_overlays=_granted_in("runtimes"),
         known=_runtimes,
     ),
     Name(

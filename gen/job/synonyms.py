@@ -189,6 +189,7 @@ OVERLAY: Final = _names({
     "kubernetes": "kubernetesVersion k8s version k8sVersion clusterVersion",
     "extends": "base bases inherits parent from",
     "namespaces": "grants permissions teams",
+    "groups": "namespaceGroups namespaceDefaults commonGrants",
     "patches": "patchesStrategicMerge patchesJson6902 patch",
     "images": "registries mirrors registryMirrors",
     "params": "parameters variables vars values",

@@ -82,7 +82,8 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
     _networks(fields, layers, found)
     _pipelines(fields, layers, found)
     _definitions(fields, layers, found)
-    _grants(fields, layers, found)
+    if not fields.abstract:
+        _grants(fields, layers, found)
     version = _kubernetes(fields, layers, found)
     if version:
         _profiles(fields, version, layers, found)
@@ -96,6 +97,12 @@ def _grants(fields: OverlayFields, layers: Layers, found: Findings) -> None:
         message = "`resourceQuota` has no effect on `*`: it requires the name of a namespace"
         found.error(NO_EFFECT, place, message, "set it for each namespace by its name, or remove it")
     for namespace, grant in fields.namespaces.items():
+        for attribute in ("trust_finished", "resource_quota") if not grant.has_quotas else ():
+            if getattr(grant, attribute):
+                field = alias_of(Grant, attribute)
+                message = f"`namespaces.{namespace}`: `{field}` has no effect without a quota"
+                place = layers.place(("namespaces", namespace, field), key=True)
+                found.error(INVALID_VALUE, place, message, "add `gpus` or `pods`, or remove it")
         for what, code, known, otherwise in _known_to_grants(fields):
             word = code.name.removeprefix("unknown-")
             names = getattr(grant, what) or ()

@@ -16,7 +16,7 @@ from gen.job.scalars import Currency, Text, Truth, matching
 from gen.job.synonyms import OVERLAY, SELECT
 from gen.overlay import settings
 from gen.overlay.entries import AcceleratorFields, GitopsFields, NetworkFields, QueueFields, StoreFields, VolumeFields
-from gen.overlay.grant import Grant, NamespaceKey
+from gen.overlay.grant import Grant, Group, NamespaceKey
 from gen.overlay.patch import PatchFields
 from gen.overlay.profiles.accelerators import ACCELERATORS
 from gen.overlay.profiles.engines import ENGINES
@@ -141,6 +141,9 @@ class OverlayFields(Model):
     namespaces: dict[NamespaceKey, Grant] = {}
     """Resources that each namespace may use. `*` applies to all namespaces that are not listed, except for `kube-*`,
     `argocd`, `flux-system` and those of the overlay's GitOps engines."""
+    groups: dict[Label, Group] = {}
+    """Grants and quotas that several namespaces have in common, by the name of the group. A field that a namespace sets
+    in `namespaces` replaces that of its group, and a field of a group that names it that of one for `*`."""
     volumes: dict[Label, VolumeFields] = {}
     """Volumes that jobs can mount."""
     stores: dict[Label, StoreFields] = {}

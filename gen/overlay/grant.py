@@ -2,15 +2,19 @@
 
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Collection, Iterable, Mapping
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Final, cast
 
-from pydantic import Field, WithJsonSchema, model_validator
+from msgspec import structs
+from pydantic import Field, WithJsonSchema
 
-from gen.base import regex
+from gen.base import Findings, Route, dotted, regex
+from gen.base.codes.jobs import INVALID_VALUE
+from gen.base.yaml.layers import Layers
+from gen.base.yaml.strict import Data
 from gen.job.model import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.job.names import DNS_LABEL, ImageGrant, Label, ObjectName
 from gen.job.profile import Profile
-from gen.job.scalars import Count, Positive, Price, Text, Truth, conflict, matching
+from gen.job.scalars import Count, Positive, Price, Text, Truth, matching
 from gen.job.search import MAX_COMBINATIONS, MAX_RUNS
 from gen.job.synonyms import GRANT, SEARCH
 from gen.overlay.profiles.accelerators import ACCELERATORS
@@ -18,6 +22,8 @@ from gen.overlay.profiles.networks import NETWORKS
 from gen.overlay.profiles.queues import QUEUES
 from gen.overlay.profiles.storage import STORAGE
 
+OTHERS: Final = "*"
+"""Key of the grant of all namespaces that are not named."""
 _REGISTRIES = (STORAGE, NETWORKS, ACCELERATORS, QUEUES)
 
 
@@ -130,10 +136,66 @@ class Grant(Model):
     allow: tuple[Permission, ...] = ()
     """Permissions that some profiles require."""
 
-    @model_validator(mode="after")
-    def _needs_a_quota(self) -> Self:
-        quotas = self.gpus is not None or self.pods is not None or isinstance(self.accelerators, dict)
-        for field, used in {"trustFinished": self.trust_finished, "resourceQuota": self.resource_quota}.items():
-            if used and not quotas:
-                raise conflict(f"`{field}` has no effect without a quota", "add `gpus` or `pods`, or remove it")
-        return self
+    @property
+    def has_quotas(self) -> bool:
+        return self.gpus is not None or self.pods is not None or isinstance(self.accelerators, dict)
+
+
+class Group(Grant):
+    """Namespaces with the same grants. A quota is for each of them, not for all together."""
+
+    main: ClassVar[str] = "namespaces"
+
+    namespaces: Annotated[tuple[NamespaceKey, ...], Field(min_length=1)]
+    """Namespaces of the group; `*` for all that `namespaces` or another group names."""
+
+
+_FIELDS: Final = ("groups", "namespaces")
+
+
+def with_groups(data: dict[str, Data], layers: Layers, found: Findings) -> tuple[dict[str, Data], Layers]:
+    """The data with the grants of groups in each of their namespaces. Reports a field that two groups set.
+
+    A namespace keeps the fields that it sets itself, then those of a group that names it, then those of `*`.
+    """
+    groups, own = (data.get(field, {}) for field in _FIELDS)
+    if not isinstance(groups, dict) or not isinstance(own, dict) or not groups:
+        return data, layers
+    members = {name: _members(group) for name, group in groups.items()}
+    named = dict.fromkeys(one for some in members.values() for one in some if one != OTHERS)
+    granted = dict(own)
+    moved: dict[Route, Route] = {}
+    for namespace in {**own, **named} or {OTHERS: None}:
+        fields = own.get(namespace, {})
+        if not isinstance(fields, dict):
+            continue
+        merged, common = dict(fields), dict[str, Data]()
+        if namespace not in own:
+            moved[_FIELDS[1], namespace] = next(
+                ("groups", name) for name in groups if {namespace, OTHERS} & {*members[name]}
+            )
+        by_name = [(name, merged) for name in groups if namespace in members[name] and namespace != OTHERS]
+        for name, target in [*by_name, *((name, common) for name in groups if OTHERS in members[name])]:
+            for field, value in cast("dict[str, Data]", groups[name]).items():
+                at = (_FIELDS[1], namespace, field)
+                if field == _FIELDS[1] or field in fields or (target is common and field in merged):
+                    continue
+                if field in target:
+                    _report_twice(at, moved[at], ("groups", name, field), layers, found)
+                elif namespace != OTHERS or field != "resourceQuota":  # needs the name of a namespace
+                    target[field], moved[at] = value, ("groups", name, field)
+        granted[namespace] = common | merged
+    return data | {_FIELDS[1]: granted}, structs.replace(layers, moved=moved)
+
+
+def _members(group: Data) -> list[str]:
+    names = group.get(_FIELDS[1]) if isinstance(group, dict) else None
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _report_twice(at: Route, first: Route, second: Route, layers: Layers, found: Findings) -> None:
+    message = f"groups `{first[1]}` and `{second[1]}` both set `{at[2]}` of namespace `{at[1]}`"
+    hint = f"set it in `{dotted(at)}`, or remove `{at[1]}` from one of the groups"
+    found.error(
+        INVALID_VALUE, layers.place(second, key=True), message, hint, [(layers.place(first, key=True), "first")]
+    )

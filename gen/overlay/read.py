@@ -25,6 +25,7 @@ from gen.kubernetes.secrets import report_secrets
 from gen.overlay.check import check_overlay, check_runtimes
 from gen.overlay.fields import OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
+from gen.overlay.grant import with_groups
 from gen.overlay.overlay import Overlay, report_invalid_definition
 from gen.overlay.plugins import check_providers, load_named
 from gen.overlay.settings import definitions_in
@@ -88,6 +89,7 @@ def has_definitions(overlay: Overlay, found: Findings) -> bool:
     return len(found.items) == before
 
 
+_ENTRY = len(("namespaces", "team"))
 _OWN = ("abstract", "patches")
 """Fields that an overlay does not inherit: patches are collected file by file."""
 
@@ -139,6 +141,8 @@ class OverlayReader(Struct, dict=True):
         patches = _patches(self.root, chain.sources, found)
         declared.name(data.get("kinds"))
         loaded = load_named(data, layers, found)
+        data, layers = with_groups(data, layers, found)
+        hidden |= {route for route in layers.moved if len(route) > _ENTRY}  # reported in `groups`
         fields = _validated(data, layers, found, hidden) if loaded else None
         if fields is not None:
             declared.add(name, fields, layers, found)

@@ -31,9 +31,18 @@ class Layers(Struct, frozen=True):
     """Files merged with each other, the one with the highest precedence first."""
 
     layers: tuple[Layer, ...]
+    moved: Mapping[Route, Route] = {}
+    """Where the files have values that the merged fields have at other routes."""
+
+    def _in_files(self, route: Route) -> Route:
+        for length in range(len(route), 0, -1) if self.moved else ():
+            if (start := self.moved.get(route[:length])) is not None:
+                return (*start, *route[length:])
+        return route
 
     def place(self, route: Route, *, key: bool = False) -> Location:
         """The place in the file that set the value at `route`; without one, in the file with most of the route."""
+        route = self._in_files(route)
         best: Found | None = None
         deciding = min(len(route), _entry_depth(route))
         for layer in self.layers:
@@ -47,6 +56,7 @@ class Layers(Struct, frozen=True):
 
     def written(self, route: Route) -> Route | None:
         """The route of a value in the file that has it, which is the one of its place; None if no file has it."""
+        route = self._in_files(route)
         for layer in self.layers:
             if layer.find(route).steps == len(route):
                 return (*layer.prefix, *route)
@@ -88,7 +98,7 @@ _LINE = regex("\r\n|[\r\n\x85\u2028\u2029]")
 
 _NESTED = {"roles": 2, "kinds": 2, "defaults": 1}
 """Fields that contain the fields of a job, in their entries or directly, with the length of the route to those."""
-_ENTRYWISE = {"placement": 2, "namespaces": 2}
+_ENTRYWISE = {"placement": 2, "namespaces": 2, "groups": 2}
 """Levels of mappings that are merged key by key below a field; 1 for other fields."""
 
 
