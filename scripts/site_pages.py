@@ -100,9 +100,38 @@ const mend = () => {
 addEventListener("load", () => {
   mend();
   new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+  const query = document.querySelector(".md-search__input"), list = document.querySelector(".md-search-result__list");
+  const { base } = JSON.parse(document.getElementById("__config").textContent);
+  let pages;
+  const read = async () => {
+    const { docs } = await (await fetch(`${base}/search/search_index.json`)).json();
+    pages = new Map(docs.filter((doc) => !doc.location.includes("#")).map((doc) => [doc.title.toLowerCase(), doc]));
+    lead();
+  };
+  const lead = () => {
+    const page = pages?.get(query.value.trim().toLowerCase());
+    const address = page && new URL(`${base}/${page.location}`, location.href).href;
+    if (!page || list.querySelector("a")?.href.split(/[?#]/)[0] === address) return;
+    const made = (tag, name, ...inside) => {
+      const node = Object.assign(document.createElement(tag), { className: name });
+      node.append(...inside);
+      return node;
+    };
+    const article = made("article", "md-search-result__article md-typeset", made("h1", "", page.title));
+    article.dataset.mdScore = "Infinity";
+    const link = Object.assign(made("a", "md-search-result__link", article), { href: address });
+    list.prepend(made("li", "md-search-result__item", link));
+  };
+  query.addEventListener("focus", () => read().catch(() => {}), { once: true });
+  query.addEventListener("input", lead);
+  new MutationObserver(lead).observe(list, { childList: true });
 });
 """
-"""Tables and texts that scroll can be reached with the keyboard, and buttons of code have names."""
+"""Tables and texts that scroll can be reached with the keyboard, and buttons of code have names.
+
+A search for the title of a page finds it first. The search of the theme splits names at their hyphens, and takes the
+last word for the start of one.
+"""
 _SECTION = re.compile(r'aria-labelledby="__nav_([0-9_]+)_label"')
 """The label is empty where a page is the title of its section."""
 
