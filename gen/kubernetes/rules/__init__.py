@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any, Final
 
@@ -333,6 +333,11 @@ def rule_of(
         return Rule(name, find.__doc__ or "", because, remedy, find, source, severity, _pairs(kinds), of_pods)
 
     return make
+
+
+server_rule = partial(rule_of, SERVER)
+operator_rule = partial(rule_of, OPERATOR)
+gitops_rule = partial(rule_of, GITOPS)
 
 
 def _pairs(kinds: tuple[str | AbstractSet[tuple[str, str]], ...]) -> AbstractSet[tuple[str, str]] | None:

@@ -10,7 +10,7 @@ from gen.base.engines import ENGINES, Mark
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.quantity import canonical
-from gen.kubernetes.rules import GITOPS, Fault, Faults, ObjectView, is_generated, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, gitops_rule, is_generated
 from gen.kubernetes.rules.gitops.runs import GUARDED
 
 _HOOKS = {hook: engine.finished for engine in ENGINES.values() for hook in engine.hooks}
@@ -35,8 +35,7 @@ def _marked(view: ObjectView, marks: Iterable[Mark]) -> Iterator[tuple[Route, Ma
         yield from ((route, mark) for route, _, value in _metadata(view, (mark.key,)) if mark.matches(value))
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "engine-force",
     GUARDED,
     reason="Argo CD deletes and creates the object at every full sync. Flux does so after any status 422 or 409, "
@@ -51,8 +50,7 @@ def engine_force(view: ObjectView) -> Faults:
             yield Fault(route, f"{engine.title} would delete and create the object because of `{mark.value}`")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "engine-hook",
     GUARDED,
     reason="A hook is deleted and created at every sync, so any other change kills the training. Self-heal never "
@@ -66,8 +64,7 @@ def engine_hook(view: ObjectView) -> Faults:
             yield Fault(route, f"the object is a hook (`{value[:40]}`)")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "engine-order",
     GUARDED,
     reason="A sync with several waves waits until each wave is healthy: hours for a run, indefinitely for a "
@@ -85,8 +82,7 @@ def engine_order(view: ObjectView) -> Faults:
             yield Fault(route, "the object is in a separate sync wave")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "generated-name",
     reason="An engine cannot apply an object without a name. With `generateName`, each sync would create another "
     "object.",
@@ -98,8 +94,7 @@ def generated_name(view: ObjectView) -> Faults:
         yield Fault(("metadata", "generateName"), "an engine cannot apply an object without a name")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "engine-tracking",
     reason="Engines use these to track their objects. In Git they assign an object to another Application, which "
     "prunes it. Operators also copy labels to the objects that they create (argo-cd#3050, "
@@ -118,8 +113,7 @@ _FILLED: Final = {
 }
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "unwritten-default",
     _FILLED.keys(),
     reason="A webhook or the operator sets the field. An engine compares and applies the list around it as a whole: it "
@@ -140,8 +134,7 @@ def unwritten_default(view: ObjectView) -> Faults:
         yield Fault(missing[0], f"the cluster would set {', '.join(names)}")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "canonical-amounts",
     reason="A custom resource keeps the text, but the operator writes the shortest form to pods and to parts of "
     "the object, so the engine always shows a difference (argo-cd docs/faq.md).",
@@ -166,8 +159,7 @@ def _canonical(amount: str) -> str:
         return amount
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "server-fields",
     reason="The API server sets these fields. In Git they are always different, or out of date.",
     remedy="Remove it.",

@@ -19,7 +19,7 @@ from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.ray import RAYJOB
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
 from gen.kubernetes.objects import QUEUE_LABEL, Body
-from gen.kubernetes.rules import GITOPS, Fault, Faults, Find, ObjectView, Rule, rule_of
+from gen.kubernetes.rules import Fault, Faults, Find, ObjectView, Rule, gitops_rule
 from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret
 
 GUARDED: Final = Having("kinds of runs, volumes and claims", lambda resource: resource.is_run or resource in DATA)
@@ -45,8 +45,7 @@ _AGAIN = (
 )
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "self-deletion",
     having("ttl"),
     reason=f"{_AGAIN} The finished object is the record of the run. Two settings of the controller of Argo "
@@ -60,8 +59,7 @@ def self_deletion(view: ObjectView) -> Faults:
         yield Fault(route, "the object would be deleted after the run, then created and run again")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "ray-deletes-self",
     str(RAYJOB),
     reason=f"{_AGAIN} `shutdownAfterJobFinishes` only removes the cluster and keeps the RayJob.",
@@ -79,8 +77,7 @@ def ray_deletes_self(view: ObjectView) -> Faults:
             )
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "suspend-with-queue",
     having("suspend"),
     reason="Kueue suspends and resumes queued runs. `suspend: true` in Git evicts an admitted run at the next "
@@ -98,8 +95,7 @@ _PV, _PVC = str(PERSISTENT_VOLUME), str(PERSISTENT_VOLUME_CLAIM)
 _PROTECTION = " and ".join(f"`{key}: {value}`" for key, value in annotations_of(protections()).items())
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "unprotected-data",
     *map(str, DATA),
     reason="When its file is removed, an engine prunes the object, and with it the data. Pruning and deleting the "
@@ -116,8 +112,7 @@ def unprotected_data(view: ObjectView) -> Faults:
         )
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "reclaims-data",
     _PV,
     reason="When the claim is removed, the volume and its data are deleted.",
@@ -130,8 +125,7 @@ def reclaims_data(view: ObjectView) -> Faults:
         yield Fault(("spec", "persistentVolumeReclaimPolicy"), f"`{policy}` removes the data together with the claim")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "claim-by-uid",
     _PV,
     reason="The uid belongs to a former claim. The volume never binds to a new claim with the same name.",
@@ -145,8 +139,7 @@ def claim_by_uid(view: ObjectView) -> Faults:
             yield Fault(("spec", "claimRef", field), f"`{field}` is only valid for one claim in one cluster")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "no-storage-class",
     _PVC,
     reason="The cluster sets its default class: possibly the wrong volume, and always a difference in an "
@@ -159,8 +152,7 @@ def no_storage_class(view: ObjectView) -> Faults:
         yield Fault(("spec", "storageClassName"), "`storageClassName` is missing, so the cluster chooses one")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "owned-claim",
     str(JOBSET),
     str(VOLCANO_JOB),
@@ -184,8 +176,7 @@ _KNOWN = (
 )
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "secret-object",
     "Secret",
     reason=_KNOWN,
@@ -199,8 +190,7 @@ def secret_object(view: ObjectView) -> Faults:
             yield Fault((field,), "secret values must not be in Git")
 
 
-@rule_of(
-    GITOPS,
+@gitops_rule(
     "literal-secret",
     reason=_KNOWN,
     remedy="Refer to a Secret (`valueFrom.secretKeyRef`, in a job `{secret: <name>, key: <entry>}`). Revoke the "
@@ -233,7 +223,7 @@ def _advice(name: str, kinds: Having, *, reason: str, remedy: str) -> Callable[[
                 yield from find(view)
 
         return replace(
-            rule_of(GITOPS, name, kinds, reason=reason, remedy=remedy, severity=Severity.WARNING)(find), find=of_active
+            gitops_rule(name, kinds, reason=reason, remedy=remedy, severity=Severity.WARNING)(find), find=of_active
         )
 
     return make

@@ -14,7 +14,7 @@ from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.argo import CLUSTER_WORKFLOW_TEMPLATE, CRON_WORKFLOW, WORKFLOW, WORKFLOW_TEMPLATE
 from gen.kubernetes.facts.pods import longest_suffixes
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import OPERATOR, Check, Fault, Faults, ObjectView, Rule, RuleSource, containers, rule_of
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, Rule, RuleSource, containers, operator_rule
 from gen.kubernetes.rules.field_checks import FieldChecks
 from gen.kubernetes.rules.server.containers import host_ports, taken_twice
 from gen.kubernetes.rules.server.metadata import finalizers
@@ -26,8 +26,7 @@ _MAX_NAME_LENGTH = {
 }
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "workflow-name",
     *(f"{WORKFLOW.group}/{kind}" for kind in _MAX_NAME_LENGTH),
     reason="The controller rejects longer names: the name of a workflow is a label of its pods, and a time is "

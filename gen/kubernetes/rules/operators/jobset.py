@@ -10,7 +10,7 @@ from typing import Any
 from gen.base import regex
 from gen.kubernetes.facts.jobset import FAILURE_REASONS, JOBSET
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.operators.common import derived_names, name_fault
 from gen.kubernetes.rules.value_checks import dns_1035_label, domain_path
@@ -35,8 +35,7 @@ def _job_spec(job: Body) -> Body:
     return spec
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "jobset-name",
     _SET,
     reason=f"{_WEBHOOK} Jobs are named `<set>-<job>-<index>`, pods `<set>-<job>-<index>-<index>-xxxxx`.",
@@ -47,16 +46,14 @@ def jobset_name(view: ObjectView) -> Faults:
     yield from name_fault(derived_names(view))
 
 
-@rule_of(
-    OPERATOR, "jobset-labels", _SET, reason=_WEBHOOK, remedy="Use a letter, then lower-case letters, digits and `-`."
-)
+@operator_rule("jobset-labels", _SET, reason=_WEBHOOK, remedy="Use a letter, then lower-case letters, digits and `-`.")
 def jobset_labels(view: ObjectView) -> Faults:
     """A group name or subdomain is not a DNS-1035 label, or `managedBy` is not a domain-prefixed path."""
     yield from _LABELS.faults(view.body, ())
 
 
-@rule_of(
-    OPERATOR, "jobset-depends-on", _SET, reason=_WEBHOOK, remedy="Order the jobs so that each depends on earlier ones."
+@operator_rule(
+    "jobset-depends-on", _SET, reason=_WEBHOOK, remedy="Order the jobs so that each depends on earlier ones."
 )
 def jobset_depends_on(view: ObjectView) -> Faults:
     """A replicated job depends on a job that is not listed before it."""
@@ -69,8 +66,7 @@ def jobset_depends_on(view: ObjectView) -> Faults:
         names.append(job.get("name", ""))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "jobset-startup-policy",
     _SET,
     reason="The definition rejects the object.",
@@ -84,8 +80,7 @@ def jobset_startup_policy(view: ObjectView) -> Faults:
                 yield Fault(("spec", "replicatedJobs", index, "dependsOn"), "mutually exclusive with `InOrder`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "jobset-duplicate-names",
     _SET,
     reason="The definition rejects the object.",
@@ -101,7 +96,7 @@ def jobset_duplicate_names(view: ObjectView) -> Faults:
             yield Fault((*here, "name"), f"duplicate dependency `{name}`")
 
 
-@rule_of(OPERATOR, "jobset-targets", _SET, reason=_WEBHOOK, remedy="Name a replicated job of this set.")
+@operator_rule("jobset-targets", _SET, reason=_WEBHOOK, remedy="Name a replicated job of this set.")
 def jobset_targets(view: ObjectView) -> Faults:
     """A policy names a replicated job that does not exist."""
     names = {job.get("name") for job in _jobs(view)}
@@ -116,8 +111,7 @@ def jobset_targets(view: ObjectView) -> Faults:
                 yield Fault((*at, "targetReplicatedJobs", index), f"no replicated job is named `{target}`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "jobset-failure-rules",
     _SET,
     reason=_WEBHOOK,
@@ -142,8 +136,7 @@ def jobset_failure_rules(view: ObjectView) -> Faults:
                 yield not_one_of(reason, FAILURE_REASONS).at((*at, index, "onJobFailureReasons", number))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "jobset-coordinator",
     _SET,
     reason=_WEBHOOK,
@@ -176,12 +169,8 @@ def jobset_coordinator(view: ObjectView) -> Faults:
         )
 
 
-@rule_of(
-    OPERATOR,
-    "jobset-volume-claims",
-    _SET,
-    reason=_WEBHOOK,
-    remedy="Give each claim a unique name, and remove its namespace.",
+@operator_rule(
+    "jobset-volume-claims", _SET, reason=_WEBHOOK, remedy="Give each claim a unique name, and remove its namespace."
 )
 def jobset_volume_claims(view: ObjectView) -> Faults:
     """A volume claim of a set has a duplicate name, no name, or a namespace."""

@@ -11,7 +11,7 @@ from typing import Any
 from gen.base import regex
 from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import duplicates
 
 _EXPERIMENT = str(EXPERIMENT)
@@ -40,8 +40,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "experiment-name",
     _EXPERIMENT,
     reason=f"{_WEBHOOK} Trials are named `<experiment>-<8 characters>`.",
@@ -54,7 +53,7 @@ def experiment_name(view: ObjectView) -> Faults:
         yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH} characters")
 
 
-@rule_of(OPERATOR, "experiment-parts", _EXPERIMENT, reason=_WEBHOOK, remedy="Add the part, with its name or type.")
+@operator_rule("experiment-parts", _EXPERIMENT, reason=_WEBHOOK, remedy="Add the part, with its name or type.")
 def experiment_parts(view: ObjectView) -> Faults:
     """An experiment has no objective with type and metric, no algorithm, no trial template, or an unknown resume
     policy.
@@ -71,8 +70,7 @@ def experiment_parts(view: ObjectView) -> Faults:
         yield not_one_of(policy, _RESUME).at(("spec", "resumePolicy"))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "experiment-counts",
     _EXPERIMENT,
     reason=_WEBHOOK,
@@ -93,8 +91,7 @@ def experiment_counts(view: ObjectView) -> Faults:
             yield Fault(("spec", field), f"{count} is more than `maxTrialCount` ({most})")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "experiment-parameters",
     _EXPERIMENT,
     reason=_WEBHOOK,
@@ -138,8 +135,7 @@ def _space(parameter: Body, route: tuple[str | int, ...]) -> Faults:
         yield not_one_of(kind, (*_RANGED, *_LISTED)).at((*route, "parameterType"))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "experiment-trials",
     _EXPERIMENT,
     reason=f"{_WEBHOOK} Katib names the trials, and replaces `${{trialParameters.…}}`.",

@@ -11,7 +11,7 @@ from gen.kubernetes.facts import Having, resource_of
 from gen.kubernetes.facts.scheduling import CLUSTER_QUEUE, LOCAL_QUEUE
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import server_amount
-from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, operator_rule
 from gen.kubernetes.rules.value_checks import dns_label, dns_name
 
 _QUEUED = Having("kinds that Kueue admits", lambda resource: resource.kueue is not None)
@@ -22,12 +22,8 @@ _SLICE, _SIZE = f"{_PREFIX}podset-slice-required-topology", f"{_PREFIX}podset-sl
 _MAX_LABEL_LENGTH = 63
 
 
-@rule_of(
-    OPERATOR,
-    "kueue-queue-name",
-    _QUEUED,
-    reason=_WEBHOOK,
-    remedy="Use the name of a local queue, with at most 63 characters.",
+@operator_rule(
+    "kueue-queue-name", _QUEUED, reason=_WEBHOOK, remedy="Use the name of a local queue, with at most 63 characters."
 )
 def kueue_queue_name(view: ObjectView) -> Faults:
     """The queue label is not a DNS name of at most 63 characters."""
@@ -41,8 +37,7 @@ def kueue_queue_name(view: ObjectView) -> Faults:
             yield fault.at(("metadata", "labels", f"{_PREFIX}queue-name"))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "kueue-queue-annotation",
     _QUEUED,
     reason="Kueue starts the job without a queue, or never, depending on its configuration.",
@@ -56,9 +51,7 @@ def kueue_queue_annotation(view: ObjectView) -> Faults:
         yield Fault(at, "Kueue reads the label of this name, and ignores the annotation")
 
 
-@rule_of(
-    OPERATOR, "kueue-max-exec-time", _QUEUED, reason=_WEBHOOK, remedy="Use a positive integer in quotes, in seconds."
-)
+@operator_rule("kueue-max-exec-time", _QUEUED, reason=_WEBHOOK, remedy="Use a positive integer in quotes, in seconds.")
 def kueue_max_exec_time(view: ObjectView) -> Faults:
     """The maximum execution time is not a positive number of seconds."""
     key = f"{_PREFIX}max-exec-time-seconds"
@@ -72,8 +65,7 @@ def _is_elastic(view: ObjectView) -> bool:
     return resource is not None and resource.elastic
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "kueue-elastic-job",
     _QUEUED,
     reason=_WEBHOOK,
@@ -86,8 +78,7 @@ def kueue_elastic_job(view: ObjectView) -> Faults:
         yield Fault(("metadata", "annotations", key), f"a {view.kind} cannot be elastic")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "kueue-topology",
     _QUEUED,
     reason=_WEBHOOK,
@@ -108,8 +99,7 @@ def kueue_topology(view: ObjectView) -> Faults:
             yield Fault((*at, _SIZE), f"`{size}` is not a positive integer")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "kueue-pods",
     _QUEUED,
     reason="Kueue reads these annotations only in pod templates, and a queued job has at most 18 pod sets.",
@@ -122,8 +112,7 @@ def kueue_pods(view: ObjectView) -> Faults:
             yield Fault(("metadata", "annotations", key), "ignored here; Kueue reads it in pod templates only")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "cluster-queue-resources",
     str(CLUSTER_QUEUE),
     reason=_WEBHOOK,
@@ -150,8 +139,7 @@ def cluster_queue_resources(view: ObjectView) -> Faults:
                 )
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "cluster-queue-quotas",
     str(CLUSTER_QUEUE),
     reason=_WEBHOOK,
@@ -182,8 +170,7 @@ def _quota(resource: Body, route: Route, cohort: object) -> Faults:
 _QUOTAS = ("nominalQuota", "borrowingLimit", "lendingLimit")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "local-queue-name",
     str(LOCAL_QUEUE),
     reason="Jobs name their queue in a label value, which has at most 63 characters.",

@@ -7,7 +7,7 @@ From `pkg/apis/kubeflow.org/v1/mpi_validation.go` of kubeflow/trainer 1.9, and
 from __future__ import annotations
 
 from gen.kubernetes.facts.kubeflow import MPIJOB, V2
-from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
 
 _MPI = str(MPIJOB)
@@ -22,7 +22,7 @@ def _is_v2(view: ObjectView) -> bool:
     return version == V2
 
 
-@rule_of(OPERATOR, "mpi-launcher", _MPI, reason=_CONTROLLER, remedy="Add a `Launcher` with `replicas: 1`.")
+@operator_rule("mpi-launcher", _MPI, reason=_CONTROLLER, remedy="Add a `Launcher` with `replicas: 1`.")
 def mpi_launcher(view: ObjectView) -> Faults:
     """A job has no launcher, or more than one."""
     roles = view.spec.get(_FIELD) or {}
@@ -32,9 +32,7 @@ def mpi_launcher(view: ObjectView) -> Faults:
         yield Fault(("spec", _FIELD, "Launcher", "replicas"), f"{roles['Launcher']['replicas']} launchers; expected 1")
 
 
-@rule_of(
-    OPERATOR, "mpi-roles", _MPI, reason=_CONTROLLER, remedy="Use `Launcher` and `Worker`, in exactly this spelling."
-)
+@operator_rule("mpi-roles", _MPI, reason=_CONTROLLER, remedy="Use `Launcher` and `Worker`, in exactly this spelling.")
 def mpi_roles(view: ObjectView) -> Faults:
     """A role is not `Launcher` or `Worker`, or has no containers."""
     for role, route, spec in replicas(view, _FIELD):
@@ -44,8 +42,7 @@ def mpi_roles(view: ObjectView) -> Faults:
             yield Fault(route, f"role `{role}` has no containers")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "mpi-workers",
     _MPI,
     reason=f"{_CONTROLLER} In v2beta1, the default is 0, which is rejected.",
@@ -59,8 +56,7 @@ def mpi_workers(view: ObjectView) -> Faults:
         yield Fault((*at, "replicas") if "replicas" in worker else at, "`replicas` must be at least 1")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "mpi-name",
     _MPI,
     reason="Pods are named `<job>-launcher` and `<job>-worker-<index>`, and their names are host names.",
@@ -71,7 +67,7 @@ def mpi_name(view: ObjectView) -> Faults:
     yield from name_fault(derived_names(view))
 
 
-@rule_of(OPERATOR, "mpi-numbers", _MPI, reason=_CONTROLLER, remedy="Use 0 or more.")
+@operator_rule("mpi-numbers", _MPI, reason=_CONTROLLER, remedy="Use 0 or more.")
 def mpi_numbers(view: ObjectView) -> Faults:
     """A number of slots, a limit or a time is negative."""
     if view.spec.get("slotsPerWorker", 0) < 0:
@@ -82,8 +78,7 @@ def mpi_numbers(view: ObjectView) -> Faults:
             yield Fault(("spec", "runPolicy", field), f"{policy[field]} is negative")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "mpi-words",
     _MPI,
     reason="The operator rejects an unknown implementation, and treats any other creation policy as "
@@ -102,12 +97,8 @@ def mpi_words(view: ObjectView) -> Faults:
             yield not_one_of(value, allowed).at(("spec", field))
 
 
-@rule_of(
-    OPERATOR,
-    "mpi-managed-by",
-    _MPI,
-    reason=_CONTROLLER,
-    remedy=f"Set it to `{_OPERATOR}` or `{MULTIKUEUE}`, or remove it.",
+@operator_rule(
+    "mpi-managed-by", _MPI, reason=_CONTROLLER, remedy=f"Set it to `{_OPERATOR}` or `{MULTIKUEUE}`, or remove it."
 )
 def mpi_managed_by(view: ObjectView) -> Faults:
     """In v2beta1, `managedBy` is neither the operator nor MultiKueue."""

@@ -14,7 +14,7 @@ import yaml
 from gen.base import Route
 from gen.kubernetes.facts.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import duplicates
 from gen.kubernetes.rules.operators.common import MULTIKUEUE
 from gen.kubernetes.rules.value_checks import dns_1035_label
@@ -44,8 +44,7 @@ def _groups(view: ObjectView) -> Iterator[tuple[Route, Body]]:
             yield (*route, "workerGroupSpecs", index), group
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "ray-name",
     _JOB,
     _CLUSTER,
@@ -61,15 +60,14 @@ def ray_name(view: ObjectView) -> Faults:
         yield fault.at(("metadata", "name"))
 
 
-@rule_of(OPERATOR, "rayjob-cluster", _JOB, reason=_CONTROLLER, remedy="Set `rayClusterSpec` or `clusterSelector`.")
+@operator_rule("rayjob-cluster", _JOB, reason=_CONTROLLER, remedy="Set `rayClusterSpec` or `clusterSelector`.")
 def rayjob_cluster(view: ObjectView) -> Faults:
     """A job neither creates a cluster nor selects one."""
     if not view.spec.get("rayClusterSpec") and not view.spec.get("clusterSelector"):
         yield Fault(("spec",) if "spec" in view.body else (), "`rayClusterSpec` or `clusterSelector` is required")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "rayjob-shutdown",
     _JOB,
     reason=_CONTROLLER,
@@ -93,8 +91,7 @@ def rayjob_shutdown(view: ObjectView) -> Faults:
         yield Fault((*route, "deletionStrategy", "deletionRules"), "mutually exclusive with `shutdownAfterJobFinishes`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "rayjob-mode",
     _JOB,
     reason=_CONTROLLER,
@@ -116,8 +113,7 @@ def rayjob_mode(view: ObjectView) -> Faults:
                 yield Fault((*route, field), "not allowed with `SidecarMode`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "ray-managed-by",
     _JOB,
     _CLUSTER,
@@ -133,8 +129,7 @@ def ray_managed_by(view: ObjectView) -> Faults:
             yield not_one_of(manager, (_OPERATOR, MULTIKUEUE)).at((*route, "managedBy"))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "rayjob-deletion",
     _JOB,
     reason="The definition rejects the object.",
@@ -158,7 +153,7 @@ def rayjob_deletion(view: ObjectView) -> Faults:
             yield Fault(here, "exactly one of `jobStatus` and `jobDeploymentStatus` is required")
 
 
-@rule_of(OPERATOR, "rayjob-deadlines", _JOB, reason=_CONTROLLER, remedy="Use more than 0 seconds, or remove it.")
+@operator_rule("rayjob-deadlines", _JOB, reason=_CONTROLLER, remedy="Use more than 0 seconds, or remove it.")
 def rayjob_deadlines(view: ObjectView) -> Faults:
     """A deadline is not positive."""
     for field in ("activeDeadlineSeconds", "preRunningDeadlineSeconds"):
@@ -166,7 +161,7 @@ def rayjob_deadlines(view: ObjectView) -> Faults:
             yield Fault(("spec", field), f"{view.spec[field]} is not positive")
 
 
-@rule_of(OPERATOR, "rayjob-runtime-env", _JOB, reason=_CONTROLLER, remedy="Use a text that contains a YAML mapping.")
+@operator_rule("rayjob-runtime-env", _JOB, reason=_CONTROLLER, remedy="Use a text that contains a YAML mapping.")
 def rayjob_runtime_env(view: ObjectView) -> Faults:
     """The runtime environment is not a YAML mapping."""
     text = view.spec.get("runtimeEnvYAML", "")
@@ -180,8 +175,8 @@ def rayjob_runtime_env(view: ObjectView) -> Faults:
         yield Fault(("spec", "runtimeEnvYAML"), "not a valid YAML mapping")
 
 
-@rule_of(
-    OPERATOR, "ray-groups", _JOB, _CLUSTER, reason=_CONTROLLER, remedy="Give each group a container and a unique name."
+@operator_rule(
+    "ray-groups", _JOB, _CLUSTER, reason=_CONTROLLER, remedy="Give each group a container and a unique name."
 )
 def ray_groups(view: ObjectView) -> Faults:
     """The head or a group has no containers, or a group has a duplicate name or a minimum above its maximum."""
@@ -200,8 +195,7 @@ def ray_groups(view: ObjectView) -> Faults:
             yield Fault((*route, "template"), "the template has no containers")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "ray-start-params",
     _JOB,
     _CLUSTER,
@@ -219,8 +213,7 @@ def ray_start_params(view: ObjectView) -> Faults:
                 yield Fault((*route, "rayStartParams", name), "already set by `resources` of the group")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "ray-autoscaler",
     _JOB,
     _CLUSTER,
@@ -238,7 +231,7 @@ def ray_autoscaler(view: ObjectView) -> Faults:
                 yield Fault((*at, "template", "spec", "restartPolicy"), f"`{policy}` is not allowed; expected `Never`")
 
 
-@rule_of(OPERATOR, "ray-token", _JOB, _CLUSTER, reason=_CONTROLLER, remedy="Set `rayVersion` to 2.52.0 or later.")
+@operator_rule("ray-token", _JOB, _CLUSTER, reason=_CONTROLLER, remedy="Set `rayVersion` to 2.52.0 or later.")
 def ray_token(view: ObjectView) -> Faults:
     """A cluster uses token authentication with a version of Ray that does not support it."""
     for route, cluster in _clusters(view):
@@ -251,8 +244,7 @@ def ray_token(view: ObjectView) -> Faults:
             )
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "kueue-rayjob",
     _JOB,
     reason="The Kueue webhook rejects the object.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from gen.base import Route, Severity, at, regex
 from gen.kubernetes.facts import trainer
-from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import duplicates, find
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault
 from gen.kubernetes.rules.value_checks import text_check
@@ -33,8 +33,7 @@ _manager = text_check(
 )
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "trainjob-env",
     _JOB,
     reason=f"{_WEBHOOK} The Trainer sets these variables itself.",
@@ -51,8 +50,7 @@ def trainjob_env(view: ObjectView) -> Faults:
             yield Fault(("spec", "trainer", "env", index, "name"), f"`{variable['name']}` is set by the Trainer")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "trainjob-managed-by",
     _JOB,
     reason=_DEFINITION,
@@ -65,12 +63,8 @@ def trainjob_managed_by(view: ObjectView) -> Faults:
         yield not_one_of(manager, (_CONTROLLER, MULTIKUEUE)).at(("spec", "managedBy"))
 
 
-@rule_of(
-    OPERATOR,
-    "trainjob-storage-uri",
-    _JOB,
-    reason=_DEFINITION,
-    remedy="Use a URI such as `hf://team/dataset`, or remove it.",
+@operator_rule(
+    "trainjob-storage-uri", _JOB, reason=_DEFINITION, remedy="Use a URI such as `hf://team/dataset`, or remove it."
 )
 def trainjob_storage_uri(view: ObjectView) -> Faults:
     """The storage URI of an initializer has no scheme."""
@@ -80,8 +74,7 @@ def trainjob_storage_uri(view: ObjectView) -> Faults:
             yield Fault(("spec", "initializer", step, "storageUri"), f"`{uri[:80]}` is not a URI with a scheme")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "trainjob-duplicates",
     _JOB,
     reason=_DEFINITION,
@@ -105,8 +98,7 @@ def _twice(holder: object, route: Route, steps: tuple[str, ...], key: str) -> Fa
         yield Fault((*here, key), f"duplicate `{key}` `{name}`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "trainjob-trainer",
     _JOB,
     reason="Without the block, the plugins for torch, JAX and XGBoost set no address and no rank.",
@@ -119,12 +111,8 @@ def trainjob_trainer(view: ObjectView) -> Faults:
         yield Fault(("spec",), "`trainer` is missing, so no rendezvous variables are set")
 
 
-@rule_of(
-    OPERATOR,
-    "trainjob-patch-manager",
-    _JOB,
-    reason=_WEBHOOK,
-    remedy="Use a domain and a path, such as `example.com/gen`.",
+@operator_rule(
+    "trainjob-patch-manager", _JOB, reason=_WEBHOOK, remedy="Use a domain and a path, such as `example.com/gen`."
 )
 def trainjob_patch_manager(view: ObjectView) -> Faults:
     """The manager of a runtime patch is not a domain-prefixed path."""
@@ -134,8 +122,7 @@ def trainjob_patch_manager(view: ObjectView) -> Faults:
             yield fault.at(("spec", "runtimePatches", index, "manager"))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "trainjob-patch-env",
     _JOB,
     reason=f"{_WEBHOOK} The variables of these containers are set in `spec.trainer` and `spec.initializer`.",
@@ -157,8 +144,7 @@ def trainjob_patch_env(view: ObjectView) -> Faults:
                     yield Fault(here, f"variables of container `{container['name']}` cannot be patched")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "trainjob-name",
     _JOB,
     reason="The job set creates pods named `<job>-node-0-<index>-xxxxx`, and their names are host names.",
@@ -172,8 +158,7 @@ def trainjob_name(view: ObjectView) -> Faults:
     yield from name_fault(names)
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "runtime-jobs",
     *_RUNTIMES,
     reason=_WEBHOOK,

@@ -11,7 +11,7 @@ from typing import Final
 from gen.base import Severity
 from gen.kubernetes.facts import kubeflow
 from gen.kubernetes.facts.base import PodSet
-from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
 from gen.kubernetes.rules.value_checks import dns_1035_label
 
@@ -30,8 +30,7 @@ def roles_of(view: ObjectView) -> PodSet:
     return resource.pods[0]
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "training-name",
     *_ALL,
     reason=f"{WEBHOOK} The operator creates services with the name, and service names begin with a letter.",
@@ -45,8 +44,7 @@ def training_name(view: ObjectView) -> Faults:
         yield fault.at(("metadata", "name"))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "training-name-length",
     *_ALL,
     reason="Each pod has a service `<job>-<role>-<index>`. A longer name is accepted, but the service is not created.",
@@ -58,8 +56,7 @@ def training_name_length(view: ObjectView) -> Faults:
         yield from name_fault(derived_names(view))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "training-replicas",
     *_ALL,
     reason=f"{WEBHOOK} The definition allows a job without roles.",
@@ -72,8 +69,7 @@ def training_replicas(view: ObjectView) -> Faults:
         yield Fault(("spec",) if "spec" in view.body else (), f"`spec.{field}` has no roles")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "training-roles",
     *_ALL,
     reason=f"{WEBHOOK} It accepts a TFJob with an unknown role, but the pods belong to no role.",
@@ -88,8 +84,7 @@ def training_roles(view: ObjectView) -> Faults:
             yield Fault(route, f"a {view.kind} has no role `{role}`; expected {expected}")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "training-containers",
     *_ALL,
     reason=WEBHOOK,
@@ -107,8 +102,7 @@ def training_containers(view: ObjectView) -> Faults:
             yield Fault(at, f"no container is named `{expected}`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "training-restart-policy",
     *_ALL,
     str(kubeflow.MPIJOB),
@@ -126,8 +120,7 @@ def training_restart_policy(view: ObjectView) -> Faults:
             yield not_one_of(policy, allowed).at((*route, "restartPolicy"))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "training-always",
     *_ALL,
     reason="A pod that is always restarted never succeeds, so the job never completes.",
@@ -141,8 +134,7 @@ def training_always(view: ObjectView) -> Faults:
             yield Fault((*route, "restartPolicy"), "pods with `Always` never succeed")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "restart-policy-of-template",
     *_ALL,
     str(kubeflow.MPIJOB),
@@ -160,8 +152,7 @@ def restart_policy_of_template(view: ObjectView) -> Faults:
             yield Fault(at, f"`{inner}` is ignored; the operator uses the role's `restartPolicy`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "clean-pod-policy",
     *_ALL,
     str(kubeflow.MPIJOB),
@@ -176,7 +167,7 @@ def clean_pod_policy(view: ObjectView) -> Faults:
             yield not_one_of(policy, kubeflow.CLEANUP_POLICIES).at((*route, "cleanPodPolicy"))
 
 
-@rule_of(OPERATOR, "tf-chief", str(kubeflow.TFJOB), reason=WEBHOOK, remedy="Keep either `Chief` or `Master`.")
+@operator_rule("tf-chief", str(kubeflow.TFJOB), reason=WEBHOOK, remedy="Keep either `Chief` or `Master`.")
 def tf_chief(view: ObjectView) -> Faults:
     """A TFJob has both `Chief` and `Master`."""
     field = roles_of(view).role_map
@@ -185,8 +176,7 @@ def tf_chief(view: ObjectView) -> Faults:
         yield Fault(("spec", field, "Master"), "`Chief` and `Master` are mutually exclusive")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "tf-success-policy",
     str(kubeflow.TFJOB),
     reason="With any text but `AllWorkers` the first worker decides; with a chief the field is ignored.",
@@ -199,8 +189,7 @@ def tf_success_policy(view: ObjectView) -> Faults:
         yield Fault(("spec", "successPolicy"), f"`{policy}` is not allowed; expected `AllWorkers`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "training-managed-by",
     *(kind for kind in _ALL if kind != str(kubeflow.JAXJOB)),
     reason=WEBHOOK,
@@ -216,8 +205,7 @@ def training_managed_by(view: ObjectView) -> Faults:
 _REPLICAS = kubeflow.PYTORCHJOB.pods[0].role_map
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "single-master",
     str(kubeflow.PYTORCHJOB),
     str(kubeflow.XGBOOSTJOB),
@@ -236,12 +224,8 @@ def single_master(view: ObjectView) -> Faults:
         yield Fault((*at, "replicas") if "replicas" in master else at, "a master requires an explicit `replicas: 1`")
 
 
-@rule_of(
-    OPERATOR,
-    "pytorch-workers",
-    str(kubeflow.PYTORCHJOB),
-    reason=WEBHOOK,
-    remedy="Remove `Worker`, or set at least 1 replica.",
+@operator_rule(
+    "pytorch-workers", str(kubeflow.PYTORCHJOB), reason=WEBHOOK, remedy="Remove `Worker`, or set at least 1 replica."
 )
 def pytorch_workers(view: ObjectView) -> Faults:
     """`Worker` has fewer than 1 replica."""
@@ -250,8 +234,7 @@ def pytorch_workers(view: ObjectView) -> Faults:
         yield Fault(("spec", _REPLICAS, "Worker", "replicas"), f"{worker['replicas']} is less than 1")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "pytorch-elastic",
     str(kubeflow.PYTORCHJOB),
     reason=WEBHOOK,
@@ -269,8 +252,7 @@ def pytorch_elastic(view: ObjectView) -> Faults:
         yield Fault((*at, "nProcPerNode"), "`spec.nprocPerNode` is already set")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "pytorch-elastic-nproc",
     str(kubeflow.PYTORCHJOB),
     reason="The field is deprecated, and the webhook warns about it.",
@@ -283,8 +265,7 @@ def pytorch_elastic_nproc(view: ObjectView) -> Faults:
         yield Fault(("spec", "elasticPolicy", "nProcPerNode"), "`elasticPolicy.nProcPerNode` is deprecated")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "pytorch-rdzv-backend",
     str(kubeflow.PYTORCHJOB),
     reason="torchrun supports only these backends; the definition allows any text.",
@@ -297,8 +278,7 @@ def pytorch_rdzv_backend(view: ObjectView) -> Faults:
         yield not_one_of(backend, ("c10d", "etcd", "etcd-v2")).at(("spec", "elasticPolicy", "rdzvBackend"))
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "pytorch-rendezvous",
     str(kubeflow.PYTORCHJOB),
     reason="Without a master and without `elasticPolicy`, the operator sets no address and no rank.",

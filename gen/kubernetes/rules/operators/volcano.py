@@ -12,7 +12,7 @@ from typing import Final
 from gen.base import Route
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import OPERATOR, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import duplicates
 from gen.kubernetes.rules.operators.common import derived_names, name_fault
 from gen.kubernetes.rules.value_checks import absolute, dns_1035_label, not_empty, qualified_name
@@ -49,7 +49,7 @@ def _name(index: int, task: Body) -> str:
     return str(task.get("name") or f"default{index}")
 
 
-@rule_of(OPERATOR, "volcano-tasks", _JOB, reason=_WEBHOOK, remedy="Add at least one task, each with a unique name.")
+@operator_rule("volcano-tasks", _JOB, reason=_WEBHOOK, remedy="Add at least one task, each with a unique name.")
 def volcano_tasks(view: ObjectView) -> Faults:
     """A job has no tasks, or a task has a duplicate or invalid name or negative replicas."""
     if not _tasks(view):
@@ -66,7 +66,7 @@ def volcano_tasks(view: ObjectView) -> Faults:
             yield Fault((*at, index, "replicas"), f"{task['replicas']} is negative")
 
 
-@rule_of(OPERATOR, "volcano-min-available", _JOB, reason=_WEBHOOK, remedy="Use at most the number of replicas.")
+@operator_rule("volcano-min-available", _JOB, reason=_WEBHOOK, remedy="Use at most the number of replicas.")
 def volcano_min_available(view: ObjectView) -> Faults:
     """`minAvailable` of a job or task is negative or more than its replicas, or another count is negative."""
     total = 0
@@ -86,8 +86,7 @@ def volcano_min_available(view: ObjectView) -> Faults:
             yield Fault(("spec", field), f"{view.spec[field]} is negative")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "volcano-policies",
     _JOB,
     reason=_WEBHOOK,
@@ -124,8 +123,7 @@ def _policies(policies: list[Body], route: Route) -> Faults:
         yield Fault(route, "`*` matches all events, so no other event is allowed")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "volcano-plugins",
     _JOB,
     reason=f"{_WEBHOOK} The plugin `mpi` needs a master task.",
@@ -144,14 +142,14 @@ def volcano_plugins(view: ObjectView) -> Faults:
             yield Fault(("spec", "plugins", "mpi"), f"no task is named `{master}`")
 
 
-@rule_of(OPERATOR, "volcano-queue", _JOB, reason=f"{_WEBHOOK} Only leaf queues take jobs.", remedy="Use a leaf queue.")
+@operator_rule("volcano-queue", _JOB, reason=f"{_WEBHOOK} Only leaf queues take jobs.", remedy="Use a leaf queue.")
 def volcano_queue(view: ObjectView) -> Faults:
     """The queue is `root`."""
     if view.spec.get("queue") == "root":
         yield Fault(("spec", "queue"), "`root` contains other queues, and takes no jobs")
 
 
-@rule_of(OPERATOR, "volcano-depends-on", _JOB, reason=_WEBHOOK, remedy="Name existing tasks, and remove the cycle.")
+@operator_rule("volcano-depends-on", _JOB, reason=_WEBHOOK, remedy="Name existing tasks, and remove the cycle.")
 def volcano_depends_on(view: ObjectView) -> Faults:
     """A task depends on a task that does not exist, or on itself through others."""
     names = {_name(index, task) for index, task in enumerate(_tasks(view))}
@@ -168,8 +166,7 @@ def volcano_depends_on(view: ObjectView) -> Faults:
         yield Fault(("spec", "tasks"), f"cyclic dependency: {' → '.join(error.args[1])}")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "volcano-partitions",
     _JOB,
     reason=_WEBHOOK,
@@ -191,8 +188,7 @@ def volcano_partitions(view: ObjectView) -> Faults:
             yield Fault((*at, "minPartitions"), f"{policy['minPartitions']} is more than `totalPartitions` ({total})")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "volcano-name",
     _JOB,
     reason="Pods are named `<job>-<task>-<index>`, and the plugin `svc` uses these names as host names.",
@@ -207,8 +203,7 @@ def volcano_name(view: ObjectView) -> Faults:
         yield from name_fault(derived_names(view), qualified_name)
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "volcano-volumes",
     _JOB,
     reason=_WEBHOOK,

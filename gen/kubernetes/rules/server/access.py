@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, server_rule
 from gen.kubernetes.rules.field_checks import selector
 from gen.kubernetes.rules.value_checks import dns_name, one_of, path_segment
 
@@ -21,8 +21,7 @@ _NEEDED = {
 """Required fields of a rule about resources, each with a hint."""
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "access",
     "rbac.authorization.k8s.io/Role",
     "rbac.authorization.k8s.io/ClusterRole",

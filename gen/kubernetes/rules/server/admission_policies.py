@@ -14,7 +14,7 @@ from gen.base import Route, regex
 from gen.kubernetes.cel.values import DYN, Type
 from gen.kubernetes.cel.variables import admission_environment
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, typed_fault
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, selector
@@ -77,8 +77,7 @@ _BINDING = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "admission-policies",
     f"{_GROUP}/ValidatingAdmissionPolicy",
     f"{_GROUP}/MutatingAdmissionPolicy",
@@ -158,8 +157,7 @@ def _matching(matched: Body, route: Route) -> Faults:
         yield from request_rules(matched.get(field) or [], (*route, field))
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "admission-bindings",
     f"{_GROUP}/ValidatingAdmissionPolicyBinding",
     f"{_GROUP}/MutatingAdmissionPolicyBinding",

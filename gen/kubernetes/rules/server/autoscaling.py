@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, server_rule
 from gen.kubernetes.rules.field_checks import FieldChecks
 from gen.kubernetes.rules.value_checks import (
     at_least,
@@ -90,8 +90,7 @@ _OF_TARGET = {
 """Allowed fields of a target, by metric source; a target has one field."""
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "autoscaling",
     "autoscaling/HorizontalPodAutoscaler",
     remedy="Give each metric the source of its type with one target value.",

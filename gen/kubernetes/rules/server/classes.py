@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, not_one_of, rule_of, value_checks
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, not_one_of, server_rule, value_checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels
 from gen.kubernetes.rules.server.resources import overhead
 from gen.kubernetes.rules.server.scheduling import toleration
@@ -20,8 +20,7 @@ _HIGHEST_PRIORITY = 1_000_000_000
 _SYSTEM_PRIORITIES = {"system-node-critical", "system-cluster-critical"}
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "classes",
     "storage.k8s.io/StorageClass",
     "scheduling.k8s.io/PriorityClass",
@@ -141,8 +140,8 @@ _INGRESS = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER, "runtime-classes", "node.k8s.io/RuntimeClass", remedy="Use the name of a handler of the container runtime."
+@server_rule(
+    "runtime-classes", "node.k8s.io/RuntimeClass", remedy="Use the name of a handler of the container runtime."
 )
 def runtime_classes(view: ObjectView) -> Faults:
     """A runtime class has an invalid handler, overhead, node label or toleration."""
@@ -154,7 +153,7 @@ def runtime_classes(view: ObjectView) -> Faults:
         yield from toleration(found, ("scheduling", "tolerations", index))
 
 
-@rule_of(SERVER, "ingress-classes", "networking.k8s.io/IngressClass", remedy="Name a controller and its parameters.")
+@server_rule("ingress-classes", "networking.k8s.io/IngressClass", remedy="Name a controller and its parameters.")
 def ingress_classes(view: ObjectView) -> Faults:
     """An ingress class has an invalid controller, or parameters with an invalid scope."""
     yield from _INGRESS.faults(view.spec, ("spec",))

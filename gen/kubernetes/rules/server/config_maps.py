@@ -14,14 +14,14 @@ from typing import Final
 
 from gen.base import counted
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules.value_checks import config_key
 
 _LIMIT = 1 << 20
 """Bytes of all values together."""
 
 
-@rule_of(SERVER, "config-maps", "ConfigMap", remedy="Rename the key, or move large data to a volume.")
+@server_rule("config-maps", "ConfigMap", remedy="Rename the key, or move large data to a volume.")
 def config_maps(view: ObjectView) -> Faults:
     """A config map has an invalid key, a binary value that is not base64, or more than 1 MiB of values."""
     if view.kind != "ConfigMap":
@@ -66,7 +66,7 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
 _DOCKER_FILE = "use the JSON that `docker login` writes: plain in `stringData`, or base64-encoded once in `data`"
 
 
-@rule_of(SERVER, "secrets", "Secret", remedy="Write plain text in `stringData`, or encode the value.")
+@server_rule("secrets", "Secret", remedy="Write plain text in `stringData`, or encode the value.")
 def secrets(view: ObjectView) -> Faults:
     """A secret has an invalid key, a value that is not base64, or lacks a key of its type."""
     if view.kind != "Secret" or view.is_custom:

@@ -15,7 +15,7 @@ from typing import Any
 from gen.base import Route, did_you_mean, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import server_amount
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import containers as containers_of
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
@@ -34,7 +34,7 @@ _RESTARTS_DROPPED, _RESTARTS_SINCE = 34, 35
 """Restart policies of single containers: dropped in 1.34, where they are an alpha feature, and available since 1.35."""
 
 
-@rule_of(SERVER, "containers", of_pods=True, remedy="Give every container an image and a unique name.")
+@server_rule("containers", of_pods=True, remedy="Give every container an image and a unique name.")
 def containers(view: ObjectView) -> Faults:
     """A pod has no containers, or a container has a duplicate name, no image or an invalid policy."""
     for route, pod in view.pods:
@@ -106,8 +106,7 @@ _PORTS = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "ports",
     of_pods=True,
     remedy="Give each port a unique number, and a unique name of at most 15 lower-case letters, digits and `-`.",
@@ -189,8 +188,8 @@ _ANY_NAMES, _STRICT_NAMES = (
 )
 
 
-@rule_of(
-    SERVER, "environment", of_pods=True, remedy="Use either `value` or one kind of `valueFrom`, with a name and a key."
+@server_rule(
+    "environment", of_pods=True, remedy="Use either `value` or one kind of `valueFrom`, with a name and a key."
 )
 def environment(view: ObjectView) -> Faults:
     """An environment variable has an invalid name, no source or several, or refers to an unsupported field or

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.value_checks import at_least, invalid_quantity
 
@@ -72,8 +72,7 @@ _DEFAULTS = {"protocol": "TCP", "name": ""}
 _METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "custom",
     reason="The API server validates training resources against the definitions of their operators.",
     remedy="Quote the quantity, or remove the second entry.",

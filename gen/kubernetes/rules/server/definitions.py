@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.server.structural_schemas import structural_faults
 from gen.kubernetes.rules.server.webhooks import client
@@ -77,8 +77,7 @@ _SPEC = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "definitions",
     *_DEFINITION,
     remedy="Name it `<plural>.<group>`, and store exactly one of its versions, each with a schema.",

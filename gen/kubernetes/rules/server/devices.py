@@ -11,7 +11,7 @@ from typing import Final
 from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import RESOURCE_CLAIM_TEMPLATE
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of, unknown_name
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule, unknown_name
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import syntax_fault
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
@@ -49,8 +49,7 @@ def _attribute(value: str) -> Fault | None:
     return checks.driver_name(domain)
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "devices",
     f"{_GROUP}/ResourceClaim",
     str(RESOURCE_CLAIM_TEMPLATE),

@@ -15,7 +15,7 @@ from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.pods import longest_suffixes
 from gen.kubernetes.objects import Body, selects
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
+from gen.kubernetes.rules import Fault, Faults, ObjectView, containers, server_rule, unknown_name
 from gen.kubernetes.rules.field_checks import FieldChecks, selector
 from gen.kubernetes.rules.server.pods import restart_policy
 from gen.kubernetes.rules.server.workloads import NO_CONTAINERS, not_selected
@@ -51,8 +51,7 @@ def job_specs(view: ObjectView) -> Iterator[tuple[Route, Body]]:
         yield ("spec", "jobTemplate", "spec"), (view.spec.get("jobTemplate") or {}).get("spec") or {}
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "jobs",
     "batch/Job",
     "batch/CronJob",
@@ -166,12 +165,8 @@ _ANY_NUMBER = 10**18
 _INTERVAL = regex(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
 
 
-@rule_of(
-    SERVER,
-    "policies",
-    "batch/Job",
-    "batch/CronJob",
-    remedy="Name an existing container, and sort exit codes and indices.",
+@server_rule(
+    "policies", "batch/Job", "batch/CronJob", remedy="Name an existing container, and sort exit codes and indices."
 )
 def policies(view: ObjectView) -> Faults:
     """A failure or success policy of a batch job refers to an unknown container, or has invalid exit codes, conditions

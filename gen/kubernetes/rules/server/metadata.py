@@ -10,7 +10,7 @@ from functools import cache
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, containers, rule_of, unknown_name
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, containers, server_rule, unknown_name
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels
 
@@ -69,8 +69,7 @@ _METADATA: dict[str, Check] = {
 }
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "metadata",
     remedy="Use lower-case letters, digits and `-` in names. A label value has at most 63 letters, digits, "
     "`-`, `_` and `.`.",

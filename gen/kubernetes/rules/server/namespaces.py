@@ -13,7 +13,7 @@ from typing import Any, Final
 from gen.base import Route, near, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import in_thousandths, is_whole, server_amount
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, not_one_of, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, server_rule
 from gen.kubernetes.rules.field_checks import VALUES, FieldChecks, selector
 from gen.kubernetes.rules.server.workloads import is_more_than_all, number_or_percent
 from gen.kubernetes.rules.value_checks import not_negative, one_of, qualified_name, quantity
@@ -39,8 +39,7 @@ _SCOPES_WITHOUT_VALUE = {*_SCOPES} - {"PriorityClass"}
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "quotas",
     "ResourceQuota",
     "LimitRange",
@@ -220,7 +219,7 @@ _CHECKS = {
 }
 
 
-@rule_of(SERVER, "namespaces", "Namespace", remedy="Use the level `privileged`, `baseline` or `restricted`.")
+@server_rule("namespaces", "Namespace", remedy="Use the level `privileged`, `baseline` or `restricted`.")
 def namespaces(view: ObjectView) -> Faults:
     """A namespace has a label for Pod Security with an unknown level or version."""
     for key, value in (view.metadata.get("labels") or {}).items():

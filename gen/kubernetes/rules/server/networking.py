@@ -10,7 +10,7 @@ from typing import Any
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, selector
 from gen.kubernetes.rules.server.containers import PROTOCOLS
@@ -55,8 +55,7 @@ _BACKEND = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "ingresses",
     "networking.k8s.io/Ingress",
     remedy="Give each path a `pathType` and a backend with a service and one port.",
@@ -128,11 +127,8 @@ _POLICY = FieldChecks(
 _MAX_TYPES, _LAST_PORT = 2, 65535
 
 
-@rule_of(
-    SERVER,
-    "network-policies",
-    "networking.k8s.io/NetworkPolicy",
-    remedy="Keep either `ipBlock` or selectors in a peer.",
+@server_rule(
+    "network-policies", "networking.k8s.io/NetworkPolicy", remedy="Keep either `ipBlock` or selectors in a peer."
 )
 def network_policies(view: ObjectView) -> Faults:
     """A network policy has an empty peer, a peer with `ipBlock` and selectors, or an invalid port or range."""

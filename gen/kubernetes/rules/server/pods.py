@@ -10,7 +10,7 @@ from typing import Any
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, labels
 
@@ -49,7 +49,7 @@ _RELAXED_SEARCH_SINCE = 33
 _MAX_NAMESERVERS, _MAX_SEARCHES, _MAX_SEARCHES_LENGTH = 3, 32, 2048
 
 
-@rule_of(SERVER, "pods", of_pods=True, remedy="Use one of the values that the finding lists, or remove the field.")
+@server_rule("pods", of_pods=True, remedy="Use one of the values that the finding lists, or remove the field.")
 def pods(view: ObjectView) -> Faults:
     """A pod has an invalid policy, DNS setting, host name, gate, claim or host namespace setting."""
     for route, pod in view.pods:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks
 
@@ -43,8 +43,7 @@ _GRACE_PERIOD = 30
 _NO_SLEEP_SINCE = 33
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "probes",
     of_pods=True,
     remedy="Keep one of `exec`, `httpGet`, `tcpSocket`, `grpc`. Set `successThreshold: 1` in a liveness probe.",

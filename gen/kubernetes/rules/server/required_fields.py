@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 
 _ADMISSION = "admissionregistration.k8s.io"
 _REQUIRED: Final[dict[str, tuple[str, ...]]] = {
@@ -26,7 +26,7 @@ _OPTIONAL = {"aggregationRule"}
 """Fields with parts that are only required if the field is set."""
 
 
-@rule_of(SERVER, "required-fields", *_REQUIRED, remedy="Add the field.")
+@server_rule("required-fields", *_REQUIRED, remedy="Add the field.")
 def required_fields(view: ObjectView) -> Faults:
     """A field that the API server requires is missing or empty."""
     key = f"{view.group}/{view.kind}" if view.group else view.kind

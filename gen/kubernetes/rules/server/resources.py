@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gen.base import Route, near
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import in_thousandths, is_whole, server_amount
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
+from gen.kubernetes.rules import Fault, Faults, ObjectView, containers, server_rule, unknown_name
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.value_checks import dns_label, if_set, not_negative, qualified_name
 
@@ -26,8 +26,7 @@ _OF_QUOTAS = "requests."
 _CLAIMS = FieldChecks({"claims.*.request": if_set(dns_label)})
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "resources",
     of_pods=True,
     remedy="Write quantities as `500m`, `8` or `16Gi`, GPUs as integers, and requests not above their limits.",

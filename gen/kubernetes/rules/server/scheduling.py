@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, field_checks, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, field_checks, server_rule
 from gen.kubernetes.rules import value_checks as checks
 
 _POLICY = checks.one_of("Honor", "Ignore")
@@ -29,8 +29,7 @@ _POD = field_checks.FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "scheduling",
     of_pods=True,
     remedy="Set `operator: Exists` in a toleration without a key, and `effect: NoExecute` with `tolerationSeconds`.",
@@ -117,8 +116,7 @@ _FIELD_VALUES = {"In": (1, 1), "NotIn": (1, 1)}
 _TERM = field_checks.FieldChecks({"topologyKey": checks.qualified_name, "namespaces.*": checks.dns_label})
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "affinity",
     of_pods=True,
     remedy="Set `topologyKey` in each term, and give each expression as many values as its operator takes.",

@@ -13,7 +13,7 @@ from typing import Any
 
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, containers, rule_of
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, containers, server_rule
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.value_checks import descending, dns_name, one_of, user_id
 
@@ -44,7 +44,7 @@ _OF_IPC = regex(r"kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|ms
 _MAX_PATH_LENGTH = 4095
 
 
-@rule_of(SERVER, "security", of_pods=True, remedy="Remove one of the mutually exclusive fields.")
+@server_rule("security", of_pods=True, remedy="Remove one of the mutually exclusive fields.")
 def security(view: ObjectView) -> Faults:
     """A security context has an invalid user, group, profile or kernel parameter, or contradictory privileges."""
     for route, pod in view.pods:
@@ -153,8 +153,7 @@ _OPTIONS = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "windows",
     of_pods=True,
     remedy="Set `os.name` to the system of the image, and remove the fields of the other system.",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, labels
 from gen.kubernetes.rules.server.containers import PROTOCOL
@@ -105,9 +105,7 @@ _FOR_LOAD_BALANCERS = Fault((), "only allowed for the type `LoadBalancer`", "rem
 _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges")
 
 
-@rule_of(
-    SERVER, "services", "Service", remedy="Name each of several ports, and remove fields that are for another type."
-)
+@server_rule("services", "Service", remedy="Name each of several ports, and remove fields that are for another type.")
 def services(view: ObjectView) -> Faults:
     """A service has no ports, unnamed or duplicate ports, or fields that do not match its type."""
     if view.kind != "Service":

@@ -11,7 +11,7 @@ from typing import Any
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Check, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels, selector
 from gen.kubernetes.rules.server.scheduling import node_selector
@@ -73,8 +73,7 @@ _OLD_ORIGINS = {("", _CLAIM_KIND), _SNAPSHOT}
 """Kinds that `dataSource` supports; others need `dataSourceRef`."""
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "storage",
     remedy="Add the missing field: `capacity.storage`, `accessModes`, `resources.requests.storage`, a source.",
 )

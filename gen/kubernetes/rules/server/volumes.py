@@ -16,7 +16,7 @@ from gen.base import Route
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, containers, rule_of, unknown_name
+from gen.kubernetes.rules import Fault, Faults, ObjectView, containers, server_rule, unknown_name
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
 from gen.kubernetes.rules.server.containers import field_reference, resource_reference
@@ -43,7 +43,7 @@ _IMAGES_SINCE = 35
 _FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}
 
 
-@rule_of(SERVER, "volumes", of_pods=True, remedy="Keep one source for each volume, and set its required fields.")
+@server_rule("volumes", of_pods=True, remedy="Keep one source for each volume, and set its required fields.")
 def volumes(view: ObjectView) -> Faults:
     """A volume has a duplicate name, several sources, or lacks a required field of its source."""
     for route, pod in view.pods:
@@ -87,7 +87,7 @@ _SOURCE = FieldChecks(
 )
 
 
-@rule_of(SERVER, "projected", of_pods=True, remedy="Give each file a unique path.")
+@server_rule("projected", of_pods=True, remedy="Give each file a unique path.")
 def projected(view: ObjectView) -> Faults:
     """A projected volume has an entry with several sources, or two files with the same path."""
     for route, pod in view.pods:
@@ -141,7 +141,7 @@ _INDEPENDENT = {"name", "mountPath", "readOnly", "subPath"}
 """Fields of a mount that are valid with each other."""
 
 
-@rule_of(SERVER, "mounts", of_pods=True, remedy="Add the volume to the pod, or correct the name of the mount.")
+@server_rule("mounts", of_pods=True, remedy="Add the volume to the pod, or correct the name of the mount.")
 def mounts(view: ObjectView) -> Faults:
     """A container mounts a volume that its pod does not define, or uses a mount path or device twice."""
     added = _added(view)

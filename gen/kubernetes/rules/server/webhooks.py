@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, syntax_fault
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, selector
@@ -197,8 +197,7 @@ _HOOK = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "webhooks",
     "admissionregistration.k8s.io/MutatingWebhookConfiguration",
     "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
@@ -229,8 +228,7 @@ _SERVICE = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "api-services",
     "apiregistration.k8s.io/APIService",
     remedy="Name it `<version>.<group>`, with priorities above 0 and a service.",

@@ -13,7 +13,7 @@ from decimal import Decimal
 from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import CRONJOB
 from gen.kubernetes.objects import Body, selects
-from gen.kubernetes.rules import SERVER, Fault, Faults, ObjectView, rule_of
+from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules.cron import schedule_fault, time_zone_fault
 from gen.kubernetes.rules.field_checks import FieldChecks, selector
 from gen.kubernetes.rules.server.pods import restart_policy
@@ -32,8 +32,7 @@ _CRON = FieldChecks(
 )
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "cron-jobs",
     "batch/CronJob",
     remedy="Use a schedule of five fields, such as `0 3 * * *`, and a time zone such as `Europe/Berlin`.",
@@ -116,8 +115,7 @@ created before either.
 """
 
 
-@rule_of(
-    SERVER,
+@server_rule(
     "workloads",
     "apps/Deployment",
     "apps/ReplicaSet",
