@@ -37,6 +37,7 @@ from gen.render.cache import Cache
 from gen.render.write.compare import Comparison
 from gen.report.formats import Report
 from gen.review.rendered_trees import check_merged
+from gen.review.upgrade import check_upgrades
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +152,7 @@ def judge(request: Request, compared: Compared, *, git: Path | None = None) -> R
         from gen.review.history import check_resumed
 
         check_resumed(rendering.resumed, compared.root, git or compared.root, rendering.findings)
+    check_upgrades(git or compared.root, request.base, rendering.findings)
     _report_repairs(compared.root, comparison, rendering.findings)
     if request.strict:
         _raise_unmatched(rendering.findings)

@@ -41,6 +41,7 @@ from gen.review.rendered_trees import judged_tree, other_changes, read_trees
 from gen.review.result import Review
 from gen.review.sources import base_sources, links_to, page_sources
 from gen.review.unrendered import Expected, unrendered_objects
+from gen.review.upgrade import report_upgrades
 from gen.review.usage import read_overlays
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ def review(request: Request, today: Compared | None = None) -> Review:
         check_resumed(today.rendering.resumed, root, root, found)
     unrendered = unrendered_objects(trees.suspects, _expected(root, today), found)
     overlays = read_overlays(root, run_scopes(trees), found)
+    others = other_changes(base)
+    report_upgrades(base, others, overlays.values, lambda: trees.after, found)
     result = compare_trees(
         base,
         trees,
@@ -187,7 +190,7 @@ def review(request: Request, today: Compared | None = None) -> Review:
         result,
         incomplete=bool(errors) or today is None,
         findings=(*new, *result.findings),
-        others=other_changes(base),
+        others=others,
         tree=judged_tree(root),
     )
     site = documentation()

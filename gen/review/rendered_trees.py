@@ -157,6 +157,13 @@ def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
                 yield f"{inner}/{name}", raw
 
 
+def present_objects(root: Path) -> Iterator[RenderedObject]:
+    """The readable objects of the work tree, without stopped runs."""
+    ignored = Findings()
+    objects = (parse_object(raw, printable_path(path), ignored) for path, raw in _work_tree(root, ignored))
+    return (one for one in objects if one is not None and not one.is_stopped)
+
+
 def _bytes(full: str, path: str, found: Findings) -> bytes | None:
     try:
         return read_regular(full, MAX_BYTES)

@@ -62,6 +62,13 @@ UNKNOWN_KUBERNETES_VERSION = Code(
     "Manifests cannot be validated without schemas.",
     "Use one of the versions in the finding.",
 )
+KUBERNETES_UPGRADE = Code(
+    "kubernetes-upgrade",
+    "An overlay has a newer version of Kubernetes than at the base. The finding names what it removes, deprecates or "
+    "changes for the objects here.",
+    "Objects that are valid in both versions can behave differently after the upgrade.",
+    "Make the change that the finding names before the upgrade of the cluster, or accept it.",
+)
 UNKNOWN_API_VERSION = Code(
     "unknown-api-version",
     "An overlay selects an API version that gen does not support for the kind.",

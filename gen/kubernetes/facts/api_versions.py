@@ -1,7 +1,7 @@
-"""Deprecated and removed API versions, with their replacements.
+"""Deprecated and removed API versions with their replacements, and what else a version of Kubernetes changes.
 
-Those of Kubernetes are from its deprecation guide (`reference/using-api/deprecation-guide`). Those of operators are
-facts of their kinds.
+API versions of Kubernetes are from its deprecation guide (`reference/using-api/deprecation-guide`). Those of operators
+are facts of their kinds. Each change names its source, and dates are from the pages of releases.
 
 Kinds of Kubernetes that are not in a namespace. Schemas do not contain the scope.
 
@@ -10,10 +10,16 @@ From `kubectl api-resources --namespaced=false` of a server with all API version
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
+from msgspec import Struct
+
+from gen.base import at
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Retired
+from gen.kubernetes.facts.pods import pods_by_shape
+from gen.kubernetes.objects import Body
 
 
 def _retired(instead: str, deprecated: int, removed: int | None = None) -> Retired:
@@ -101,3 +107,153 @@ _KINDS: Final[dict[str, frozenset[str]]] = {
 def is_cluster_scoped(api_version: str, kind: str) -> bool:
     """Whether a kind of Kubernetes is not in a namespace."""
     return kind in _KINDS.get(api_version.rpartition("/")[0], ())
+
+
+class VersionChange(Struct, frozen=True, kw_only=True):
+    """A removal, a deprecation or a changed default of a minor version, which some objects feel."""
+
+    minor: int
+    about: str
+    remedy: str
+    source: str
+    """Page below kubernetes.io."""
+    concerns: Callable[[Body], bool]
+
+
+RELEASED: Final = {
+    26: "2022-12-09",
+    27: "2023-04-11",
+    28: "2023-08-15",
+    29: "2023-12-13",
+    30: "2024-04-17",
+    31: "2024-08-13",
+    32: "2024-12-11",
+    33: "2025-04-23",
+    34: "2025-08-27",
+    35: "2025-12-17",
+    36: "2026-04-22",
+}
+"""Dates of the first releases, by minor version."""
+GUIDE: Final = "docs/reference/using-api/deprecation-guide/"
+
+
+def _pods(body: Body) -> Iterator[tuple[Body, Any]]:
+    """The spec and the metadata of each pod."""
+    pod: Any
+    above: Any
+    for route in pods_by_shape(body):
+        pod = above = body
+        for step in route:
+            pod, above = pod[step], pod
+        yield pod, above.get("metadata") if isinstance(above, dict) else None
+
+
+def _has_volume(*types: str) -> Callable[[Body], bool]:
+    """Whether a pod has a volume of one of the types, or the object is such a PersistentVolume."""
+
+    def concerns(body: Body) -> bool:
+        spec = body.get("spec")
+        if body.get("kind") == "PersistentVolume" and isinstance(spec, dict):
+            return any(one in spec for one in types)
+        return any(one in volume for pod, _ in _pods(body) for volume in _mappings(pod.get("volumes")) for one in types)
+
+    return concerns
+
+
+def _mappings(values: Any) -> list[Body]:
+    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
+
+
+def _annotated(start: str) -> Callable[[Body], bool]:
+    """Whether the object or one of its pods has an annotation that begins so."""
+
+    def concerns(body: Body) -> bool:
+        metadata = [body.get("metadata"), *(metadata for _, metadata in _pods(body))]
+        keys = [key for one in metadata for key in at(one, "annotations") or ()]
+        return any(str(key).startswith(start) for key in keys)
+
+    return concerns
+
+
+def _has_field(kind: str, *fields: str, missing: bool = False) -> Callable[[Body], bool]:
+    def concerns(body: Body) -> bool:
+        return body.get("kind") == kind and (at(body, *fields) is None) is missing
+
+    return concerns
+
+
+def _may_use_cached_images(body: Body) -> bool:
+    """Whether a pod without secrets for registries may start with an image that its node already has."""
+    return any(
+        not pod.get("imagePullSecrets") and any(one.get("imagePullPolicy") != "Always" for one in containers)
+        for pod, _ in _pods(body)
+        if (containers := _mappings(pod.get("containers")))
+    )
+
+
+CHANGES: Final = (
+    VersionChange(
+        minor=27,
+        about="ignores the annotations of seccomp",
+        remedy="set `seccompProfile` in `securityContext`",
+        source="docs/tutorials/security/seccomp/",
+        concerns=_annotated("seccomp.security.alpha.kubernetes.io"),
+    ),
+    VersionChange(
+        minor=28,
+        about="gives unbound claims without `storageClassName` the default class, also after they were created",
+        remedy="set `storageClassName`, or an empty one to bind to a volume without a class",
+        source="docs/concepts/storage/persistent-volumes/",
+        concerns=_has_field("PersistentVolumeClaim", "spec", "storageClassName", missing=True),
+    ),
+    VersionChange(
+        minor=30,
+        about="deprecates the annotations of AppArmor",
+        remedy="set `appArmorProfile` in `securityContext`",
+        source="docs/tutorials/security/apparmor/",
+        concerns=_annotated("container.apparmor.security.beta.kubernetes.io"),
+    ),
+    VersionChange(
+        minor=31,
+        about="has no drivers for `cephfs` and `rbd` volumes any more",
+        remedy="use the CSI driver of Ceph",
+        source="docs/concepts/storage/volumes/",
+        concerns=_has_volume("cephfs", "rbd"),
+    ),
+    VersionChange(
+        minor=33,
+        about="deletes the storage behind a volume with `Delete` also if the volume is deleted before its claim",
+        remedy="set `persistentVolumeReclaimPolicy: Retain`",
+        source="docs/concepts/storage/persistent-volumes/",
+        concerns=lambda body: at(body, "spec", "persistentVolumeReclaimPolicy") == "Delete",
+    ),
+    VersionChange(
+        minor=33,
+        about="does not mount `gitRepo` volumes by default",
+        remedy="clone in an init container into an `emptyDir`; jobs use `code.git`",
+        source="docs/concepts/storage/volumes/",
+        concerns=_has_volume("gitRepo"),
+    ),
+    VersionChange(
+        minor=35,
+        about="checks by default that a pod may pull an image which its node already has",
+        remedy="give pods with a private image the secret of its registry, also if another pod has pulled it",
+        source="docs/concepts/containers/images/",
+        concerns=_may_use_cached_images,
+    ),
+    VersionChange(
+        minor=36,
+        about="cannot mount `gitRepo` volumes any more",
+        remedy="clone in an init container into an `emptyDir`; jobs use `code.git`",
+        source="docs/concepts/storage/volumes/",
+        concerns=_has_volume("gitRepo"),
+    ),
+    VersionChange(
+        minor=36,
+        about="deprecates `externalIPs` of Services",
+        remedy="use a Service of type `LoadBalancer`, or a Gateway",
+        source="docs/concepts/services-networking/service/",
+        concerns=_has_field("Service", "spec", "externalIPs"),
+    ),
+)
+"""Changes that objects feel although they stay valid."""
