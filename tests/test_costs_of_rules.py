@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.kubernetes.rules import OPERATOR, SERVER, SILENCE, Fault, Faults, ObjectView, Rule, rule_of, rules_in
+from gen.kubernetes.rules import SILENCE, Fault, Faults, ObjectView, Rule, operator_rule, rules_in, server_rule
 from gen.kubernetes.rules.catalogue import CATALOGUE, RULES, cached_rules
 from gen.kubernetes.rules.gitops.runs import BEST_PRACTICES
 from scripts.reference import rules
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@rule_of(SERVER, "team-label", "kubeflow.org/PyTorchJob", "batch/Job", remedy="Add the label `team`.")
+@server_rule("team-label", "kubeflow.org/PyTorchJob", "batch/Job", remedy="Add the label `team`.")
 def team_label(view: ObjectView) -> Faults:
     """An object has no label `team`."""
     if "team" not in view.metadata.get("labels", {}):
         yield Fault(("metadata", "labels"), "label `team` is missing", "add the label `team`")
 
 
-@rule_of(
-    OPERATOR,
+@operator_rule(
     "few-workers",
     "kubeflow.org/PyTorchJob",
     reason="The operator starts at most two workers.",

@@ -279,9 +279,6 @@ class RuleSource(StrEnum):
     GEN = "gen"
 
 
-SERVER, OPERATOR, GITOPS = RuleSource.SERVER, RuleSource.OPERATOR, RuleSource.GITOPS
-
-
 class Rule(Code, frozen=True):
     """A finding code about objects, with its check. Annotations can silence it."""
 
@@ -309,7 +306,7 @@ class Rule(Code, frozen=True):
         return self.find is not None and (self.kinds is None or (group, kind) in self.kinds)
 
 
-_REASONS = {SERVER: "The API server rejects the object, or the pods made from its template."}
+_REASONS = {RuleSource.SERVER: "The API server rejects the object, or the pods made from its template."}
 
 
 def rule_of(
@@ -335,9 +332,9 @@ def rule_of(
     return make
 
 
-server_rule = partial(rule_of, SERVER)
-operator_rule = partial(rule_of, OPERATOR)
-gitops_rule = partial(rule_of, GITOPS)
+server_rule = partial(rule_of, RuleSource.SERVER)
+operator_rule = partial(rule_of, RuleSource.OPERATOR)
+gitops_rule = partial(rule_of, RuleSource.GITOPS)
 
 
 def _pairs(kinds: tuple[str | AbstractSet[tuple[str, str]], ...]) -> AbstractSet[tuple[str, str]] | None:
