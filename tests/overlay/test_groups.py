@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.support import Repository
 
 COMMON: dict[str, Any] = {"kubernetes": "1.34"}
+UNKNOWN = "there is no {} to grant"
 TEAMS = [f"team-{number}" for number in range(10)]
 
 
@@ -88,7 +89,7 @@ def test_an_error_of_a_group_is_reported_once_at_its_line(repo: Repository) -> N
     _, findings = read(repo, groups={"all": group})
     assert [one.partition(" ")[0] for one in findings] == ["6:"]
     _, findings = read(repo, groups={"all": group | {"gpus": 1}}, volumes={"nsa": {"claim": "a"}})
-    assert findings == ["7: unknown-volume: there is no volume `nas` to grant"]
+    assert findings == [f"7: unknown-volume: {UNKNOWN.format('volume `nas`')}"]
 
 
 def test_two_groups_cannot_set_one_field(repo: Repository) -> None:
@@ -118,7 +119,7 @@ def test_grants_of_an_abstract_overlay_are_checked_with_its_children(repo: Repos
     networks = {"rdma": {"rdma": {"resource": "rdma/hca"}}}
     assert overlay(repo, extends="base", accelerators=h100, networks=networks).grant("team") is not None
     _, findings = read(repo, extends="base", accelerators=h100)
-    assert [one.partition(": ")[2] for one in findings] == ["unknown-network: there is no network `rdma` to grant"]
+    assert [one.partition(": ")[2] for one in findings] == [f"unknown-network: {UNKNOWN.format('network `rdma`')}"]
 
 
 def test_a_quota_may_be_in_the_child(repo: Repository) -> None:

@@ -24,7 +24,7 @@ def overlay(version: str, **fields: Any) -> str:
 
 
 def upgraded(history: History, old: str, new: str, **fields: Any) -> list[str]:
-    """What a plan says about an upgrade."""
+    """Messages of a plan about an upgrade."""
     history.overlay(overlay(old, **fields))
     history.job("kind: batch\nimage: registry.example.com/a:1\ncommand: sleep 1\n")
     branch(history)
