@@ -10,8 +10,10 @@ import fcntl
 import multiprocessing
 import os
 import signal
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import accumulate
 from multiprocessing import connection
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
@@ -86,12 +88,13 @@ WARM_UP_ITEMS = 4
 MAX_BATCH = 64
 """Items whose results are sent at once: they fit a pipe, so that the sender does not wait."""
 MIN_BATCH = 4
+"""Items of mean weight."""
 BATCHES_PER_PROCESS = 4
 """Divides the remaining items: the last batches are small, so that all processes end together."""
 QUEUED_BATCHES = 2
 """Batches that each other process has at once."""
 OWN_BATCH = 16
-"""Items that this process works on before it receives the results of others."""
+"""Items of mean weight that this process works on before it receives the results of others."""
 
 
 def map_parallel(
@@ -102,18 +105,20 @@ def map_parallel(
     worth_it: int,
     progress: Progress | None = None,
     codec: Codec[Result] | None = None,
+    weights: Sequence[int] = (),
 ) -> list[Result]:
     """Results of `work` for all items, in order. This process works on items, too.
 
     `worth_it` is the number of items below which starting a process takes longer than it saves. The `codec` is faster
-    than pickle. UsageError if the system kills a process, which happens when memory is short.
+    than pickle. `weights` are above 0, one for each item unless all take the same time: the heaviest first lets all
+    processes end together. UsageError if the system kills a process, which happens when memory is short.
     """
     processes = min(parallel, len(items) // worth_it) if can_fork() else 1
     own = _Counted(work, len(items), progress)
     if processes <= 1:
         return own.results(items)
     done = {0: own.results(items[:WARM_UP_ITEMS])}
-    rest = _Rest(WARM_UP_ITEMS, len(items), processes)
+    rest = _Rest(WARM_UP_ITEMS, processes, [0, *accumulate(weights)] if weights else range(len(items) + 1))
     with ExitStack() as stack:
         workers = [_Worker.start(stack, work, items, codec or Pickled()) for _ in range(processes - 1)]
         while rest.start < rest.stop or any(one.batches for one in workers):
@@ -121,7 +126,7 @@ def map_parallel(
                 while rest.start < rest.stop and len(worker.batches) < QUEUED_BATCHES:
                     worker.give(rest.share())
             if rest.start < rest.stop:
-                batch = rest.take_last(OWN_BATCH)
+                batch = rest.take_last()
                 done[batch.start] = own.results(items[batch.start : batch.stop])
             else:
                 _wait_for_results(workers)
@@ -157,20 +162,23 @@ class _Counted(Generic[Item, Result]):
 class _Rest:
     """The items that no process has yet."""
 
-    def __init__(self, start: int, stop: int, processes: int) -> None:
-        self.start, self.stop, self._processes = start, stop, processes
+    def __init__(self, start: int, processes: int, before: Sequence[int]) -> None:
+        """`before` has the weight of all items before each, and of all."""
+        self.start, self.stop, self._processes, self._before = start, len(before) - 1, processes, before
+        self._mean = max(before[-1] // max(self.stop, 1), 1)
 
     def share(self) -> range:
         """The next batch for another process."""
-        return self.take(min((self.stop - self.start) // (BATCHES_PER_PROCESS * self._processes), MAX_BATCH))
-
-    def take(self, size: int) -> range:
-        start, self.start = self.start, min(self.start + max(size, MIN_BATCH), self.stop)
+        left = self._before[self.stop] - self._before[self.start]
+        weight = max(left // (BATCHES_PER_PROCESS * self._processes), MIN_BATCH * self._mean)
+        fits = bisect_right(self._before, self._before[self.start] + weight) - 1 - self.start
+        start, self.start = self.start, min(self.start + min(max(fits, 1), MAX_BATCH), self.stop)
         return range(start, self.start)
 
-    def take_last(self, size: int) -> range:
+    def take_last(self) -> range:
         """Items for this process: items that need the same modules are side by side, so that others need fewer."""
-        stop, self.stop = self.stop, max(self.stop - size, self.start)
+        fits = self.stop - bisect_left(self._before, self._before[self.stop] - OWN_BATCH * self._mean)
+        stop, self.stop = self.stop, max(self.stop - min(max(fits, 1), MAX_BATCH), self.start)
         return range(self.stop, stop)
 
 

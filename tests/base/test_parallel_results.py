@@ -49,6 +49,20 @@ def test_results_are_in_order(parallel: int) -> None:
     assert sorted(heard) == heard
 
 
+def test_heavy_items_are_shared_by_their_weights() -> None:
+    """One item of half the weight is a batch of its own, and many light ones are one batch."""
+
+    def work(items: Sequence[int], _done: Callable[[int], None], /) -> list[tuple[int, int]]:
+        return [(item, len(items)) for item in items]
+
+    weights = [1] * 1000
+    weights[4] = weights[999] = 500
+    found = map_parallel(work, ITEMS, 2, worth_it=10, weights=weights)
+    assert [item for item, _ in found] == [*ITEMS]
+    assert [found[4], found[999]] == [(4, 1), (999, 1)]
+    assert found[5][1] == 64
+
+
 def test_an_error_in_another_process_has_its_place() -> None:
     with pytest.raises(UsageError, match="no space") as raised:
         map_parallel(in_another_process(os.getpid(), lambda: UsageError("no space")), ITEMS, 2, worth_it=10)
