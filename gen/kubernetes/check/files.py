@@ -39,10 +39,10 @@ from gen.base.parallel import Progress, map_parallel
 from gen.base.yaml.strict import Refused
 from gen.kubernetes.check.objects import Examined
 from gen.kubernetes.check.silence import Checked
-from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
+from gen.kubernetes.manifests.files import STDIN, heaviest_first, named_files, read_bytes
 from gen.kubernetes.manifests.go_yaml import as_kubectl
 from gen.kubernetes.manifests.read import Manifests, decoded, objects_in, read_manifests
-from gen.kubernetes.objects import POLICY_KINDS, identity_of
+from gen.kubernetes.objects import POLICY_KINDS, Body, identity_of
 from gen.kubernetes.rules import Problem, RuleSource
 from gen.kubernetes.rules.catalogue import RULES
 from gen.kubernetes.rules.gitops.across_objects import Fact, Spot, conflicts, facts
@@ -150,8 +150,10 @@ class ManifestChecker:
         files = [*dict.fromkeys(named_files(self.paths)), *self.contents]
         # worker processes have no standard input
         own = {STDIN: self.check_files([STDIN])[0]} if STDIN in files else {}
-        others = sorted((file for file in files if file not in own), key=_size)  # copies are side by side
-        checked = map_parallel(self.check_files, others, self.parallel, worth_it=_FILES_PER_PROCESS, progress=progress)
+        others, weights = heaviest_first(file for file in files if file not in own)
+        checked = map_parallel(
+            self.check_files, others, self.parallel, worth_it=_FILES_PER_PROCESS, progress=progress, weights=weights
+        )
         own.update(zip(others, checked, strict=True))
         done = [own[file] for file in files]
         objects = sum(one.objects for one in done)
@@ -287,22 +289,27 @@ class ManifestChecker:
             yield from found
 
     def _own_policies(self, kinds: Mapping[str, frozenset[str]], with_policies: list[str]) -> PolicySet:
-        """The policies among the manifests, and all that they can refer to: parameters and namespaces."""
+        """The policies among the manifests; if one is bound, with parameters and namespaces, to which they refer."""
         from gen.kubernetes.check.policies import accepted
-        from gen.kubernetes.policies.policy_set import PolicySet, param_kinds, read_stored, stored_in
+        from gen.kubernetes.policies.policy_set import PolicySet, param_kinds, stored_in
+
+        def is_accepted(body: Body) -> bool:
+            return accepted(body, self._kinds(next(iter(kinds))))
 
         unnamed = [file for file in kinds if file == STDIN or file in self.contents]
         known = (_manifests(self._content(file), file, Findings()) for file in unnamed)
         more = tuple(stored for one in known if one is not None for stored in stored_in(one))
-        policies = tuple((Path(file), file) for file in with_policies if file not in unnamed)
-        stored = (*more, *read_stored(policies))
-        needed = {"Namespace", *POLICY_KINDS, *param_kinds(stored)}
+        paths = tuple((Path(file), file) for file in with_policies if file not in unnamed)
+        policies = PolicySet(paths, more, is_accepted)
+        if not policies.bound:
+            return policies
+        needed = {"Namespace", *POLICY_KINDS, *param_kinds(policies.stored)}
         paths = tuple(
             (Path(file), file)
             for file, inside in kinds.items()
             if file not in unnamed and not inside.isdisjoint(needed)
         )
-        return PolicySet(paths, more, lambda body: accepted(body, self._kinds(next(iter(kinds)))))
+        return PolicySet(paths, more, is_accepted)
 
     def _cluster_policies(self, file: str) -> tuple[tuple[Path, str], ...]:
         cluster = self._cluster_of(file)
@@ -367,13 +374,6 @@ def _manifests(content: Content, file: str, found: Findings) -> Manifests | None
             return read_manifests(content, _shown(file), found)
         return None
     return Manifests(file, "", content, ((0, 0),) * len(content), is_yaml=False)
-
-
-def _size(file: str) -> int:
-    """0 without a file, or if it cannot be read."""
-    with suppress(OSError, ValueError):
-        return os.stat(file).st_size  # noqa: PTH116 - called for every file
-    return 0
 
 
 def _folder(file: str) -> str:

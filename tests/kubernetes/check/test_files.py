@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from gen.base.findings import Findings
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: a}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: ["*"], operations: ["*"], resources: ["*"]}]
+  validations: [{expression: "true"}]
+"""
 
 
 def test_a_large_file_does_not_wait_in_memory_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +66,9 @@ def test_copies_are_checked_once_each_with_findings_of_its_own(tmp_path: Path, m
     assert [Path(at.file).name for one in found[:2] for at, _ in one.related] == ["a.yaml", "b.yaml"]
 
 
-def test_only_namespaces_are_read_again_for_policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_namespaces_are_read_again_and_only_for_bound_policies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parsed: list[str] = []
 
     def noted(raw: bytes, file: str, found: Findings) -> Manifests | None:
@@ -72,7 +83,10 @@ def test_only_namespaces_are_read_again_for_policies(tmp_path: Path, monkeypatch
     (tmp_path / "config.yaml").write_text(f"{CONFIG}data: {{a: Namespace}}\n")
     (tmp_path / "namespace.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
     files.ManifestChecker((str(tmp_path),)).run()
-    assert sorted(set(parsed)) == ["binding.yaml", "namespace.yaml"]
+    assert sorted(set(parsed)) == ["binding.yaml"]
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    files.ManifestChecker((str(tmp_path),)).run()
+    assert sorted(set(parsed)) == ["binding.yaml", "namespace.yaml", "policy.yaml"]
 
 
 def test_a_file_that_only_names_policies_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
