@@ -32,6 +32,8 @@ RUN_ID: Final = "GEN_RUN_ID"
 """Stands for the id of the run in shell source."""
 MOST: Final = 100_000
 """Characters of a value; a script can double one on each line."""
+COST_OF_WORD: Final = 20
+"""Characters that take as long as a word: a list of short words is bounded, too."""
 
 Value = str | tuple[str, ...]
 
@@ -121,6 +123,7 @@ class Expander:
             if ends:
                 words += [] if current is None else [current]
                 current = None
+                self.budget -= COST_OF_WORD
             if piece is not None:
                 current = (current or "") + piece
                 self.budget -= len(piece)
