@@ -176,6 +176,7 @@ def concrete() -> set[str]:
     return {node.name for module in names for node in walk(tree(module)) if isinstance(node, ast.ClassDef)}
 
 
+@pytest.mark.slow
 def test_no_other_module_has_a_condition_on_a_starter() -> None:
     classes = concrete()
     assert {starter.__name__ for starter in STARTERS} <= classes
