@@ -66,7 +66,7 @@ def _files(root: Path, overlay: str, jobs: Collection[JobFile] | None) -> Iterat
     tops = [top] if jobs is None else [f"{top}/{name}" for name in sorted({job.namespace for job in jobs})]
     for folder, folders, files in (found for one in tops for found in walk(root / one)):
         folders.sort()
-        inner = os.path.relpath(folder, root).replace(os.sep, "/")
+        inner = folder.replace(os.sep, "/")[len(os.fspath(root)) + 1 :]
         yield from (f"{inner}/{name}" for name in sorted(files))
 
 
@@ -108,6 +108,5 @@ def _is_plain(one: RenderedObject) -> bool:
     """
     names = (one.key.namespace, one.key.name, one.job)
     return (
-        all(_NAME.fullmatch(name) for name in names)
-        and _VERSION.fullmatch(str(one.outline.get("apiVersion"))) is not None
+        all(_NAME.fullmatch(name) for name in names) and _VERSION.fullmatch(str(one.body.get("apiVersion"))) is not None
     )

@@ -319,11 +319,11 @@ def version_of(
     units = overlay.device_units if overlay is not None else {}
     runtimes = overlay.runtimes if overlay is not None else NO_RUNTIMES
     state = RunState.FINISHED if is_finished(run.metadata, engines) else RunState.ACTIVE
-    if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
+    if state is RunState.ACTIVE and kind.suspend is not None and at(run.body, *kind.suspend) is True:
         state = RunState.SUSPENDED
-    queue = queue_in(run.metadata.get("labels")) or queue_in(at(held_object(run.outline), "metadata", "labels"))
+    queue = queue_in(run.metadata.get("labels")) or queue_in(at(held_object(run.body), "metadata", "labels"))
     one_run, starter = _demand(run, kind, units, runtimes, found), starter_of_object(kind)
-    at_once, a_month = starter.rate(at(run.outline, "spec"), one_run, active=state is RunState.ACTIVE)
+    at_once, a_month = starter.rate(at(run.body, "spec"), one_run, active=state is RunState.ACTIVE)
     prices = overlay.prices if overlay is not None else None
     cost = run_cost(one_run, prices, at_once=at_once, a_month=a_month) if prices is not None else None
     return RunVersion(
@@ -333,10 +333,10 @@ def version_of(
         queue=queue,
         values=run.values,
         edit=starter.edit,
-        steps=_readable(lambda: step_demands(run.outline, kind, units, runtimes)) if kind.steps else (),
+        steps=_readable(lambda: step_demands(run.body, kind, units, runtimes)) if kind.steps else (),
         suspend_stops=kind.suspend_stops,
         cost=cost,
-        preempts=_readable(lambda: preempting_classes(run.outline, kind)),
+        preempts=_readable(lambda: preempting_classes(run.body, kind)),
         runtimes=runtimes,
         saves=str(at(run.metadata, "annotations", CHECKPOINTS) or ""),
         resumes=str(at(run.metadata, "annotations", RESUMES) or ""),
@@ -381,7 +381,7 @@ def _readable(read: Callable[[], tuple[Item, ...]]) -> tuple[Item, ...]:
 def _demand(run: RenderedObject, kind: Resource, units: Units, runtimes: Runtimes, found: Findings) -> Demand:
     """The demand of one run, also of a schedule."""
     try:
-        return demand(run.outline, kind, units, runtimes)
+        return demand(run.body, kind, units, runtimes)
     except ValueError as error:
         message = f"cannot read the demand of {run.key}: {error}"
         found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")

@@ -13,7 +13,6 @@ from gen.job.kinds import KINDS
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.demand import Demand, demand, step_demands
 from gen.kubernetes.facts.pods import created_pods
-from gen.render.rendered_object import generated_object
 from gen.render.run import render
 from tests.cases import for_each
 from tests.support import OVERLAY, Repository
@@ -76,27 +75,6 @@ def outer(kind: str, schedule: str) -> str:
     """The kind of the object in Git."""
     facts = KINDS[kind].facts
     return facts.scheduled_by.kind if schedule and facts.scheduled_by is not None else facts.kind
-
-
-@for_each("kind", WITH_PODS)
-def test_unchanged_runs_are_counted_from_an_outline(repo: Repository, kind: str) -> None:
-    fields = {"timeout": "1h", "env": {"A": "b"}, "files": {"/a": "b"}, "data": {"nas": "/data"}, "network": "host"}
-    fields = {name: value for name, value in fields.items() if name not in KINDS[kind].unsupported_fields()}
-    if not KINDS[kind].uses_host_network:
-        del fields["network"]
-    command = ["sh", "  env:\n - x\n y\n\n", "\n- limits:", "a\n  command:\n  - b\n"]
-    repo.job(json.dumps({"kind": kind, **KINDS[kind].example, **fields, "command": command}))
-    assert repo.render()[1] == 0
-    resource = KINDS[kind].facts.kind
-    (text,) = [text for text in repo.rendered().values() if f"\nkind: {resource}\n" in text]
-    item = generated_object(text.encode(), "rendered/dev/jobs/team/demo/x.yaml")
-    assert item is not None
-    words = ("'env'", "'command'", "'args'", "'volumes'", "'volumeMounts'")
-    outline = {**item.outline["spec"], "plugins": None}  # one of Volcano is called `env`
-    assert [word for word in words if word in str(outline)] == []
-    expected = words[:1] if kind == "ray" else words[:2]  # Ray's command is a string
-    assert [word for word in words[:2] if word in str(item.body)] == list(expected)
-    assert demand(item.outline, KINDS[kind].facts, {}) == demand(item.body, KINDS[kind].facts, {})
 
 
 def pod(**spec: Any) -> str:
