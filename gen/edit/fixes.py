@@ -7,7 +7,7 @@ text of a file as `gen set` does, and is kept if its finding is gone and there i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
 from gen.render.crosscheck import check_clusters
 from gen.render.pipeline import clusters_with_places
+from gen.render.run import render
 
 
 def is_better(item: Diagnostic, fix: AnyFix, before: Collection[Diagnostic], after: Collection[Diagnostic]) -> bool:
@@ -380,15 +381,32 @@ def write_fixes(root: Path, fixes: Fixes) -> None:
 
 def _overlays(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Judge]]:
     """The overlays, if all jobs are chosen: those of other people are not changed by the way."""
-    for name in overlay_names(root, Findings()) if not patterns else ():
-        yield overlay_file(name), partial(_judged_overlay, root, name)
+    if patterns:
+        return
+    names, alone = overlay_names(root, Findings()), Findings()
+    with suppress(UsageError):
+        OverlayReader(root, alone).read()
+    shown = [item for item in (_shown(root, {}) if names else ()) if item not in alone.items and may_be_fixed(item)]
+    for name in names:
+        file = overlay_file(name)
+        by_jobs = any(item.place.file == file for item in shown)
+        yield file, partial(_judged_overlay, root, name, by_jobs=by_jobs)
 
 
-def _judged_overlay(root: Path, name: str, text: str) -> list[Diagnostic]:
+def _judged_overlay(root: Path, name: str, text: str, *, by_jobs: bool) -> list[Diagnostic]:
+    """The findings in the text of an overlay; with `by_jobs`, also those that the jobs show."""
     found = Findings()
     with suppress(UsageError):  # such as another overlay that cannot be read
         OverlayReader(root, found).of_text(name, text)
-    return [item for item in found if item.place.file == overlay_file(name)]
+    all_found = _shown(root, {name: text}) if by_jobs and not found.failed() else found.items
+    return [item for item in all_found if item.place.file == overlay_file(name)]
+
+
+def _shown(root: Path, texts: Mapping[str, str]) -> Sequence[Diagnostic]:
+    """The findings of all jobs, with these texts of overlays."""
+    with suppress(UsageError):
+        return render(root, (), (), texts=texts).findings.items
+    return ()
 
 
 def _jobs(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Judge]]:

@@ -305,7 +305,7 @@ def check_runtimes(overlay: Overlay, files: Mapping[tuple[str, str], str], found
                 found.error(codes.UNKNOWN_RUNTIME, place, f"there is no runtime {shown(name)} to grant", hint)
     for name, one in overlay.fields.runtimes.items():
         for field, code, message, hint in _faults(name, one, overlay.accelerators, files):
-            found.error(code, overlay.place("runtimes", name, *field, key=True), message, hint)
+            found.error(code, overlay.place("runtimes", name, *field, key=not field), message, hint)
 
 
 def _faults(

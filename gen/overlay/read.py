@@ -119,11 +119,15 @@ class OverlayReader(Struct, dict=True):
 
     def of_text(self, name: str, text: str) -> Overlay | None:
         """The overlay for the text of a file that may not exist yet; None if it is invalid or abstract."""
+        return self._overlay(name, DeclaredKinds()) if self.use(name, text) else None
+
+    def use(self, name: str, text: str) -> bool:
+        """Read a text in place of the file of an overlay; whether it is a mapping."""
         source = source_of(text.encode("utf-8", "surrogateescape"), overlay_file(name), self.found)
         if source is None or not isinstance(source.data, dict):
-            return None
+            return False
         self._files.use(name, source)
-        return self._overlay(name, DeclaredKinds())
+        return True
 
     def _overlay(self, name: str, declared: DeclaredKinds) -> Overlay | None:
         with contained(self.found, Location(overlay_file(name)), "read the overlay"):

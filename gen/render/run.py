@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -179,7 +179,7 @@ _JOBS_PER_PROCESS = 48
 """Starting a process takes as long as rendering about this many jobs."""
 
 
-def render(
+def render(  # noqa: PLR0913 - the one face of the pipeline, with a name for each choice
     root: Path,
     overlays: Collection[str],
     patterns: Sequence[str],
@@ -190,15 +190,16 @@ def render(
     restart: bool = False,
     progress: Progress | None = None,
     ahead: Ahead | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Render the jobs that match `patterns` for the named overlays; all jobs and all overlays if empty.
 
     `kubernetes` is a version to check against instead of the overlays' own; it does not change the output. Unchanged
     jobs are taken from the `cache`, without the text of their files. With `restart`, no committed run is kept. `ahead`
-    reads job files already.
+    reads job files already. `texts` are those of overlays, in place of their files.
     """
     found = Findings()
-    chosen = _overlays(root, overlays, kubernetes, found)
+    chosen = _overlays(root, overlays, kubernetes, texts or {}, found)
     chosen = with_valid_policies(chosen, found)
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     results = _results(root, jobs, chosen, parallel, cache, progress, ahead, restart=restart, whole=not overlays)
@@ -267,8 +268,13 @@ def _check_size(files: Iterable[File], found: Findings) -> None:
         found.error(TOO_LARGE, Location(largest), message, hint)
 
 
-def _overlays(root: Path, names: Collection[str], kubernetes: str | None, found: Findings) -> list[Overlay]:
-    overlays = OverlayReader(root, found).read(names)
+def _overlays(
+    root: Path, names: Collection[str], kubernetes: str | None, texts: Mapping[str, str], found: Findings
+) -> list[Overlay]:
+    reader = OverlayReader(root, found)
+    for name, text in texts.items():
+        reader.use(name, text)
+    overlays = reader.read(names)
     return [replace(overlay, kubernetes=kubernetes) for overlay in overlays] if kubernetes is not None else overlays
 
 

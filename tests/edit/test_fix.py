@@ -262,21 +262,9 @@ def test_a_correction_is_of_the_value_that_the_message_names() -> None:
         applied(PRINTED, *fixes_of(item))
 
 
-NOT_FIXED = {
-    "logs-of-a-batch-service": "the field has another form",
-    "overlay-accelerator-of-a-runtime-misspelt": "jobs show the mistake, not the overlay alone",
-    "overlay-exclude-of-nothing": "all jobs show the mistake",
-    "overlay-select-with-extension": "all jobs show the mistake",
-    "patch-with-unknown-field": "a job shows the mistake",
-    "patches-of-kustomize": "the field has another form",
-    "ranks-of-the-launcher": "the field has another form",
-    "typo-in-an-inherited-patch": "a job shows the mistake",
-}
-
-
 @pytest.mark.slow
 def test_each_correction_that_is_printed_as_the_only_one_is_applied(tmp_path: Path) -> None:
-    """In all cases with such a finding in a job or an overlay, except those that need more than the correction."""
+    """In all cases with such a finding in a job or an overlay."""
     left, mended = set(), 0
     for case in error_cases():
         if "did you mean" not in case.expected and "write `" not in case.expected:
@@ -291,7 +279,7 @@ def test_each_correction_that_is_printed_as_the_only_one_is_applied(tmp_path: Pa
             left |= {case.name} if any((item.code, item.message) in after for item in found) else set()
             mended += 1
     assert mended > 100
-    assert left == NOT_FIXED.keys()
+    assert left == set()
 
 
 def test_names_that_are_equally_similar_are_all_printed() -> None:
