@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -135,14 +136,24 @@ def controller(body: Body) -> str:
 
 
 def _runs(labels: Body) -> Iterator[str]:
-    for key, appended in {item for resource in RESOURCES.values() for item in resource.run_labels.items()}:
+    for key, appended in _known_labels(tuple(RESOURCES))[0]:
         name = str(labels.get(key) or "")
         if len(name) > appended:
             yield name[: len(name) - appended]
 
 
+@lru_cache(1)
+def _known_labels(kinds: tuple[tuple[str, str], ...]) -> tuple[frozenset[tuple[str, int]], frozenset[str]]:
+    """Labels of all kinds with the name of the run, and those with the index of the pod. Plugins add kinds."""
+    known = [RESOURCES[kind] for kind in kinds]
+    return (
+        frozenset(item for resource in known for item in resource.run_labels.items()),
+        frozenset(key for resource in known for key in resource.indices),
+    )
+
+
 def _index(labels: Body, annotations: Body) -> int | None:
-    for key in {key for resource in RESOURCES.values() for key in resource.indices}:
+    for key in _known_labels(tuple(RESOURCES))[1]:
         text = str(labels.get(key) or annotations.get(key) or "")
         if text.isdecimal() and text.isascii():
             return int(text)

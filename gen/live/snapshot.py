@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from msgspec import Struct, field
@@ -103,15 +104,22 @@ def read_snapshot(
     try:
         served = Discovery(api)
         kinds = _kinds(served, desired, every=not scope.jobs)
-        for version, resource in kinds:
-            plural = served.resource(version, resource.kind)
-            if plural is None:
-                snapshot.unserved.add((version, resource.kind))
-                continue
-            reader = _Reader(api, snapshot, scope, version, resource.kind, listed)
-            for body in reader.read(Collection(base=base_of(version), resource=plural, selector=scope.selector), slim):
-                snapshot.add(body, version, resource.kind)
-        read_pods(api, snapshot, scope, listed)
+        with ThreadPoolExecutor(1) as pool:  # the server prepares pages of both at the same time
+            beside = Snapshot()
+            pods = pool.submit(read_pods, api, beside, scope, listed)
+            for version, resource in kinds:
+                plural = served.resource(version, resource.kind)
+                if plural is None:
+                    snapshot.unserved.add((version, resource.kind))
+                    continue
+                reader = _Reader(api, snapshot, scope, version, resource.kind, listed)
+                asked = Collection(base=base_of(version), resource=plural, selector=scope.selector)
+                for body in reader.read(asked, slim):
+                    snapshot.add(body, version, resource.kind)
+            pods.result()
+        snapshot.pods, snapshot.silent = beside.pods, snapshot.silent | beside.silent
+        snapshot.problems += beside.problems
+        snapshot.listed += beside.listed
     except ClusterError as error:
         snapshot.problems.append(Problem(error=error))
         everything = {(one.resource.group, one.resource.kind, one.namespace) for one in desired}

@@ -83,10 +83,11 @@ _IDENTITY: Final = ("apiVersion", "kind", "metadata")
 def _differences(ours: object, theirs: object, route: Route) -> Iterator[Route]:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key, value in ours.items():
-            if key not in theirs:
+            other = theirs.get(key, theirs)
+            if other is theirs:
                 yield from [] if value in (None, {}, []) else [(*route, key)]
-            else:
-                yield from _differences(value, theirs[key], (*route, key))
+            elif value.__class__ is not str or value != other:  # most values are equal texts
+                yield from _differences(value, other, (*route, key))
     elif isinstance(ours, list) and isinstance(theirs, list):
         if len(ours) != len(theirs):
             yield route
@@ -220,13 +221,14 @@ class _Join:
         waiting = self.answers.waiting.get(_uid(live), Waiting())
         phase, reason, message = assess(resource, live, pods, waiting)
         asked = self.answers.diagnose and not starter_of_object(resource).repeats
+        row = self._identity(live, resource, overlay, one)
         return replace(
-            self._identity(live, resource, overlay, one),
+            row,
             phase=phase,
             reason=reason,
             message=message,
             running=sum(map(_runs, pods)) if known else None,
-            settled=known and _settled(resource, live, overlay, pods),
+            settled=known and _settled(resource, live, row.pods, pods),
             restarts=sum(pod.restarts for pod in pods) if known else None,
             created=str(at(live, "metadata", "creationTimestamp") or ""),
             position=waiting.position,
@@ -307,14 +309,11 @@ def _runs(pod: Pod) -> bool:
     return pod.phase == RUNNING and not pod.deleted and not pod.blocked
 
 
-def _settled(resource: Resource, live: Body, overlay: Overlay | None, pods: Sequence[Pod]) -> bool:
+def _settled(resource: Resource, live: Body, expected: int | None, pods: Sequence[Pod]) -> bool:
     """Whether all pods of a run exist, and run or have succeeded. An autoscaler decides how many exist."""
     present = [pod for pod in pods if not pod.deleted]
-    least = 1
     scaled = any(one.largest != one.counts for one in pod_sets(resource, live))
-    if not (starter_of_object(resource).unit or scaled):
-        asked = _demand(live, resource, overlay)
-        least = asked.pods if asked is not None else 1
+    least = 1 if starter_of_object(resource).unit or scaled or expected is None else expected
     return len(present) >= least and all(_runs(pod) or pod.phase == SUCCEEDED for pod in present)
 
 

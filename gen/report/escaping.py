@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+import orjson
+
 from gen.base import regex
 
 MAX_CODE_UNIT: Final = 0xFFFF
@@ -25,7 +27,11 @@ _UNSAFE = regex(rf"[{_INVISIBLE}]|##(?=\[)")
 
 def json_document(data: object) -> str:
     """A value as an indented JSON document."""
-    return escape_json(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
+    try:
+        text = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:  # such as names of files that are not UTF-8
+        text = json.dumps(data, indent=2, ensure_ascii=False)
+    return escape_json(text) + "\n"
 
 
 def escape_json(document: str) -> str:
