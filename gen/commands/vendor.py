@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Findings, Location, UsageError, counted, did_you_mean
 from gen.base.codes.overlays import EDITED_VENDORED, MOVED_TAG, NEWER_VERSION, REFUSED_TREE, UNKNOWN_OVERLAY
@@ -38,6 +40,7 @@ from gen.edit.change import Change
 from gen.edit.splice import edited
 from gen.overlay import vendored
 from gen.overlay.files import OverlayFiles, fields_of
+from gen.pins.artifact import Artifact, fetched_artifact, find_artifact, is_digest, newest_tag
 from gen.pins.git import Commit, File, Ref, comparison, fetched, find_ref, newest_version
 from gen.pins.http import RemoteError
 from gen.pins.lock import is_full_commit, short_pin
@@ -46,6 +49,28 @@ from gen.report.formats import Report
 _FORM: Final = "`gen explain overlay.extends` has the form"
 _LONGER: Final = 6
 """How many times longer than one answer all files of a commit may take."""
+
+
+class Remote(Struct, frozen=True, kw_only=True):
+    """How the files of an origin are found. The URL is the first argument, and seconds are the last."""
+
+    find: Callable[[str, str, float], Ref]
+    newest: Callable[[str, str, float], str]
+    fetched: Callable[[str, str, float], AbstractContextManager[Commit | Artifact]]
+    is_content: Callable[[str], bool]
+    """Whether a ref always has the same content."""
+
+
+_REMOTES: Final[Mapping[str, Remote]] = {
+    "git": Remote(
+        find=lambda url, ref, seconds: find_ref(url, ref, seconds, "extends.ref"),
+        newest=newest_version,
+        fetched=lambda url, commit, seconds: fetched(url, commit, seconds * _LONGER),
+        is_content=is_full_commit,
+    ),
+    "oci": Remote(find=find_artifact, newest=newest_tag, fetched=fetched_artifact, is_content=is_digest),
+}
+"""By the type of an origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +149,7 @@ def _line(one: Vendored, copy: Copy) -> str:
     """`production: platform v1 → v2`, and the page that compares the commits."""
     old, new = one.lock, copy.lock
     before = f"{old.origin.ref} ({short_pin(old.commit)}) → " if old is not None and old.commit != new.commit else ""
-    link = comparison(new.origin.git, old.commit, new.commit) if before and old is not None else ""
+    link = comparison(new.origin.url, old.commit, new.commit) if before and old is not None else ""
     text = f"{one.name}: {new.origin.name} {before}{new.origin.ref} ({short_pin(new.commit)})"
     return f"{text} {link}".rstrip()
 
@@ -158,18 +183,18 @@ def _vendored(root: Path, names: Sequence[str], found: Findings) -> list[Vendore
 
 def _wanted(one: Vendored, request: Request, found: Findings) -> Copy | None:
     """The files of the locked commit, or of a new one. None, with findings, if they cannot be taken."""
-    seconds = request.request_timeout
+    seconds, remote = request.request_timeout, _REMOTES[one.origin.type]
     lock = one.lock if one.lock is not None and one.lock.origin == one.origin else None
     try:
         if lock is not None and not request.update:
             return _copy(one, one.origin, lock.commit, seconds, found)
-        if is_full_commit(one.origin.ref):
+        if remote.is_content(one.origin.ref):
             return _copy(one, one.origin, one.origin.ref, seconds, found)
-        newest = newest_version(one.origin.git, one.origin.ref, seconds) if request.update else one.origin.ref
-        ref = find_ref(one.origin.git, newest, seconds, "extends.ref")
+        newest = remote.newest(one.origin.url, one.origin.ref, seconds) if request.update else one.origin.ref
+        ref = remote.find(one.origin.url, newest, seconds)
         if lock is not None and newest == one.origin.ref and _moved(one, lock, ref, found):
             return None
-        return _copy(one, vendored.Origin(one.origin.git, newest, one.origin.path), ref.commit, seconds, found)
+        return _copy(one, replace(one.origin, ref=newest), ref.commit, seconds, found)
     except RemoteError as error:
         found.error(error.code, one.place, error.message, error.hint)
     return None
@@ -189,7 +214,7 @@ def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
     """Compare an overlay with its repository."""
     if vendored.vendored_overlay(root, one.name, one.source, one.origin, found) is None or one.lock is None:
         return
-    lock = one.lock
+    lock, remote = one.lock, _REMOTES[one.origin.type]
     try:
         copy = _copy(one, one.origin, lock.commit, seconds, found)
         if copy is not None and copy.lock != lock:
@@ -197,12 +222,12 @@ def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
             message = f"{vendor_lock(one.name)} has other digests than commit `{lock.commit}`"
             place = Location(overlays_path(one.name, VENDOR, differing[0]))
             found.error(EDITED_VENDORED, place, message, "run `gen vendor`, which restores the files and the lock")
-        if is_full_commit(one.origin.ref):
+        if remote.is_content(one.origin.ref):
             return
-        ref = find_ref(one.origin.git, one.origin.ref, seconds, "extends.ref")
+        ref = remote.find(one.origin.url, one.origin.ref, seconds)
         if _moved(one, lock, ref, found):
             return
-        newest = newest_version(one.origin.git, one.origin.ref, seconds)
+        newest = remote.newest(one.origin.url, one.origin.ref, seconds)
         if newest != one.origin.ref or ref.commit != lock.commit:
             new = newest if newest != one.origin.ref else ref.commit
             message = f"{one.origin.name} has `{new}`, newer than `{one.origin.ref}` ({short_pin(lock.commit)})"
@@ -213,7 +238,7 @@ def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
 
 def _copy(one: Vendored, origin: vendored.Origin, commit: str, seconds: float, found: Findings) -> Copy | None:
     """The files of a commit that an overlay needs; None, with a finding, if any is refused."""
-    with fetched(origin.git, commit, seconds * _LONGER) as tree:
+    with _REMOTES[origin.type].fetched(origin.url, commit, seconds) as tree:
         files = _Files(tree, one, found)
         texts = files.needed(origin.path)
     if texts is None:
@@ -225,7 +250,7 @@ def _copy(one: Vendored, origin: vendored.Origin, commit: str, seconds: float, f
 class _Files(Struct, frozen=True):
     """The files of a commit, with a finding for the first that this repository cannot have."""
 
-    tree: Commit
+    tree: Commit | Artifact
     overlay: Vendored
     found: Findings
 

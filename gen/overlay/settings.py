@@ -26,7 +26,7 @@ from gen.kubernetes.facts.trainer import RUNTIME_KINDS
 from gen.kubernetes.manifests.read import objects_in, read_manifests
 from gen.kubernetes.objects import NVIDIA_PRODUCT
 from gen.overlay.entries import AcceleratorFields
-from gen.overlay.vendored import ORIGIN_PATH, ORIGIN_REF, ORIGIN_URL
+from gen.overlay.vendored import ORIGIN_OCI, ORIGIN_PATH, ORIGIN_REF, ORIGIN_URL
 
 Known = Mapping[tuple[str, str], Runtime]
 """By kind and name."""
@@ -154,7 +154,7 @@ OriginRef = Annotated[
     matching(
         ORIGIN_REF,
         250,
-        "a branch, a tag or a full commit hash",
+        "a branch, a tag, a full commit hash or a digest",
         "use a form like `v1.4.0`",
     ),
     WithJsonSchema({"title": "ref", "type": "string"}),
@@ -182,18 +182,39 @@ OriginUrl = Annotated[
 ]
 
 
+OriginOci = Annotated[
+    str,
+    matching(
+        ORIGIN_OCI,
+        500,
+        "a repository in a registry",
+        "use a form like `registry.example.com/org/platform`",
+        meant=lambda text: text.removeprefix("oci://"),
+    ),
+    WithJsonSchema({"title": "repository", "type": "string"}),
+]
+
+
 class Origin(Model):
     """An overlay of another repository, which `gen vendor` copies into the folder of this one."""
 
     main: ClassVar[str] = "git"
 
-    git: OriginUrl
+    git: OriginUrl | None = None
     """URL of the Git repository."""
+    oci: OriginOci | None = None
+    """Repository of a registry with artifacts, as `flux push artifact` makes them, instead of `git`."""
     ref: OriginRef
-    """Tag, branch or full commit hash. `gen vendor --update` moves to the newest version if it is a tag like `v1.4.0`,
-    and to the newest commit if it is a branch."""
+    """Tag, branch or full commit hash; for `oci` tag or digest. `gen vendor --update` moves to the newest version if it
+    is a tag like `v1.4.0`, and to the newest commit if it is a branch."""
     path: OriginPath
     """Folder of the overlay in that repository."""
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.git is None) is (self.oci is None):
+            raise conflict("expected either `git` or `oci`", "set one of the two")
+        return self
 
 
 class Cluster(Model):

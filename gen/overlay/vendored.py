@@ -1,8 +1,8 @@
 """Overlays of another repository, which `gen vendor` copies into the folder of the overlay that extends them.
 
-    overlays/<overlay>/overlay.yaml         extends: {git: …, ref: …, path: …}
+    overlays/<overlay>/overlay.yaml         extends: {git: …, ref: …, path: …}, or {oci: …, ref: …, path: …}
     overlays/<overlay>/vendor/<path>/…      the overlay, those that it extends, and templates of jobs
-    overlays/<overlay>/vendor.lock          git, ref, path, commit, and the digest of each file
+    overlays/<overlay>/vendor.lock          git, ref, path, commit (oci: digest), and the digest of each file
 
 Rendering reads only these files, and refuses those that are not as the lock says. It imports no models.
 """
@@ -27,7 +27,10 @@ ORIGIN_URL: Final = regex(
     r"(?:https?|ssh)://(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9\[][A-Za-z0-9.:\[\]-]*/[^\s@]+"
     r"|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s-][^\s@]*"
 )
-ORIGIN_REF: Final = regex(r"[A-Za-z0-9_](?:[A-Za-z0-9._+/-]*[A-Za-z0-9_+-])?")
+ORIGIN_OCI: Final = regex(
+    r"(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(?::[0-9]{1,5})?/[a-z0-9]+(?:(?:[._/]|__|-+)[a-z0-9]+)*"
+)
+ORIGIN_REF: Final = regex(r"[A-Za-z0-9_](?:[A-Za-z0-9._+/-]*[A-Za-z0-9_+-])?|sha256:[0-9a-f]{64}")
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 ORIGIN_PATH: Final = regex(rf"{_PART}(?:/{_PART})*")
 """Paths that every file system can have, without hidden files, which tools may obey."""
@@ -41,30 +44,44 @@ _MOST_FINDINGS: Final = 20
 _RESTORE: Final = "run `gen vendor`, which restores it; change it in its own repository, or set fields in {}"
 
 
+_CONTENT: Final = {"git": "commit", "oci": "digest"}
+"""By the type of an origin: the field of a lock with its content."""
+_COMMITS: Final = {"git": _COMMIT, "oci": regex(r"sha256:[0-9a-f]{64}")}
+_URLS: Final = {"git": ORIGIN_URL, "oci": ORIGIN_OCI}
+
+
 class Origin(Struct, frozen=True):
     """What `extends` of an overlay names."""
 
-    git: str
+    url: str
     ref: str
     path: str
+    type: str = "git"
+    """`git`, or `oci` for an artifact in a registry."""
 
     @property
     def name(self) -> str:
         """The last part of the URL."""
-        return self.git.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
+        return self.url.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """As files have it."""
+        return {self.type: self.url, "ref": self.ref, "path": self.path}
 
     def __str__(self) -> str:
-        return f"{self.git} {self.ref} {self.path}"
+        return f"{self.url} {self.ref} {self.path}"
 
 
 def origin_of(value: Data | None) -> Origin | None:
     """The origin in `extends`; None if it is not a valid one, which the model of overlays reports."""
-    if not isinstance(value, dict) or value.keys() != {"git", "ref", "path"}:
+    types = [name for name in _URLS if isinstance(value, dict) and name in value]
+    if not isinstance(value, dict) or len(types) != 1 or value.keys() != {*types, "ref", "path"}:
         return None
-    git, ref, path = value["git"], value["ref"], value["path"]
-    forms = ((git, ORIGIN_URL), (ref, ORIGIN_REF), (path, ORIGIN_PATH))
+    url, ref, path = value[types[0]], value["ref"], value["path"]
+    forms = ((url, _URLS[types[0]]), (ref, ORIGIN_REF), (path, ORIGIN_PATH))
     if all(isinstance(text, str) and form.fullmatch(text) for text, form in forms):
-        return Origin(str(git), str(ref), str(path))
+        return Origin(str(url), str(ref), str(path), types[0])
     return None
 
 
@@ -78,7 +95,7 @@ class VendorLock(Struct, frozen=True):
 
     def text(self) -> str:
         """The file."""
-        origin = {"git": self.origin.git, "ref": self.origin.ref, "path": self.origin.path, "commit": self.commit}
+        origin = {**self.origin.fields, _CONTENT[self.origin.type]: self.commit}
         lines = [f"{name}: {value}" for name, value in origin.items()]
         files = [f"  {path}: {digest}" for path, digest in self.files.items()]
         return "\n".join(("# written by `gen vendor`", *lines, "files:", *files, ""))
@@ -106,11 +123,13 @@ def read_vendor_lock(root: Path, overlay: str, at: Location, found: Findings) ->
 
 
 def _lock(data: Data) -> VendorLock | None:
-    if not isinstance(data, dict) or data.keys() != {"git", "ref", "path", "commit", "files"}:
+    if not isinstance(data, dict):
         return None
-    origin = origin_of({name: data[name] for name in ("git", "ref", "path")})
-    commit, files = data["commit"], data["files"]
-    if origin is None or not (isinstance(commit, str) and _COMMIT.fullmatch(commit)):
+    origin = origin_of({name: data[name] for name in (*_URLS, "ref", "path") if name in data})
+    if origin is None or data.keys() != {*origin.fields, _CONTENT[origin.type], "files"}:
+        return None
+    commit, files = data[_CONTENT[origin.type]], data["files"]
+    if not (isinstance(commit, str) and _COMMITS[origin.type].fullmatch(commit)):
         return None
     if not isinstance(files, dict) or len(files) > MOST_FILES:
         return None
@@ -133,10 +152,10 @@ def vendored_overlay(root: Path, overlay: str, source: Source, origin: Origin, f
     if read_lock is None:
         return None
     lock, written = read_lock
-    for name in ("git", "ref", "path"):
-        here, there = getattr(origin, name), getattr(lock.origin, name)
+    for name in {**lock.origin.fields, **origin.fields}:
+        here, there = origin.fields.get(name), lock.origin.fields.get(name)
         if here != there:
-            message = f"`{name}` is `{there}`, but the overlay extends `{here}`"
+            message = f"`{name}` is `{there or 'not set'}`, but the overlay extends `{here or origin}`"
             found.error(OTHER_ORIGIN, written.place((name,)), message, "run `gen vendor`, and commit the copied files")
     for place, message in _differences(root, overlay, lock):
         found.error(EDITED_VENDORED, place, message, _RESTORE.format(source.file))

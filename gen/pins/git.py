@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -89,11 +89,17 @@ def _listed(url: str, patterns: Sequence[str], seconds: float) -> dict[str, str]
 
 def newest_version(url: str, ref: str, seconds: float) -> str:
     """The tag with the highest version, of the form of a tag such as `v1.4.0`; the tag itself if it has no version."""
+    return highest_version(
+        ref, lambda: (name.removeprefix(_TAGS).removesuffix(_PEELED) for name in _listed(url, [f"{_TAGS}*"], seconds))
+    )
+
+
+def highest_version(ref: str, tags: Callable[[], Iterable[str]]) -> str:
+    """The highest version among the tags that has the form of `ref`."""
     match = _VERSION.fullmatch(ref)
     if match is None:
         return ref
-    tags = (name.removeprefix(_TAGS).removesuffix(_PEELED) for name in _listed(url, [f"{_TAGS}*"], seconds))
-    versions = [one for tag in (ref, *tags) if (one := _VERSION.fullmatch(tag)) and one["start"] == match["start"]]
+    versions = [one for tag in (ref, *tags()) if (one := _VERSION.fullmatch(tag)) and one["start"] == match["start"]]
     return max(versions, key=lambda one: [int(part) for part in one["numbers"].split(".")])[0]
 
 

@@ -83,7 +83,7 @@ class RemoteError(Exception):
 
 AT_ONCE: Final = 8
 """Connections to one host."""
-_MOST_BYTES: Final = 8 << 20
+MOST_BYTES: Final = 8 << 20
 """Registries limit manifests to 4 MiB (specification of OCI registries)."""
 _CHUNK: Final = 1 << 16
 _BUSY: Final = frozenset({429, 502, 503, 504})
@@ -189,7 +189,7 @@ class Http:
         for part in response.stream(_CHUNK):
             size += len(part)
             parts.append(part)
-            if size > _MOST_BYTES:
+            if size > MOST_BYTES:
                 response.close()
                 raise RemoteError(REMOTE_ANSWER, f"registry `{self.host}` sends more than a manifest", _CHECK)
             if time.monotonic() > deadline:

@@ -44,6 +44,8 @@ _KEY_OF_DOCKER_HUB: Final = "https://index.docker.io/v1/"
 _HELPER: Final = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HELPER_SECONDS: Final = 20
 _MOST_BYTES: Final = 1 << 20
+_MOST_PAGES: Final = 50
+_NEXT: Final = regex(r"<([^>]{1,2000})>; *rel=\"?next\"?")
 _TOKEN_USER: Final = "<token>"  # noqa: S105 - the user name of tokens
 
 
@@ -86,13 +88,40 @@ class Registry:
         about = self._verified(self._ask("GET", image, image.blob(blob), deadline), blob)
         return Image(digest=digest, platforms=frozenset({_platform(about)} - {""}))
 
-    def _verified(self, answer: Answer, digest: str) -> dict[str, object]:
+    def manifest(self, image: Reference, digest: str, deadline: float) -> dict[str, object]:
+        """The manifest with a digest, which its content must have."""
+        return self._verified(self._ask("GET", image, image.manifest(digest), deadline), digest)
+
+    def content(self, image: Reference, digest: str, deadline: float) -> bytes:
+        """A blob, which must have its digest."""
+        return self._checked(self._ask("GET", image, image.blob(digest), deadline), digest)
+
+    def tags(self, image: Reference, deadline: float) -> list[str]:
+        """The tags of a repository."""
+        url, found = f"{image.api}/v2/{image.repository}/tags/list?n=1000", list[str]()
+        for _ in range(_MOST_PAGES):
+            answer = self._ask("GET", image, url, deadline)
+            try:
+                tags = orjson.loads(answer.body)["tags"]
+            except (ValueError, TypeError, KeyError):
+                raise self._odd() from None
+            found += [tag for tag in tags or () if isinstance(tag, str)]
+            following = _NEXT.match(answer.headers.get("link", ""))
+            if following is None or not following[1].startswith("/v2/"):
+                break
+            url = image.api + following[1]
+        return found
+
+    def _checked(self, answer: Answer, digest: str) -> bytes:
         function, _, digits = digest.partition(":")
         if function not in _FUNCTIONS or hashlib.new(function, answer.body).hexdigest() != digits:
             message = f"registry `{self.host}` sends content with another digest"
             raise RemoteError(REMOTE_ANSWER, message, "ask the owner of the registry")
+        return answer.body
+
+    def _verified(self, answer: Answer, digest: str) -> dict[str, object]:
         try:
-            body = orjson.loads(answer.body)
+            body = orjson.loads(self._checked(answer, digest))
         except ValueError:
             body = None
         if not isinstance(body, dict):
