@@ -1,4 +1,4 @@
-"""`gen import`: jobs from the submissions of another tool. Nothing that is imported is run."""
+"""`gen import`: jobs from the submissions of another tool. Nothing that is imported is run, except with `--prove`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gen.commands.common import VIOLATIONS, Result, Root, complete_namespaces, r
 from gen.commands.environment import progress_bar, reads_terminal
 from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.rendering import refused
-from gen.importers import IMPORTERS, ImportedJob, ImportInput, overlay_needs, proof
+from gen.importers import IMPORTERS, ImportedJob, Importer, ImportInput, overlay_needs, proof, sandbox
 from gen.importers.draft import check_text, text_of
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
@@ -80,6 +80,12 @@ class Request:
         str | None,
         typer.Option("--overlay", metavar="OVERLAY", help="Add what the jobs need to this overlay, after --yes."),
     ] = None
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Run the script and its job in a sandbox without their programs, and compare, for slurm."
+        ),
+    ] = False
     yes: Annotated[bool, typer.Option("--yes", help="Write the change of the overlay.")] = False
     root: Root = None
 
@@ -97,8 +103,6 @@ def run(request: Request) -> Result[Report]:
         raise UsageError(f"no {overlay_file(request.overlay)} found: {did_you_mean(request.overlay, overlays)}")
     found = Findings()
     importer = IMPORTERS[request.importer]
-    if not request.source and reads_terminal():
-        raise UsageError("missing argument: name a file, or `-` for standard input; `gen import --help` lists more")
     given = _given_files(root, request) if importer.reads_files else _given(root, request)
     jobs: Sequence[ImportedJob] = ()
     with contained(found, Location(given.file), "import the input"):
@@ -110,7 +114,7 @@ def run(request: Request) -> Result[Report]:
         found.error(OTHER_VALUE, job.place, message, hint)
     needed = overlay_needs.fragment(jobs)
     named = request.overlay or (overlays[0] if len(overlays) == 1 else None)
-    change = _overlay_change(root, request.overlay, jobs, needed, found) if request.overlay is not None else None
+    change = _overlay_change(root, request.overlay, jobs, needed, found)
     lacking = overlay_needs.lacking(jobs, known := _known(root, named))
     overlay = named or proof.NAME, _judged_text(root, named, needed, lacking)
     unready = [] if request.overlay and request.yes else [one for one in jobs if overlay_needs.lacking([one], known)]
@@ -119,12 +123,14 @@ def run(request: Request) -> Result[Report]:
         result = refused(found, Path(), in_files=False)
         lines = [one.line for one in verdicts]
         return replace(result, output=replace(result.output, summary="\n".join([*lines, result.output.summary])))
+    rehearsed = [_rehearsed(root, overlay, given, importer(), job, found) for job in jobs] if request.prove else []
+    said = [line for line, _ in rehearsed]
     texts |= {JobFile(one.job.namespace, one.job.name).file: text_of(one.job, _schema(root)) for one in proofs}
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
     changes += [change] if change is not None else []
     if change is not None and not request.yes:
         again = "nothing was written; run it again with --yes to write the jobs and the change of the overlay"
-        text = "\n".join([*(one.line for one in verdicts if one.why), again, *proof.proof_lines(proofs)])
+        text = "\n".join([*(one.line for one in verdicts if one.why), *said, again, *proof.proof_lines(proofs)])
         report = Report(tuple(found), tuple(changes), text, done=False, diff=True, root=Path())
         return Result(output=report, exit_code=VIOLATIONS)
     create_files(root, {file: text.encode() for file, text in texts.items()})
@@ -135,8 +141,8 @@ def run(request: Request) -> Result[Report]:
         where = f"{overlay_file(named)} lacks" if named is not None else "the overlays of the jobs need"
         again = f"{where} these fields; `--overlay {named or 'NAME'} --yes` adds them:"
         lines += [again, *(f"  {line}" for line in written(lacking).splitlines())]
-    text = "\n".join([*lines, *proof.proof_lines(proofs)])
-    failed = any(one.outcome is proof.Outcome.CANNOT_RUN for one in verdicts)
+    text = "\n".join([*lines, *said, *proof.proof_lines(proofs)])
+    failed = not all(same for _, same in rehearsed) or any(one.outcome is proof.Outcome.CANNOT_RUN for one in verdicts)
     report = Report(tuple(found), tuple(changes), text, root=Path())  # places are as files were named
     return Result(output=report, exit_code=VIOLATIONS if failed else 0)
 
@@ -181,6 +187,15 @@ def _judged(
     return proofs, verdicts
 
 
+def _rehearsed(
+    root: Path, overlay: tuple[str, str], given: ImportInput, importer: Importer, job: ImportedJob, found: Findings
+) -> tuple[str, bool]:
+    """The result of the comparison in a sandbox, and whether nothing differs."""
+    with contained(found, job.place, f"prove job `{job.name}`"):
+        return importer.rehearse(given, job, proof.run_objects(root, job, *overlay), found)
+    return f"{job.namespace}/{job.name} is not proven", False
+
+
 def _given_files(root: Path, request: Request) -> ImportInput:
     """Input files, with paths as given."""
     try:
@@ -200,8 +215,12 @@ def _common(root: Path, request: Request) -> ImportInput:
     otherwise = ""
     with suppress(UsageError):
         otherwise = only_namespace(root)
-    values = {"name": request.name, "define": request.define, "site": request.site}
+    if not request.source and reads_terminal():
+        raise UsageError("missing argument: name a file, or `-` for standard input; `gen import --help` lists more")
+    values = {"name": request.name, "define": request.define, "site": request.site, "prove": request.prove}
     used = [name for name, value in values.items() if value]
+    if request.prove and (why := sandbox.refusal()) is not None:
+        raise UsageError(f"`--prove` needs a sandbox, which is not possible here: {why}")
     if other := [name for name in used if name not in IMPORTERS[request.importer].options]:
         raise UsageError(f"`--{other[0]}` is not an option of `gen import {request.importer}`; remove it")
     return ImportInput(
@@ -303,9 +322,11 @@ def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str
 
 
 def _overlay_change(
-    root: Path, name: str, jobs: Sequence[ImportedJob], needed: Mapping[str, Any], found: Findings
+    root: Path, name: str | None, jobs: Sequence[ImportedJob], needed: Mapping[str, Any], found: Findings
 ) -> Change | None:
-    """The change of an overlay file; None if it has everything."""
+    """The change of an overlay file; None if it has everything, and without a name."""
+    if name is None:
+        return None
     own = Findings()
     chain = OverlayFiles(root, own).chain(name)
     if own.failed() or not chain.sources:

@@ -80,18 +80,24 @@ class ImportedJob(Struct, frozen=True, kw_only=True):
 
 
 class Importer(ABC):
-    """Reads submissions of one tool. Nothing that it reads is run."""
+    """Reads submissions of one tool. Nothing that it reads is run, except in the sandbox of `rehearse`."""
 
     summary: ClassVar[str]
     """Its input, for the help of `gen import`."""
     reads_files: ClassVar[bool] = False
     """Whether it reads several files and folders, which belong together, and no command line."""
     options: ClassVar[frozenset[str]] = frozenset()
-    """Which of `name`, `define` and `site` it reads."""
+    """Which of `name`, `define`, `site` and `prove` it has."""
 
     @abstractmethod
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         """The jobs in a text or a command line. All values that a job does not have are findings."""
+
+    def rehearse(self, given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings) -> tuple[str, bool]:
+        """Run the input and the pods of the rendered runs in a sandbox, and report each difference that no finding
+        names. Returns the result as a line, and whether they do the same. For importers with the option `prove`.
+        """
+        raise NotImplementedError
 
 
 IMPORTERS: Final[MutableMapping[str, type[Importer]]] = LazyRegistry(

@@ -107,6 +107,12 @@ def in_memory(root: Path, job: ImportedJob, overlay: str, text: str, found: Find
     return None if own.failed() or not result.rendered else result
 
 
+def run_objects(root: Path, job: ImportedJob, overlay: str, text: str) -> list[Body]:
+    """The objects of all runs of a job in an overlay with this text."""
+    result = in_memory(root, job, overlay, text, Findings())
+    return [_object(run.files[0].text or "") for run in result.rendered] if result is not None else []
+
+
 def summary(verdicts: Sequence[Verdict]) -> list[str]:
     """The lines about jobs that are written: how many are ready, and why others are not."""
     jobs = counted(len(verdicts), "job")
@@ -240,9 +246,7 @@ def _accepted(
 
 
 def _run_of(text: str, job: ImportedJob, original: Original) -> Body:
-    read = read_manifests(text.encode("utf-8", "surrogateescape"), "", Findings())
-    assert read is not None  # gen has written it
-    body = read.documents[0]
+    body = _object(text)
     if original.step:
         templates = body["spec"]["templates"]
         body = json.loads(next(one for one in templates if one["name"] == original.step)["resource"]["manifest"])
@@ -250,6 +254,14 @@ def _run_of(text: str, job: ImportedJob, original: Original) -> Body:
     name: str = body["metadata"]["name"]
     renamed: Body = named_as(body, name, original.body["metadata"].get("name", job.name))
     return renamed
+
+
+def _object(text: str) -> Body:
+    """The first object of a text that gen has written."""
+    read = read_manifests(text.encode("utf-8", "surrogateescape"), "", Findings())
+    assert read is not None
+    body: Body = read.documents[0]
+    return body
 
 
 def _with_retries(

@@ -27,6 +27,7 @@ _PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
 _SAFE: Final = regex(r"\$(?:\w+|\{\w+\})|\{\{ [\w.]+ \}\}")
 """Values that a shell expands to one word without quotes: ranks, addresses, ports and ids."""
 _SPECIAL: Final = regex(r'[\\"`$]')
+_HOME: Final = regex(r"~(?=/|\s|$)")
 _MOST_CUT: Final = 1000
 RUN_ID: Final = "GEN_RUN_ID"
 """Stands for the id of the run in shell source."""
@@ -158,6 +159,9 @@ class Expander:
             elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
                 yield from self._split(self.expansion(text[at:end]), splits=splits)
                 at = end
+            elif _HOME.match(text, at) and (at == 0 or (splits and text[at - 1].isspace())):
+                yield from self._split(self.parameter("HOME"), splits=False)
+                at += 1
             else:
                 yield char, False
                 at += 1
@@ -191,7 +195,9 @@ class Expander:
                 at += 2
             elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
                 value = self.expansion(text[at:end])
-                if isinstance(value, tuple):
+                if isinstance(value, tuple) and text[at:end].endswith(("[*]}", "$*", "{*}")):
+                    yield " ".join(value), False
+                elif isinstance(value, tuple):
                     yield from self._listed(list(value))
                 else:
                     yield value, False

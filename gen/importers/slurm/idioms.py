@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -12,6 +13,10 @@ from gen.base import Location, regex
 from gen.importers.slurm.conditions import Conditions
 from gen.importers.slurm.expansion import ADDRESS, PORT, RUN, RUN_ID, Value, is_known, marked, shown, sources
 
+if TYPE_CHECKING:
+    from gen.importers.slurm.directives import Layout
+
+_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
 HOSTS: Final = marked("$SLURM_JOB_NODELIST")
 """The list of nodes. Only its first one has a meaning in pods."""
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
@@ -69,6 +74,7 @@ _SILENT: Final = frozenset(
     }
     | {
         "shift",
+        "popd",
         "tput",
         "clear",
         "alias",
@@ -98,10 +104,48 @@ _WRITTEN: Final = regex(
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
 
 _CONTAINERS: Final = frozenset({"apptainer", "singularity"})
-_WITH_VALUE: Final = frozenset(
+CONTAINER_VALUES: Final = frozenset(
     {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
 )
 """Options of Apptainer with a value as the next word."""
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str:
+    """An option with the values of variables: Slurm expands none, but scripts are often templates."""
+    return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
+
+
+def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
+    """The variables of Slurm in the batch part, and those that the user gives."""
+    nodes, tasks = str(layout.nodes), str(layout.nodes * layout.per_node)
+    constants = {
+        "SLURM_JOB_NAME": name,
+        "SLURM_NNODES": nodes,
+        "SLURM_JOB_NUM_NODES": nodes,
+        "SLURM_NTASKS": tasks,
+        "SLURM_NPROCS": tasks,
+        "SLURM_NTASKS_PER_NODE": str(layout.per_node),
+        "SLURM_TASKS_PER_NODE": str(layout.per_node),
+        "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
+        "SLURM_SUBMIT_DIR": ".",
+        "PWD": ".",
+        "SLURMD_NODENAME": marked("$HOSTNAME"),
+        "SLURM_PROCID": "0",
+        "SLURM_NODEID": "0",
+        "SLURM_LOCALID": "0",
+        "SLURM_JOB_ID": marked("{{ run.id }}"),
+        "SLURM_JOBID": marked("{{ run.id }}"),
+        "SLURM_ARRAY_JOB_ID": marked("{{ run.id }}"),
+    }
+    if layout.gpus:
+        constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
+        constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
+    if layout.array and layout.indices[0]:
+        constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
+    elif layout.indices:
+        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
+        constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
+    return {**constants, **values}
 
 
 class Left(Struct, frozen=True):
@@ -119,8 +163,14 @@ def opened_container(words: Sequence[str]) -> tuple[str, list[str]] | None:
         return None
     at = 2
     while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] in _WITH_VALUE else 1
+        at += 2 if words[at] in CONTAINER_VALUES else 1
     return (words[at], [*words[at + 1 :]]) if at + 1 < len(words) else None
+
+
+def _joined(folder: str, target: str) -> str:
+    """The folder after `cd`, without a need for the folders."""
+    known = target and is_known(folder) and is_known(target)
+    return posixpath.normpath(posixpath.join(folder, target)) if known else target
 
 
 class BatchValues(Conditions):
@@ -191,6 +241,8 @@ class BatchValues(Conditions):
         return gpus if gpus is not None and re.match(r"nvidia-smi\b.*wc\s+-l", command) else None
 
     def _output_of_folder(self, command: str) -> str | None:
+        if re.match(r"dirname\b.*\b(?:PWD|pwd)\b", command):
+            return f"{self.folder or '.'}/.."
         if command in ("pwd", "pwd -P") or re.match(r"(?:dirname|readlink|realpath|cd)\b", command):
             return self.folder or "."
         if re.match(r"whoami|id ", command):
@@ -223,8 +275,8 @@ class BatchValues(Conditions):
         if program == "exit":
             if words[1:2] not in ([], ["0"]) or not self.in_task:
                 self.ended = place, self._said if words[1:2] not in ([], ["0"]) else ""
-        elif program == "cd":
-            self.folder, self.folder_place = (words[1] if len(words) > 1 else ""), place
+        elif program in ("cd", "pushd"):
+            self.folder, self.folder_place = _joined(self.folder, words[1] if len(words) > 1 else ""), place
         elif program in _MODULES:
             self.left.append(Left(place, f"`{text}`", "a container has no modules", _IN_IMAGE))
         elif (program in _CONDA and words[1:2] != ["run"]) or (program in ("source", ".") and _SETUP.search(text)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final
 
 from msgspec import Struct, field
@@ -17,18 +17,24 @@ from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of
-from gen.importers.slurm.expansion import is_known, marked
+from gen.importers.slurm.expansion import is_known, marked, shown, source_text
+from gen.importers.slurm.idioms import constants, with_values
+from gen.importers.slurm.rehearsal import rehearse
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import PATH, Site, read_site, roots_of
 from gen.importers.slurm.translation import Run
 from gen.job.commands import deepspeed, mpirun
+from gen.kubernetes.objects import Body
 
 _MARKS: Final = regex("[\ue000-\ue003]")
 """Characters that enclose what only a pod knows, here."""
+_TEMPLATE: Final = regex(
+    r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
+)
+"""Expressions of Jinja, which bash would read as words."""
 _MAX_NAME: Final = 36
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
-_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
 _BASH: Final = regex(r"\[\[|\(\(|<<<|<\(|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\bsource\b")
 """Syntax of bash in a construct that stays."""
 
@@ -37,11 +43,14 @@ class SlurmImporter(Importer):
     """A script for `sbatch`."""
 
     summary: ClassVar[str] = "a batch script of Slurm, with its `#SBATCH` lines"
-    options: ClassVar[frozenset[str]] = frozenset({"name", "define", "site"})
+    options: ClassVar[frozenset[str]] = frozenset({"name", "define", "site", "prove"})
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         job, _ = read_script(given, found)
         return () if job is None else (job,)
+
+    def rehearse(self, given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings) -> tuple[str, bool]:
+        return rehearse(given, job, runs, found)
 
 
 class Lacking(Struct):
@@ -60,7 +69,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     hidden = {name: value for name, value in values.items() if is_secret(name, value)}
     values |= {name: marked(f"${name}") for name in hidden}
     options, start = directives(text, given.file, found)
-    options = [replace(one, value=_with_values(one.value, values)) for one in options]
+    options = [replace(one, value=with_values(one.value, values)) for one in options]
     place = Location(given.file)
     if not options:
         hint = "name a script with `#SBATCH` lines before its first command"
@@ -75,7 +84,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     stem = given.file.rsplit("/", 1)[-1].partition(".")[0]
     draft = JobDraft(given.name or _short(name, stem), "batch", namespace, place, found)
     body = "\n".join(text.split("\n")[start:])
-    script = BatchScript(given.file, _constants(draft.name, layout_of(options), values), first_line=start + 1)
+    script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
     script.follow(body)
     for number, line in enumerate(text.split("\n")[start:], start + 1):
         if line.lstrip().startswith("#SBATCH"):
@@ -88,6 +97,13 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
     if translation.gives_up(script, found):
         return None, lacking
+    for number, line in enumerate(text.split("\n"), 1):
+        if (match := _TEMPLATE.search(line)) is not None and not line.lstrip().startswith("#"):
+            hint = "write it with the tool of the template first, and import the result"
+            draft.cannot_run(
+                Location(given.file, number), f"the script is a template: `{match[0][:60]}` has no value", hint
+            )
+            break
     _translate(draft, script, options, given.image or site.image, site, lacking)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
@@ -95,44 +111,6 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
 def _short(name: str, stem: str) -> str:
     """A name with room for the suffixes of the pods and the run."""
     return (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
-
-
-def _with_values(text: str, values: Mapping[str, str]) -> str:
-    """An option with the values of variables: Slurm expands none, but scripts are often templates."""
-    return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
-
-
-def _constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
-    """The variables of Slurm in the batch part, and those that the user gives."""
-    nodes, tasks = str(layout.nodes), str(layout.nodes * layout.per_node)
-    constants = {
-        "SLURM_JOB_NAME": name,
-        "SLURM_NNODES": nodes,
-        "SLURM_JOB_NUM_NODES": nodes,
-        "SLURM_NTASKS": tasks,
-        "SLURM_NPROCS": tasks,
-        "SLURM_NTASKS_PER_NODE": str(layout.per_node),
-        "SLURM_TASKS_PER_NODE": str(layout.per_node),
-        "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
-        "SLURM_SUBMIT_DIR": ".",
-        "PWD": ".",
-        "SLURMD_NODENAME": marked("$HOSTNAME"),
-        "SLURM_PROCID": "0",
-        "SLURM_NODEID": "0",
-        "SLURM_LOCALID": "0",
-        "SLURM_JOB_ID": marked("{{ run.id }}"),
-        "SLURM_JOBID": marked("{{ run.id }}"),
-        "SLURM_ARRAY_JOB_ID": marked("{{ run.id }}"),
-    }
-    if layout.gpus:
-        constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
-        constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
-    if layout.array and layout.indices[0]:
-        constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
-    elif layout.indices:
-        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
-        constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
-    return {**constants, **values}
 
 
 def _of_tasks(layout: Layout) -> dict[str, str]:
@@ -168,20 +146,31 @@ def _translate(
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     _images(draft, script, site)
+    runs = _in_folder(draft, script, runs)
     text = translation.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(one.text and _BASH.search(one.text) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
-    if script.folder.startswith("/") and is_known(script.folder):
-        draft.set(literal(script.folder), "workingDir", place=script.folder_place)
-    elif script.folder.strip("./") and script.folder_place is not None:
-        hint = "set `workingDir` to the folder in the image or in `code`"
-        draft.drop(script.folder_place, "the folder of `cd`", "it is known only on the machines", hint)
     _paths(draft, site, lacking)
     for name, place in translation.unknown(draft, script, runs).items():
         lacking.values.append(name)
         hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
         draft.cannot_run(place, f"`${name}` has no value in a pod: the script gets it from outside", hint)
+
+
+def _in_folder(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs in the folder of `cd`: a field, or a command for one in the folder of the image."""
+    folder, place = script.folder, script.folder_place
+    if place is None or folder in ("", "."):
+        return runs
+    if not is_known(folder) or folder.startswith("-"):
+        hint = "set `workingDir` to the folder in the image or in `code`"
+        draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
+    elif folder.startswith("/"):
+        draft.set(literal(folder), "workingDir", place=place)
+    else:
+        return [Run(words=("cd", folder), place=place), *runs]
+    return runs
 
 
 def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
@@ -254,6 +243,9 @@ def _without_launcher(draft: JobDraft, run: Run, layout: Layout) -> Run:
     if layout.per_node == 1:
         return run
     _mpi(draft, layout)
+    if any(not is_known(word) for word in run.words):  # only the shell of a task knows its rank
+        line = source_text(" ".join(map(shown, run.words)))
+        return replace(run, words=("mpirun", "sh", "-c", line))
     return replace(run, words=("mpirun", *run.words))
 
 

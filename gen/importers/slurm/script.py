@@ -197,12 +197,12 @@ class BatchScript(BatchValues):
             key = self.text(one).partition("=")[0].removesuffix("+")
             old = self.variables.get(key)
             made = self._assign_node(one)
-            if made is None or b"\n" in behind.replace(b"\\\n", b""):
-                continue  # an assignment of its own, which the grammar joins with the next line
+            if made is None or b"\n" in behind.replace(b"\\\n", b"") or name.start_byte < self._read_until:
+                continue  # an assignment of its own, which the grammar joins with the next line or with its last part
             own.append(made)
             hidden[key] = old
-        text = self._source[name.start_byte : node.end_byte].decode("utf-8", "replace")
-        words = self.words(text)
+        start = max(name.start_byte, self._read_until)
+        words = self.words(self._source[start : node.end_byte].decode("utf-8", "replace"))
         for key, value in hidden.items():
             self.variables.pop(key, None)
             if value is not None:

@@ -265,10 +265,12 @@ def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> 
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
     """Values from outside without which the programs cannot run."""
-    known = {*_GIVEN, *draft.fields.get("env", {}), RUN_ID}
+    of_kind = {"MASTER_ADDR", "MASTER_PORT"} if draft.fields["kind"] == "mpi" else set[str]()
+    known = {*_GIVEN, *draft.fields.get("env", {}), RUN_ID} - of_kind
     names: dict[str, Location] = {}
     for run in runs:
         texts = [part for word in run.words for part in sources(word)] or [run.text]
+        texts += run.words[-1:] if run.words[:2] == ("mpirun", "sh") else ()
         for name in (name for text in texts for name in _VARIABLE.findall(text)):
             if name not in known and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)

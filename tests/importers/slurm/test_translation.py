@@ -94,6 +94,11 @@ def command(body: str, *options: str) -> str:
             "torchrun train.py many",
         ),
         ("case $SLURM_JOB_NAME in train) A=1;; *) A=2;; esac\nsrun torchrun train.py $A", "torchrun train.py 1"),
+        ('A=(--lr 1)\nA+=(--x)\nsrun bash -c "torchrun train.py ${A[*]}"', "torchrun train.py --lr 1 --x"),
+        ("P=/$R/m/$S/\n\n\nC=b\nsrun torchrun train.py -p $P$C", "torchrun train.py -p /$R/m/$S/b"),
+        ("pushd sub\ncd in\nsrun torchrun train.py", "cd sub/in\ntorchrun train.py"),
+        ('srun torchrun "$(dirname "$PWD")/train.py"', "torchrun ./../train.py"),
+        ("srun torchrun train.py --out ~/out '~/in'", "torchrun train.py --out $HOME/out '~/in'"),
         ("module load a\nsource env/bin/activate\nulimit -n 9\nsrun torchrun train.py\nwait", "torchrun train.py"),
     ],
 )
@@ -123,6 +128,11 @@ def test_values_of_the_batch_part_are_no_variables_of_pods() -> None:
             {"kind": "mpi", "workers": 2, "slotsPerWorker": 8, "command": "mpirun --bind-to none ./app"},
         ),
         (["-N 1", "--array=1-10%1"], "srun torchrun train.py", {"command": "torchrun train.py"}),
+        (
+            ["-N 2", "--ntasks-per-node=4"],
+            "srun bash -c 'python a.py --rank $SLURM_PROCID --id $SLURM_JOB_ID'",
+            {"command": "mpirun sh -c 'python a.py --rank $OMPI_COMM_WORLD_RANK --id {{ run.id }}'"},
+        ),
         (["-N 1"], "cd /workspace/app\nsrun python train.py", {"workingDir": "/workspace/app"}),
         (
             ["-N 1"],
@@ -194,3 +204,16 @@ def test_long_commands_have_a_line_for_each_option() -> None:
 def test_hostile_scripts_end(body: str) -> None:
     jobs, found = read(script("-N 1", body=body))
     assert len(text_of(jobs[0], "") if jobs else str(found)) < 2_000_000
+
+
+@for_each(
+    ("options", "body", "reason"),
+    [
+        (["-N 2"], "A=1\nsrun torchrun train.py {{ MODEL }}", "the script is a template: `{{ MODEL }}` has no value"),
+        (["-N 2"], "{% if x %}\nsrun torchrun train.py", "the script is a template: `{% if x %}` has no value"),
+        (["-N 2", "--ntasks-per-node=4"], "srun python a.py --init tcp://$MASTER_ADDR", "`$MASTER_ADDR` has no value"),
+    ],
+)
+def test_what_certainly_cannot_run(options: list[str], body: str, reason: str) -> None:
+    made = job(script(*options, body=body, interpreter="/bin/bash"))
+    assert reason in "; ".join(one.message for one in made.obstacles)

@@ -1,0 +1,296 @@
+"""Runs shell scripts without their programs: a recorder takes the place of each one, and notes its arguments.
+
+The scripts run in namespaces of Linux of their own, without network, capabilities and the files of the user: the root
+is in memory, with the libraries and a few tools of `/usr`, which they can only read. Everything else that they start
+is a recorder. One that is missing is added, and the scripts run again.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base import UsageError, regex
+
+HOME: Final = "/srv/work"
+"""The folder in which the scripts start."""
+BATCH: Final = -1
+"""The task of a process that is none."""
+_SECONDS: Final = 60
+_MOST_RUNS: Final = 8
+_MOST_BYTES: Final = 20_000_000
+_MISSING: Final = regex(
+    r"(?m)^(?:[^:\n]+: line \d+: |[^:\n]+: \d+: )(?:exec: )?([^:\n]+): "
+    r"(?:No such file or directory|not found|cannot execute.*)$"
+    r"|^(?:env|nohup|timeout|xargs|nice|stdbuf)[^'\n]*'?([^'\n:]+)'?: No such file or directory$"
+)
+_TOOLS: Final = (
+    "bash sh head tail sed awk grep egrep cut tr sort uniq wc seq tee expr env printf test find xargs paste rev tac nl "
+    "true false du df nohup timeout nice stdbuf echo pwd dirname basename readlink realpath mkdir rmdir rm cp mv ln ls "
+    "cat touch chmod stat"
+)
+_SETUP: Final = r"""
+set -e
+mount --make-rprivate /
+mount -t tmpfs -o size=64m none "$1/root"
+cd "$1/root"
+mkdir usr dev tmp srv gen etc proc old
+for one in bin sbin lib lib32 lib64 libx32; do
+  if [ -L "/$one" ]; then cp -P "/$one" .; continue; fi
+  [ -d "/$one" ] || continue
+  mkdir "$one"
+  mount --bind "/$one" "$one"
+  mount -o remount,bind,ro "$one"
+done
+mount --bind /usr usr
+mount -o remount,bind,ro usr
+mount --bind "$1/gen" gen
+mount -o remount,bind,ro gen
+mount --bind "$1/out" gen/out
+mount --bind /usr/bin gen/real
+mount -o remount,bind,ro gen/real
+mount -t tmpfs none usr/bin
+[ -d usr/sbin ] && mount -t tmpfs none usr/sbin
+[ -d usr/local ] && mount -t tmpfs none usr/local
+[ -L bin ] || mount -t tmpfs none bin
+for tool in $2; do
+  [ -x "/usr/bin/$tool" ] || continue
+  real=/gen/real/$(basename "$(readlink -f "/usr/bin/$tool")")
+  ln -s "$real" "usr/bin/$tool"
+  [ -L bin ] || ln -s "$real" "bin/$tool"
+done
+touch dev/null dev/zero && mount --bind /dev/null dev/null && mount --bind /dev/zero dev/zero
+mount -t proc proc proc 2>/dev/null && ln -s /proc/self/fd dev/fd || true
+pivot_root . old
+cd /
+/gen/real/umount -l /old
+/gen/real/mount -t tmpfs none /gen/bin
+cp -P /gen/start/* /gen/bin/
+while IFS= read -r path; do mkdir -p "$path" 2>/dev/null || true; done < /gen/folders
+while IFS= read -r path; do [ -e "$path" ] || ln -s /gen/record "$path" || true; done < /gen/programs
+cp -r /gen/files/. / 2>/dev/null || true
+ulimit -t 20 -f 40000 -v 4000000
+exec /gen/real/setpriv --no-new-privs --bounding-set=-all --inh-caps=-all /bin/bash -p /gen/driver
+"""
+_PRELUDE: Final = r"""
+command_not_found_handle() { /gen/record "$@"; }
+if [ -z "$GEN_INSIDE" ]; then
+  export GEN_INSIDE=1
+  set -T
+  trap '[[ $BASH_SOURCE == /gen/prelude ]] || export GEN_LINE=$LINENO' DEBUG
+fi
+cd() { builtin cd "$@" 2>/dev/null || { mkdir -p "${@: -1}" 2>/dev/null && builtin cd "$@"; }; }
+pushd() { builtin pushd "$@" >/dev/null 2>&1 || { mkdir -p "${@: -1}" && builtin pushd "$@" >/dev/null; }; }
+source() { [ ! -r "$1" ] || builtin source "$@"; }
+.() { source "$@"; }
+unset RANDOM; RANDOM=$GEN_ID
+"""
+_RECORD: Final = r"""#!/bin/bash -p
+[ "${0##*/}" = record ] || set -- "${0#/gen/bin/}" "$@"
+values=()
+for name in $GEN_NAMES; do values+=("$name=${!name-}"); done
+until mkdir /gen/out/lock 2>/dev/null; do :; done
+printf '%s\0' "${GEN_TASK:--1}" "${GEN_LINE:-0}" "$PWD" "${#values[@]}" "${values[@]}" "$#" "$@" \
+  >> /gen/out/records
+rmdir /gen/out/lock
+[ ! -p /proc/self/fd/1 ] || echo 1
+exit 0
+"""
+_ANSWER: Final = r"""#!/bin/bash -p
+case "${0##*/}" in
+hostname|host) echo "${GEN_HOST}${SLURM_NODEID:-0}";;
+scontrol)
+  [[ $* == *hostname* || $* == *getaddrs* ]] || exit 0
+  for ((i = 0; i < ${SLURM_NNODES:-1}; i++)); do echo "$GEN_HOST$i"; done;;
+getent|nslookup|dig) echo "${GEN_HOST}0 ${GEN_HOST}0";;
+date|uuidgen|shuf|mktemp) echo "$GEN_ID";;
+nvidia-smi|rocm-smi) for ((i = 0; i < ${GEN_GPUS:-1}; i++)); do echo "GPU $i"; done;;
+nproc) echo "${SLURM_CPUS_PER_TASK:-8}";;
+whoami|id) echo "$USER";;
+which) echo "$1";;
+mkdir) /gen/real/mkdir -p "$@" 2>/dev/null;;
+cp|mv|ln|rm|rmdir|chmod|touch|cat|ls|stat) "/gen/real/${0##*/}" "$@" 2>/dev/null;;
+esac
+exit 0
+"""
+_ANSWERS: Final = (
+    "hostname host scontrol getent nslookup dig date uuidgen shuf mktemp nvidia-smi rocm-smi nproc whoami id which "
+    "squeue sinfo sacct scancel ip ifconfig free lscpu ibstat sleep nvcc lsb_release uname top ps tput clear lspci "
+    "pgrep mkdir rmdir rm cp mv ln ls cat touch chmod stat"
+)
+"""Programs that ask a machine or change its files. The answers are names and numbers of the run."""
+
+
+class Process(Struct, frozen=True, kw_only=True):
+    """A process with its arguments and variables."""
+
+    words: tuple[str, ...]
+    env: Mapping[str, str]
+    task: int = BATCH
+    folder: str = HOME
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """A program that a process has started."""
+
+    task: int
+    line: int
+    """Line of the script; 0 if it is unknown."""
+    folder: str
+    env: Mapping[str, str]
+    words: tuple[str, ...]
+
+
+class Recording(Struct, frozen=True, kw_only=True):
+    """All programs that processes have started, in order."""
+
+    records: tuple[Record, ...]
+    ended: bool = True
+    """Whether they ended in time."""
+
+
+def refusal() -> str | None:
+    """Why there can be no sandbox here; None if there can be one."""
+    for tool in ("unshare", "setpriv", "pivot_root", "bash"):
+        if shutil.which(tool, path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
+            return f"`{tool}` is not installed; it is a part of {'bash' if tool == 'bash' else 'util-linux'}"
+    done = subprocess.run([*_UNSHARE, "true"], capture_output=True, check=False)  # noqa: S603 - a constant
+    if done.returncode != 0:
+        return f"the system allows no namespaces: {done.stderr.decode('utf-8', 'replace').strip()[-200:]}"
+    return None
+
+
+_UNSHARE: Final = (
+    *("unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--ipc", "--uts"),
+    *("--fork", "--kill-child", "--"),
+)
+
+
+def recorded(
+    processes: Sequence[Process],
+    *,
+    programs: Iterable[str] = (),
+    scripts: Mapping[str, str] | None = None,
+    files: Mapping[str, str] | None = None,
+    names: Sequence[str] = (),
+) -> Recording:
+    """Run processes one after another. `scripts` are programs that take the place of recorders, by name; `names` are
+    variables that each record has.
+    """
+    known = {f"/gen/bin/{name}" for name in programs if re.fullmatch(r"[\w.+-]+", name) and name not in _TOOLS.split()}
+    last, made = Recording(records=()), set[str]()
+    for _ in range(_MOST_RUNS):
+        last, missing = _once(processes, known, made, scripts or {}, files or {}, names)
+        new = {one for one in missing if one.startswith("/gen/bin/") or one.rpartition("/")[0] in made} - known
+        if not new and {one.rpartition("/")[0] for one in missing} <= {*made, "/gen/bin"}:
+            break
+        known |= new  # a file that a script writes is missing only without its folder
+        made |= {one.rpartition("/")[0] for one in missing} - {"/gen/bin"}
+    return last
+
+
+def _once(
+    processes: Sequence[Process],
+    programs: Iterable[str],
+    folders: Iterable[str],
+    scripts: Mapping[str, str],
+    files: Mapping[str, str],
+    names: Sequence[str],
+) -> tuple[Recording, set[str]]:
+    """The recording, and the paths of missing programs and files."""
+    with tempfile.TemporaryDirectory(prefix="gen-") as folder:
+        own = Path(folder, "gen")
+        Path(folder, "root").mkdir()
+        for name in ("bin", "start", "real", "out", "../out"):
+            (own / name).mkdir(parents=True)
+        for name, text in {"record": _RECORD, **scripts}.items():
+            _program(own / ("record" if name == "record" else f"start/{name}"), text)
+        _program(own / "answer", _ANSWER)
+        for name in _ANSWERS.split():
+            (own / "start" / name).symlink_to("/gen/answer")
+        (own / "prelude").write_text(_PRELUDE, "utf-8")
+        (own / "folders").write_text("".join(f"{one}\n" for one in sorted(folders)), "utf-8")
+        (own / "programs").write_text("".join(f"{one}\n" for one in sorted(programs)), "utf-8")
+        for path, text in files.items():
+            target = own / "files" / path.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, "utf-8")
+        (own / "driver").write_text("\n".join(_line(one, names) for one in processes), "utf-8")
+        words = [*_UNSHARE, "bash", "-pc", _SETUP, "_", folder, _TOOLS]
+        ended = True
+        try:
+            done = subprocess.run(  # noqa: S603 - a constant; the script is confined
+                words,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+                env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin", "LC_ALL": "C"},
+            )
+            said = done.stderr.decode("utf-8", "replace")[:1_000_000]
+        except subprocess.TimeoutExpired:
+            ended, said = False, ""
+        if ended and not Path(folder, "out", "started").exists():
+            raise UsageError(f"the sandbox does not start: {said.strip()[-300:]}")
+        kept = Path(folder, "out", "records")
+        raw = kept.read_bytes()[:_MOST_BYTES] if kept.exists() else b""
+        records = tuple(_records(raw))
+        return Recording(records=records, ended=ended), _missing(said, {HOME, *(one.folder for one in records)})
+
+
+def _program(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+    path.chmod(0o755)
+
+
+def _missing(said: str, folders: Iterable[str]) -> set[str]:
+    """The paths of programs that were not found, in any of the folders."""
+    paths: set[str] = set()
+    for match in _MISSING.finditer(said):
+        name = (match[1] or match[2]).strip()
+        if len(name) > 500 or "\n" in name:  # noqa: PLR2004
+            continue
+        if name.startswith("/"):
+            paths.add(name)
+        else:
+            paths |= {f"{one}/{name}" for one in folders} if "/" in name else {f"/gen/bin/{name}"}
+    return paths
+
+
+def _line(process: Process, names: Sequence[str]) -> str:
+    """The command of a process for the driver."""
+    env = {
+        "HOME": "/root",
+        **process.env,
+        "PATH": "/gen/bin:/usr/bin:/bin",
+        "LC_ALL": "C",
+        "BASH_ENV": "/gen/prelude",
+        "GEN_TASK": str(process.task),
+        "GEN_NAMES": " ".join(names),
+    }
+    variables = [f"{name}={value}" for name, value in env.items()]
+    words = ["env", "-i", *variables, *process.words]
+    folder = shlex.quote(process.folder)
+    return f": > /gen/out/started; mkdir -p {folder}; ( cd {folder} && {shlex.join(words)} </dev/null >/dev/null )"
+
+
+def _records(raw: bytes) -> Iterable[Record]:
+    fields = raw.decode("utf-8", "replace").split("\0")[:-1]
+    at = 0
+    while at + 4 < len(fields):
+        task, line, folder, size = fields[at : at + 4]
+        values = fields[at + 4 : at + 4 + int(size)]
+        at += 4 + int(size)
+        number = int(fields[at]) if at < len(fields) else 0
+        words = tuple(fields[at + 1 : at + 1 + number])
+        at += 1 + number
+        env = {name: value for name, _, value in (one.partition("=") for one in values)}
+        yield Record(task=int(task), line=int(line), folder=folder, env=env, words=words)

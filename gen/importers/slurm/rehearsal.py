@@ -1,0 +1,446 @@
+"""Proof of an imported script: the original and the pods of its job run in a sandbox, and start the same programs.
+
+Both run twice, with other names of nodes, ids and ports. A value that differs between the two runs of the original must
+differ between those of the job; any other must be the same.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.base import Findings, Location, at, counted, regex
+from gen.base.codes.imports import DIFFERS, NOT_CARRIED
+from gen.importers import ImportedJob, ImportInput
+from gen.importers.sandbox import BATCH, HOME, Process, Record, Recording, recorded
+from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
+from gen.importers.slurm.expansion import is_known
+from gen.importers.slurm.idioms import CONTAINER_VALUES, constants, with_values
+from gen.importers.slurm.site import Site, read_site
+from gen.importers.slurm.translation import Run, launcher_of, without_set
+from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.pods import CreatedPod, created_pods
+from gen.kubernetes.objects import Body
+
+_MOST_TASKS: Final = 64
+_SCRIPT: Final = "/script"
+_WORD: Final = regex(r"[A-Za-z0-9]+")
+_REFERENCE: Final = regex(r"\$\((\w+)\)")
+_NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
+"""The ids in names of files."""
+_NOTHING: Final = ("", "")
+_SHOWN: Final = 100
+
+_SRUN: Final = r"""#!/bin/bash
+declare -A short=(%(short)s)
+switches=" %(switches)s "
+nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given=
+while [[ $1 == -* ]]; do
+  case $1 in
+    --) shift; break;;
+    --*=*) name=${1%%%%=*}; name=${name#--}; value=${1#*=}; shift;;
+    --*) name=${1#--}; value=; shift; [[ $switches == *" $name "* ]] || { value=$1; shift; };;
+    *) name=${short[${1:1:1}]:-x}; value=${1:2}; value=${value#=}; shift
+       [[ -n $value || $switches == *" $name "* ]] || { value=$1; shift; };;
+  esac
+  case $name in
+    nodes) nodes=${value%%%%-*};;
+    ntasks) tasks=$value;;
+    ntasks-per-node|tasks-per-node) per=$value; given=1;;
+    container-workdir|chdir) cd "$value";;
+  esac
+done
+[ $# -gt 0 ] || exit 0
+if [[ -n $tasks && -z $given ]] && ((tasks < nodes * per)); then
+  ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$((tasks / nodes))
+fi
+rank=0
+for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
+  ((rank < %(most)d)) || exit 0
+  GEN_TASK=$rank SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one SLURMD_NODENAME=$GEN_HOST$node \
+    SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) "$@"
+  rank=$((rank + 1))
+done; done
+"""
+_MPIRUN: Final = r"""#!/bin/bash
+/gen/record mpirun "$@"
+[[ $1 != -* ]] || exit 0
+for ((rank = 0; rank < GEN_RANKS && rank < %(most)d; rank++)); do
+  GEN_TASK=$rank OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$((rank %% GEN_SLOTS)) \
+    OMPI_COMM_WORLD_SIZE=$GEN_RANKS "$@"
+done
+"""
+_CONTAINER: Final = r"""#!/bin/bash
+with=" %(values)s "
+[[ $1 == exec || $1 == run ]] || exit 0
+shift
+while [[ $1 == -* ]]; do if [[ $with == *" $1 "* ]]; then shift 2; else shift; fi; done
+shift
+[ $# -eq 0 ] || "$@"
+"""
+
+
+class _World(Struct, frozen=True, kw_only=True):
+    """Names that differ between two runs."""
+
+    number: str
+    """Id of the job, and of the random numbers."""
+    host: str
+    run: str
+    """Suffix of the name of the run."""
+    port: int
+    """What is added to the ports of the operator."""
+
+
+_WORLDS: Final = (
+    _World(number="31313", host="alpha", run="", port=0),
+    _World(number="24242", host="omega", run="zz", port=1),
+)
+
+
+class Difference(Struct, frozen=True):
+    """A task that does not start the same, at a line of the script."""
+
+    line: int
+    text: str
+    tasks: int = 1
+    expected: bool = False
+    """Whether only the place differs where a value is computed: once in the script, in each pod, or by the operator."""
+
+
+class _Given(Struct, frozen=True, kw_only=True):
+    """The script, and what its site gives."""
+
+    text: str
+    options: Sequence[Option]
+    layout: Layout
+    values: Mapping[str, str]
+    name: str
+
+
+def rehearse(given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings) -> tuple[str, bool]:
+    """Report each difference between the script and the runs of its job that no other finding names. Returns the result
+    as a line, and whether there is none.
+    """
+    script = _script(given, job)
+    total, named, differences, unended = 0, set[int](), list[Difference](), False
+    said = {one.place.line for one in found if one.code == NOT_CARRIED.name and one.place.file == given.file}
+    number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
+    for index in dict.fromkeys((0, number - 1)):
+        originals = [_original(script, job, index, world) for world in _WORLDS]
+        imported = [_imported(job, runs, index, world) for world in _WORLDS]
+        unended = unended or not all(one.ended for one in (*originals, *imported))
+        total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
+        for one in _differences(script, job, originals, imported):
+            if one.line in said or one.expected:
+                named.add(one.line)
+            else:
+                differences.append(one)
+    what = f"{job.namespace}/{job.name}"
+    if unended:
+        return f"{what} is not proven: the script does not end in the sandbox", False
+    for one in _together(differences):
+        place = Location(given.file, one.line) if one.line else job.place
+        more = f", and {one.tasks - 1} other tasks differ, too" if one.tasks > 1 else ""
+        found.warning(
+            DIFFERS, place, f"{one.text}{more}", "change the job until it does the same, or accept the difference"
+        )
+    if not differences and not any(one.records for one in originals):
+        return f"{what} is not proven: the script starts no program in the sandbox", False
+    same = "not the same programs" if differences else "the same programs with the same arguments"
+    lines = ", ".join(map(str, sorted(named)))
+    apart = f", apart from what findings name, or each pod does, at line {lines}" if named else ""
+    return f"{what} starts {same} as the script in {counted(total, 'task')}{apart}", not differences
+
+
+def _script(given: ImportInput, job: ImportedJob) -> _Given:
+    text = given.text.replace("\r\n", "\n")
+    site = read_site(given.site[1], given.site[0], Findings()) if given.site is not None else Site()
+    values = {**site.define, **given.define}
+    options, _ = directives(text, given.file, Findings())
+    options = [replace(one, value=with_values(one.value, values)) for one in options]
+    return _Given(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
+
+
+def _original(script: _Given, job: ImportedJob, index: int, world: _World) -> Recording:
+    """The programs that the script starts."""
+    layout = script.layout
+    known = {name: value for name, value in constants(script.name, layout, {}).items() if is_known(value)}
+    hosts = f"{world.host}[0-{layout.nodes - 1}]"
+    env = {
+        **known,
+        **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), world.number),
+        **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), hosts),
+        "SLURMD_NODENAME": f"{world.host}0",
+        "SLURM_SUBMIT_DIR": HOME,
+        "GEN_ID": world.number,
+        "GEN_HOST": world.host,
+        "GEN_GPUS": str(layout.gpus or 1),
+        **{name: value for name, value in script.values.items() if name.isidentifier()},
+    }
+    env.pop("PWD", None)
+    if layout.indices:
+        first = layout.indices[0]
+        env["SLURM_ARRAY_TASK_ID"] = str(first + index if layout.array else layout.indices[index])
+        env["SLURM_ARRAY_TASK_COUNT"] = str(job.fields.get("workers", len(layout.indices)))
+    folder = HOME
+    for option in script.options:
+        if option.name == "export":
+            env |= {name: text for name, sign, text in (one.partition("=") for one in option.value.split(",")) if sign}
+        folder = option.value if option.name == "chdir" and option.value.startswith("/") else folder
+    arguments = (script.values[str(number)] for number in range(1, 10) if str(number) in script.values)
+    flags = re.match(r"#!\S*bash\s+(-[eux]+)\s*$", script.text.split("\n", 1)[0])
+    words = ("bash", *([flags[1]] if flags else []), _SCRIPT, *arguments)
+    scripts = _stubs() | {"mpirun": '#!/bin/bash -p\n/gen/record mpirun "$@"\n'}
+    return recorded(
+        [Process(words=words, env=env, folder=folder)],
+        files={_SCRIPT: script.text},
+        scripts=scripts,
+        names=_names(job),
+        programs=_programs(job),
+    )
+
+
+def _stubs() -> dict[str, str]:
+    short = " ".join(f"[{letter}]={name}" for letter, name in SHORT.items())
+    container = _CONTAINER % {"values": " ".join(sorted(CONTAINER_VALUES))}
+    return {
+        "srun": _SRUN % {"short": short, "switches": " ".join(sorted(SWITCHES)), "most": _MOST_TASKS},
+        **dict.fromkeys(("apptainer", "singularity"), container),
+    }
+
+
+def _names(job: ImportedJob) -> list[str]:
+    """Variables of the job with values of the script."""
+    return [name for name, value in job.fields.get("env", {}).items() if isinstance(value, str)]
+
+
+def _programs(job: ImportedJob) -> set[str]:
+    """Words of the command that can be programs, so that most are recorded at once."""
+    command = job.fields.get("command", "")
+    text = command if isinstance(command, str) else " ".join(map(str, command))
+    return {"torchrun", "python", "python3", "accelerate", "deepspeed", *text.split()[:1]}
+
+
+def _pods(body: Body) -> list[CreatedPod]:
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    return list(created_pods(body, resource)) if resource is not None else []
+
+
+def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World) -> Recording:
+    """The programs that the pods of the job start, as the operator makes them."""
+    array = "array" in job.fields
+    pods = _pods(_named(runs[0 if array else index], world))
+    pods = pods[index : index + 1] if array else pods
+    launcher = [pod for pod in pods if pod.role == "launcher"] if job.fields["kind"] == "mpi" else []
+    processes: list[Process] = []
+    for number, pod in enumerate((launcher or pods)[:_MOST_TASKS]):
+        container = pod.containers[0]
+        env = _environment(pod, container, world)
+        if launcher:
+            slots = job.fields.get("slotsPerWorker", 1)
+            env |= {"GEN_SLOTS": str(slots), "GEN_RANKS": str(slots * job.fields.get("workers", 1))}
+        env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        words = [_expanded(str(one), env) for one in words]
+        folder = str(container.get("workingDir") or HOME)
+        processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
+    scripts = _stubs() | {"mpirun": _MPIRUN % {"most": _MOST_TASKS}}
+    files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
+    return recorded(processes, files=files, scripts=scripts, names=_names(job), programs=_programs(job))
+
+
+def _named(body: Any, world: _World) -> Any:
+    """The object with another name of its run."""
+    name = str(at(body, "metadata", "name"))
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: changed(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [changed(one) for one in value]
+        return value.replace(name, f"{name}{world.run}") if isinstance(value, str) else value
+
+    return changed(body)
+
+
+def _environment(pod: CreatedPod, container: Body, world: _World) -> dict[str, str]:
+    """The variables of a container; those of the operator have other ports in another run."""
+    env = {"HOSTNAME": pod.name, "USER": "root"}
+    for one in container.get("env") or ():
+        name, value = str(one["name"]), one.get("value")
+        if value is None:
+            field = str(at(one, "valueFrom", "fieldRef", "fieldPath"))
+            value = pod.name if field == "metadata.name" else str(at(pod.metadata, "annotations", field) or f"<{name}>")
+        elif name.endswith("_PORT") and str(value).isdecimal():
+            value = str(int(value) + world.port)
+        env[name] = _expanded(str(value), env)
+    env["JOB_COMPLETION_INDEX"] = _index(pod.name)
+    return {name: _index(pod.name) if value.startswith("<") else value for name, value in env.items()}
+
+
+def _expanded(text: str, env: Mapping[str, str]) -> str:
+    """A text with the references that Kubernetes replaces."""
+    return _REFERENCE.sub(lambda match: env.get(match[1], match[0]), text)
+
+
+def _index(name: str) -> str:
+    """The index of a pod in its name."""
+    numbers = [one for one in name.split("-") if one.isdecimal() and len(one) < 6]  # noqa: PLR2004
+    return numbers[-1] if numbers else "0"
+
+
+class _Program(Struct, frozen=True):
+    """A record in both runs, without the options of a launcher that gen sets."""
+
+    record: Record
+    words: tuple[tuple[str, str], ...]
+    env: Mapping[str, tuple[str, str]]
+    processes: str
+
+
+def _both(recordings: Sequence[Recording]) -> list[_Program]:
+    """The programs in the order of the first run; the second one has the same, or none."""
+    first, second = recordings
+    others: dict[int, list[Record]] = {}
+    for one in second.records:
+        others.setdefault(one.task, []).append(one)
+    programs = []
+    for one in first.records:
+        queue = others.get(one.task) or [one]
+        programs.append(_program(one, queue.pop(0)))
+    return programs
+
+
+def _program(first: Record, second: Record) -> _Program:
+    words, processes = _reduced(first.words)
+    others, _ = _reduced(second.words)
+    others = others if len(others) == len(words) else words
+    env = {name: (value, second.env.get(name, value)) for name, value in first.env.items()}
+    return _Program(first, tuple(zip(words, others, strict=True)), env, processes)
+
+
+def _reduced(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    launcher, place = launcher_of(words)
+    if launcher is None:
+        return words, ""
+    given = without_set(Run(words=words, place=Location(""), launcher=launcher, at=place))
+    return tuple(given.words), given.processes
+
+
+def _differences(
+    script: _Given, job: ImportedJob, originals: Sequence[Recording], imported: Sequence[Recording]
+) -> Iterator[Difference]:
+    """All programs of the tasks that do not start the same."""
+    before, after = _both(originals), _both(imported)
+    tasks = sorted({0, *(one.record.task for one in (*before, *after) if one.record.task != BATCH)})
+    for task in tasks:
+        own = (BATCH, 0) if task == 0 else (task,)
+        expected = [one for one in before if one.record.task in own]
+        left = [one for one in after if one.record.task in own]
+        for program in expected:
+            same = next((one for one in left if _same(job, program, one) is None), None)
+            if same is not None:
+                left.remove(same)
+                continue
+            near = _nearest(program, left)
+            if near is not None:
+                left.remove(near)
+            computes = near is None and _computes(script.text, program.record)
+            yield Difference(program.record.line, _said(job, task, program, near), expected=computes)
+        single = [one for one in before if one.record.task == BATCH]
+        for program in (one for one in left if task or not _starts_tasks(one)):
+            cause = next((one for one in single if _same(job, one, program) is None), None)
+            text = f"task {task} starts `{_text(program)}` in the job only"
+            yield Difference(
+                cause.record.line if cause is not None else 0, text, expected=cause is not None and task > 0
+            )
+
+
+def _computes(text: str, record: Record) -> bool:
+    """Whether a program gives a value of the script, which is compared where it is used."""
+    line = [*text.split("\n"), ""][min(record.line, text.count("\n") + 1) - 1]
+    return re.search(rf"(?:\$\(|`)[^`]*\b{re.escape(record.words[0].rpartition('/')[2])}\b", line) is not None
+
+
+def _starts_tasks(program: _Program) -> bool:
+    """Whether it is the `mpirun` in the place of `srun`, whose tasks are compared."""
+    return program.record.words[0] == "mpirun" and not (*program.record.words, "-")[1].startswith("-")
+
+
+def _nearest(program: _Program, others: Sequence[_Program]) -> _Program | None:
+    """The same program with the most equal arguments."""
+
+    def alike(one: _Program) -> int:
+        return len({*one.words} & {*program.words})
+
+    return max((one for one in others if one.words[:1] == program.words[:1]), key=alike, default=None)
+
+
+def _same(job: ImportedJob, one: _Program, other: _Program) -> tuple[str, str] | None:
+    """The first values that are not the same; None if all are."""
+    if len(one.words) != len(other.words):
+        pairs = zip([*one.words, _NOTHING], [*other.words, _NOTHING], strict=False)
+        return next(((a[0], b[0]) for a, b in pairs if a != b), _NOTHING)
+    for number, (mine, theirs) in enumerate(zip(one.words, other.words, strict=True)):
+        if not _equal(mine, theirs, one.record.folder, other.record.folder, job, number):
+            return mine[0], theirs[0]
+    for name, value in ((name, value) for name, value in one.env.items() if value[0]):  # not those that are set later
+        if not _equal(value, other.env.get(name, ("", "")), one.record.folder, other.record.folder, job, 1):
+            return f"{name}={value[0]}", f"{name}={other.env.get(name, ('', ''))[0]}"
+    gpus = str(job.fields.get("gpus", ""))
+    wanted, made = one.processes, other.processes or gpus
+    if wanted.isdecimal() and made and wanted != made and one.words[0][0] != "mpirun":
+        return f"{wanted} processes", f"{made} processes"
+    return None
+
+
+def _equal(
+    mine: tuple[str, str], theirs: tuple[str, str], folder: str, other: str, job: ImportedJob, number: int
+) -> bool:
+    """Whether a value means the same in the two folders of the script and of the pod."""
+    a, b = mine[0], theirs[0]
+    name = _NUMBER.sub("", a.rpartition("/")[2])
+    if b.rpartition("/")[2] == name and any(b.endswith(path) for path in job.fields.get("files", {})):
+        return True
+    if mine[0] != mine[1]:
+        return theirs[0] != theirs[1] and _fixed(mine) <= _fixed(theirs)
+    if theirs[0] != theirs[1]:
+        return False
+    if a == b:
+        return number > 0 or "/" not in a or a.startswith("/") or folder == other
+    places = [posixpath.normpath(posixpath.join(*pair)) for pair in ((folder, a), (other, b))]
+    return places[0] == places[1] or a.replace(HOME, ".") == b
+
+
+def _fixed(values: tuple[str, str]) -> frozenset[str]:
+    """Parts of a value that are the same in both runs."""
+    first, second = (_WORD.findall(one) for one in values)
+    return frozenset(first) & frozenset(second)
+
+
+def _text(program: _Program) -> str:
+    return " ".join(word for word, _ in program.words)[:_SHOWN]
+
+
+def _said(job: ImportedJob, task: int, program: _Program, near: _Program | None) -> str:
+    if near is None:
+        return f"task {task} starts `{_text(program)}` in the script, and not in the job"
+    found = _same(job, program, near) or ("", "")
+    one, other = (value[:_SHOWN] for value in found)
+    name = program.words[0][0].rpartition("/")[2]
+    return f"task {task} starts `{name}` with `{one}` in the script, and with `{other}` in the job"
+
+
+def _together(differences: Sequence[Difference]) -> Iterator[Difference]:
+    """One for each line and text without its task."""
+    groups: dict[tuple[int, str], list[Difference]] = {}
+    for one in differences:
+        groups.setdefault((one.line, re.sub(r"^task \d+ ", "", one.text)), []).append(one)
+    for group in groups.values():
+        yield replace(group[0], tasks=len(group))

@@ -1,0 +1,170 @@
+"""`gen import slurm --prove` runs the script and its job with a real bash; recorders are the programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+
+from gen.base import Findings, UsageError
+from gen.importers import ImportInput, overlay_needs, proof, sandbox
+from gen.importers.sandbox import Process, recorded
+from gen.importers.slurm.importer import SlurmImporter
+from tests.cases import for_each
+from tests.commands.imports import errors
+from tests.importers.slurm.test_slurm import script
+from tests.importers.support import run_import
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support import Repository
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sandbox.refusal() is not None, reason=str(sandbox.refusal())),
+]
+NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
+
+
+def rehearsed(
+    root: Path, text: str, changed: dict[str, Any] | None = None, **given: Any
+) -> tuple[str, bool, list[Any]]:
+    """The result of the proof for a script, and its findings; of a job with other fields, if there are some."""
+    found = Findings()
+    source = ImportInput(file="train.sh", text=text, namespace="team", image="a/b:1", **given)
+    job = SlurmImporter().read(source, found)[0]
+    job = replace(job, fields={**job.fields, **(changed or {})})
+    runs = proof.run_objects(root, job, "imported", proof.overlay_text(overlay_needs.fragment([job])))
+    before = len(found.items)
+    line, same = SlurmImporter().rehearse(source, job, runs, found)
+    return line, same, found.items[before:]
+
+
+@for_each(
+    ("options", "body"),
+    [
+        (
+            NODES,
+            "srun torchrun --nnodes 2 --nproc_per_node 8 --rdzv_id $RANDOM --rdzv_endpoint $(hostname):29500 a.py 1",
+        ),
+        (
+            NODES,
+            "M=$(scontrol show hostnames $SLURM_NODELIST | head -n 1)\nsrun python a.py -m $M -r $SLURM_PROCID",
+        ),
+        (("-N 2", "--ntasks-per-node=4"), "srun -l python a.py 'b c'"),
+        (("-N 1",), 'cat > c.json <<END\n{"a": 1}\nEND\ncd sub\npython a.py --out /tmp/$SLURM_JOB_ID ../c.json'),
+        (("-N 1", "--array=1-3"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
+        (("-N 1", "--array=1,5"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
+        (("-N 1", "--array=1-9%1"), "python a.py"),
+        (("-N 1",), "export OUT=/tmp/x MODE=b\nfor i in 1 2; do python a.py $i; done"),
+        (NODES, 'A=(--lr 1)\nif [ $SLURM_NNODES -gt 1 ]; then A+=(--many); fi\nsrun bash -c "torchrun a.py ${A[*]}"'),
+    ],
+)
+def test_the_job_starts_what_the_script_starts(tmp_path: Path, options: list[str], body: str) -> None:
+    line, same, found = rehearsed(tmp_path, script(*options, body=body, interpreter="/bin/bash"))
+    assert ([one.message for one in found], same) == ([], True), line
+    assert "starts the same programs with the same arguments as the script in" in line
+
+
+@for_each(
+    ("body", "changed", "message"),
+    [
+        ("srun torchrun a.py 1", {"command": "torchrun a.py 2"}, "with `1` in the script, and with `2` in the job"),
+        (
+            "srun torchrun a.py $SLURM_JOB_ID",
+            {"command": "torchrun a.py 7"},
+            "with `31313` in the script, and with `7`",
+        ),
+        ("srun torchrun a.py 7", {"command": "torchrun a.py $HOSTNAME"}, "with `7` in the script, and with `train"),
+        ("srun torchrun a.py", {"command": "torchrun b.py"}, "starts `torchrun` with `a.py` in the script"),
+        (
+            "srun torchrun a.py\nsrun torchrun b.py",
+            {"command": "torchrun a.py"},
+            "starts `torchrun b.py` in the script, and not",
+        ),
+        ("srun torchrun a.py", {"command": "torchrun a.py\npython b.py"}, "starts `python b.py` in the job only"),
+        (
+            "srun torchrun --nproc_per_node 8 a.py",
+            {"gpus": 4},
+            "with `8 processes` in the script, and with `4 processes`",
+        ),
+        ("export A=1\nsrun torchrun a.py", {"env": {"A": "2"}}, "with `A=1` in the script, and with `A=2` in the job"),
+    ],
+)
+def test_each_difference_has_its_line(tmp_path: Path, body: str, changed: dict[str, Any], message: str) -> None:
+    text = script(*NODES, body=body, interpreter="/bin/bash")
+    line, same, found = rehearsed(tmp_path, text, changed)
+    assert not same
+    assert "starts not the same programs" in line
+    assert message in found[0].message
+    assert found[0].code == "differs"
+
+
+def test_what_another_finding_names_is_no_difference(tmp_path: Path) -> None:
+    text = script("-N 1", body="module load a\nconda activate b\npython a.py", interpreter="/bin/bash")
+    line, same, found = rehearsed(tmp_path, text)
+    assert (same, found) == (True, [])
+    assert "apart from what findings name, or each pod does, at line 4, 5" in line
+
+
+def test_what_each_pod_computes_is_named(tmp_path: Path) -> None:
+    body = "srun torchrun a.py $(perl -e 'print 2')"
+    line, same, found = rehearsed(tmp_path, script(*NODES, body=body, interpreter="/bin/bash"))
+    assert (same, found) == (True, [])
+    assert "or each pod does, at line 6" in line
+
+
+def test_a_script_cannot_reach_files_or_the_network(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hidden")
+    text = (
+        f'[ -n "$(cat {secret} /etc/passwd)" ] && leaked\n'
+        f"echo changed > {secret}\n"
+        "echo x > /usr/lib/changed && wrote\n"
+        "(echo > /dev/tcp/127.0.0.1/22) 2>/dev/null && connected\n"
+        "/usr/bin/python3 -c 'print(1)'\n"
+        "mount -t tmpfs none /tmp && mounted\n"
+        "kill -9 1; ps\n"
+        "echo broken > /gen/record\n"
+        "last\n"
+    )
+    process = Process(words=("bash", "/script"), env={})
+    found = [one.words for one in recorded([process], files={"/script": text}).records]
+    names = [words[0] for words in found]
+    assert secret.read_text() == "hidden"
+    assert not {"leaked", "wrote", "connected"} & set(names)
+    assert ("/usr/bin/python3", "-c", "print(1)") in found
+    assert ("mount", "-t", "tmpfs", "none", "/tmp") in found  # noqa: S108 - a word
+    assert names[-1] == "last"
+
+
+def test_a_script_that_does_not_end_is_not_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "_SECONDS", 5)
+    text = script("-N 1", body="python a.py\nwhile true; do sleep 1; done", interpreter="/bin/bash")
+    line, same, _ = rehearsed(tmp_path, text)
+    assert (line, same) == ("team/train is not proven: the script does not end in the sandbox", False)
+
+
+def test_the_command_proves_on_request_only(repo: Repository) -> None:
+    file = repo.root.parent / "train.sh"
+    file.write_text(script(*NODES, body="srun torchrun a.py", interpreter="/bin/bash"))
+    repo.overlay('kubernetes: "1.34"\n')
+    options: dict[str, Any] = {"importer": "slurm", "namespace": "team", "image": "a/b:1"}
+    report, code = run_import(repo.root, str(file), prove=True, name="one", **options)
+    assert (errors(report), code) == ([], 0)
+    assert "team/one starts the same programs with the same arguments as the script in 2 tasks" in report.summary
+    report, _ = run_import(repo.root, str(file), name="two", **options)
+    assert "same programs" not in report.summary
+
+
+def test_a_machine_without_namespaces_refuses(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "_UNSHARE", ("false",))
+    with pytest.raises(UsageError, match="`--prove` needs a sandbox, which is not possible here: the system allows no"):
+        run_import(repo.root, "a.sh", importer="slurm", prove=True)
+
+
+def test_other_tools_have_no_proof(repo: Repository) -> None:
+    with pytest.raises(UsageError, match="`--prove` is not an option of `gen import arena`"):
+        run_import(repo.root, "a.sh", importer="arena", prove=True)
