@@ -23,7 +23,7 @@ from gen.base.repository.git import (
     staged_tree,
 )
 from gen.base.repository.job_files import all_jobs
-from gen.base.repository.layout import JOBS, is_job
+from gen.base.repository.layout import JOBS, OVERLAYS, is_job
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, Shards, repository
 from gen.commands.rendering import (
     Compared,
@@ -36,8 +36,6 @@ from gen.commands.rendering import (
 from gen.render.cache import Cache
 from gen.render.write.compare import Comparison
 from gen.report.formats import Report
-from gen.review.rendered_trees import check_merged
-from gen.review.upgrade import check_upgrades
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +138,8 @@ def judge(request: Request, compared: Compared, *, git: Path | None = None) -> R
     read_from = compared.root if git is None else None  # the staged files are gone before findings are printed
     check_index(compared.root, rendering.findings)
     if request.merged is not None:
+        from gen.review.rendered_trees import check_merged
+
         check_merged(compared.root, request.merged, rendering.findings)
     if comparison is None:
         return refused(rendering.findings, read_from)
@@ -152,7 +152,7 @@ def judge(request: Request, compared: Compared, *, git: Path | None = None) -> R
         from gen.review.history import check_resumed
 
         check_resumed(rendering.resumed, compared.root, git or compared.root, rendering.findings)
-    check_upgrades(git or compared.root, request.base, rendering.findings)
+    _report_upgrades(git or compared.root, request.base, rendering.findings)
     _report_repairs(compared.root, comparison, rendering.findings)
     if request.strict:
         _raise_unmatched(rendering.findings)
@@ -190,6 +190,20 @@ def _raise_unmatched(found: Findings) -> None:
     found.items[:] = [
         replaced(item, severity=Severity.ERROR) if item.code in NOTHING_MATCHES else item for item in found.items
     ]
+
+
+def _report_upgrades(root: Path, ref: str | None, found: Findings) -> None:
+    """Report new versions of Kubernetes, if there is a base with other overlays."""
+    if not in_git(root):
+        return
+    try:
+        base = find_base(root, ref)
+    except UsageError:  # no commit, or no other branch
+        return
+    if changed := changed_files(root, base.commit, OVERLAYS):
+        from gen.review.upgrade import check_upgrades
+
+        check_upgrades(root, base, changed, found)
 
 
 def _report_repairs(root: Path, comparison: Comparison, found: Findings) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from gen.base import Findings, UsageError, counted
+from gen.base import Findings, counted
 from gen.base.codes.overlays import KUBERNETES_UPGRADE
-from gen.base.repository.git import Base, changed_files, find_base, in_git
+from gen.base.repository.git import Base
 from gen.base.repository.layout import OVERLAYS
 from gen.base.yaml.source import source_of
 from gen.kubernetes.facts.api_versions import CHANGES, GUIDE, RELEASED, RETIRED
@@ -119,13 +119,6 @@ def _committed_version(base: Base, overlay: Overlay) -> str:
     return ""
 
 
-def check_upgrades(root: Path, ref: str | None, found: Findings) -> None:
-    """Report the same for a check, if there is a base."""
-    if not in_git(root):
-        return
-    try:
-        base = find_base(root, ref)
-    except UsageError:  # no commit, or no other branch
-        return
-    changed = changed_files(root, base.commit, OVERLAYS) or ()
+def check_upgrades(root: Path, base: Base, changed: Iterable[str], found: Findings) -> None:
+    """Report the same for a check."""
     report_upgrades(base, changed, OverlayReader(root, Findings()).read, lambda: present_objects(root), found)

@@ -58,8 +58,9 @@ def test_without_a_change_no_models_are_imported(cached: tuple[Repository, list[
     """Their import takes as long as the rest of the run."""
     root, cache = str(cached[0].root), str(cached[0].root / "cache")
     code = (
-        "import sys; from pathlib import Path; from gen.commands.rendering import RenderRequest, render_and_compare\n"
-        f"done = render_and_compare(RenderRequest(root=Path({root!r})), Path({cache!r}))\n"
+        "import sys; from pathlib import Path; from gen.commands import check, rendering\n"
+        f"done = rendering.render_and_compare(check.Request(root=Path({root!r})), Path({cache!r}))\n"
+        f"check.judge(check.Request(root=Path({root!r})), done)\n"
         "heavy = ('gen.job', 'gen.overlay', 'gen.render.pipeline', 'pydantic.', 'yaml', 'jinja2')\n"
         "print(done.comparison.same, [name for name in sys.modules if name.startswith(heavy)])"
     )
