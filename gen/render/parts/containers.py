@@ -69,6 +69,8 @@ _DEVICES = frozenset(
 """Variables for container runtimes of vendors: they give a container the devices of its node."""
 OWN_VARIABLES = ("RCLONE_", "GEN_")
 """Prefixes of the variables for copies."""
+UNBUFFERED = "PYTHONUNBUFFERED"
+"""Without it, Python keeps up to 8 KiB of output that is not for a terminal, so that logs are empty for long."""
 _NO_DEVICES = ("void", "none")
 
 
@@ -96,6 +98,8 @@ def environment(context: Context, role: Role, devices: Mapping[str, str]) -> tup
     if role.rendezvous is not None:
         for entry in role.rendezvous.variables(role.gpus):
             provided.setdefault(entry["name"], entry)
+    if UNBUFFERED not in context.job.fixed_env:
+        provided[UNBUFFERED] = {"name": UNBUFFERED, "value": "1"}
     written = _written(context, role)
     return (*(entry for name, entry in provided.items() if name not in written), *written.values())
 

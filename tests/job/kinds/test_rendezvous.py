@@ -20,11 +20,12 @@ DYNAMIC = {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_RDZV_BACKEND", "PET_RDZV_END
 
 
 def variables(repo: Repository, job: str, common: str = COMMON) -> list[dict[str, object]]:
-    """Variables of the training container of each role."""
+    """Variables of the training container of each role, without that of all kinds."""
     repo.job(common + job)
     (run,) = [body for body in repo.objects() if body["kind"].endswith(("Job", "JobSet"))]
     pods = [follow(run, route) for route in pods_by_shape(run)]
-    return [{entry["name"]: entry.get("value") for entry in pod["containers"][0].get("env", [])} for pod in pods]
+    entries = [pod["containers"][0].get("env", []) for pod in pods]
+    return [{one["name"]: one.get("value") for one in env if one["name"] != "PYTHONUNBUFFERED"} for env in entries]
 
 
 @pytest.mark.parametrize(
