@@ -21,7 +21,7 @@ from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data
 from gen.job.kinds import ALL_KINDS, declare, forget_declared, name_declared
 from gen.kubernetes.facts import RESOURCES
-from gen.kubernetes.secrets import report_secrets
+from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.check import check_overlay, check_runtimes
 from gen.overlay.fields import OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of

@@ -11,7 +11,7 @@ from gen.base import Diagnostic, Findings, counted
 from gen.base.codes.files import TOO_LARGE
 from gen.base.yaml.strict import Data
 from gen.job.model import fields_at
-from gen.kubernetes.secrets import report_secrets
+from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.overlay import Overlay
 from gen.render.emit import SWEEP
 from gen.render.job_run import ExpandedRun, JobInput, JobRun, RunValues, WrittenJob

@@ -20,7 +20,7 @@ from gen.job.kinds.base import Job
 from gen.job.names import JOB_NAME, name_meant
 from gen.job.scalars import empty, null, shown
 from gen.job.suggest import field_of_others, intended_kind
-from gen.kubernetes.secrets import report_secrets
+from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.overlay import Overlay
 from gen.overlay.plugins import KIND_GROUP, unnamed_plugin
 from gen.render.emit import SWEEP

@@ -13,7 +13,8 @@ from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import Data
 from gen.kubernetes import secrets as forms
 from gen.kubernetes import secrets as names
-from gen.kubernetes.secrets import forms_in, known_form, report_secrets
+from gen.kubernetes.literal_secrets import report_secrets
+from gen.kubernetes.secrets import forms_in, known_form
 from gen.report.findings.text import text
 from tests.cases import for_each
 from tests.regular_expressions import Search
