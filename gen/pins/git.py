@@ -8,6 +8,7 @@ Git sends the requests, with the user's own credentials. A ref is looked up as `
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -18,6 +19,7 @@ from typing import Final
 from msgspec import Struct
 
 from gen.base import regex
+from gen.base.codes.overlays import REFUSED_TREE
 from gen.base.codes.pins import MISSING_COMMIT, REMOTE_LOGIN, REMOTE_UNREACHABLE
 from gen.job.names import is_git_url
 from gen.job.scalars import shown
@@ -25,7 +27,10 @@ from gen.pins.http import RemoteError
 from gen.pins.lock import COMMIT
 
 _ORDER: Final = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
-_SETTINGS: Final = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "credential.interactive=false")
+_SETTINGS: Final = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "credential.interactive=false"),
+    *("-c", "fetch.unpackLimit=1"),  # one file, whose size has a limit
+)
 _SHA1_DIGITS: Final = 40
 _PEELED: Final = "^{}"
 _TAGS: Final = "refs/tags/"
@@ -33,6 +38,9 @@ _VERSION: Final = regex(r"(?P<start>(?:[A-Za-z0-9_./-]*[A-Za-z_/-])?)(?P<numbers
 _FORBIDDEN: Final = frozenset("*?[\\ ~^:")
 """Characters that no ref has (`git check-ref-format`); some are patterns for `git ls-remote`."""
 _UNKNOWN_COMMIT: Final = ("not our ref", "unadvertised object", "couldn't find remote ref", "no such remote ref")
+MOST_FETCHED: Final = 256 << 20
+"""Of a commit with all its files, compressed."""
+_TOO_LARGE: Final = ("file too large", "invalid index-pack output", f"died of signal {signal.SIGXFSZ.value}")
 _LOGIN: Final = (
     "authentication failed",
     "could not read username",
@@ -164,8 +172,11 @@ def _fetched(url: str, commit: str, seconds: float, command: str, *options: str)
         form = "sha256" if len(commit) > _SHA1_DIGITS else "sha1"
         made = _git(("init", "--quiet", "--bare", f"--object-format={form}", folder), url, seconds)
         fetch = ("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", *options, "--", url, commit)
-        done = _git(("-C", folder, *fetch), url, seconds) if made.returncode == 0 else made
+        done = _git(("-C", folder, *fetch), url, seconds, MOST_FETCHED) if made.returncode == 0 else made
         said = done.stderr.decode("utf-8", "replace").lower()
+        if done.returncode != 0 and any(phrase in said for phrase in _TOO_LARGE):
+            message = f"`{shown_url(url)}` has more than {MOST_FETCHED >> 20} MiB at commit `{commit}`"
+            raise RemoteError(REFUSED_TREE, message, "move large files out of the repository")
         if done.returncode != 0 and any(phrase in said for phrase in _UNKNOWN_COMMIT):
             raise RemoteError(
                 MISSING_COMMIT, f"`{shown_url(url)}` has no commit `{commit}`", f"push it, or run `{command} --update`"
@@ -175,8 +186,13 @@ def _fetched(url: str, commit: str, seconds: float, command: str, *options: str)
         yield folder
 
 
-def _git(arguments: tuple[str, ...], url: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run Git outside of any repository, without prompts, and end it with its children after the limit of time."""
+def _git(
+    arguments: tuple[str, ...], url: str, seconds: float, most: int | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run Git outside of any repository, without prompts, and end it with its children after the limit of time.
+
+    `most` is the size of a file that it may write, where the system can limit it.
+    """
     if not is_git_url(url):
         raise RemoteError(MISSING_COMMIT, f"{shown(url)} is not a valid URL of a Git repository", "correct `code.git`")
     process = None
@@ -190,6 +206,8 @@ def _git(arguments: tuple[str, ...], url: str, seconds: float) -> subprocess.Com
             env=_environment(),
             start_new_session=True,
         )
+        if most is not None and hasattr(resource, "prlimit"):
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, most))  # before it has asked the server
         out, err = process.communicate(timeout=seconds)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
     except FileNotFoundError:

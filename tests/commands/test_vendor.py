@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from secrets import token_bytes
 from typing import TYPE_CHECKING
 
 import pytest
@@ -256,6 +257,21 @@ def test_a_tree_that_no_repository_should_have_is_refused(
     assert code == 1
     assert why in text(report)
     assert tree(repo.root) == before
+
+
+@pytest.mark.slow
+def test_a_repository_that_is_too_large_is_not_fetched(
+    platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (platform.work / "weights.bin").write_bytes(token_bytes(3 << 20))
+    platform.push("v1.1", {})
+    repo = team_at(tmp_path / "repo", platform, ref="v1.1")
+    monkeypatch.setattr("gen.pins.git.MOST_FETCHED", 2 << 20)
+    report, _ = vendored(repo)
+    assert [one.code for one in report.findings] == ["refused-tree"]
+    assert "more than 2 MiB" in report.findings[0].message
+    monkeypatch.undo()
+    assert vendored(repo)[1] == 0, "the file is in no folder of the overlay"
 
 
 @pytest.mark.slow
