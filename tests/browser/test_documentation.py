@@ -98,3 +98,28 @@ def test_a_search_for_a_title_finds_its_page_first(address: str, chromium: Any) 
     page.keyboard.press("Enter")
     page.wait_for_url("**/howto/add-a-volume.html*")
     page.close()
+
+
+WALKS = {
+    "add a volume": (("Add a volume",), "overlays/production/overlay.yaml"),
+    "add a volume, by the tabs": (("How-to", "Add a volume"), "overlays/production/overlay.yaml"),
+    "the reason of a refused job": (("findings", "unknown-volume"), "Remedy:"),
+    "upgrade gen": (("upgrade gen",), "gen init --update"),
+    "the effects of an edit": (("A table of edits",), "gen stop"),
+}
+"""Links that are clicked from the home page, and what the user looks for."""
+
+
+@pytest.mark.parametrize("task", WALKS)
+def test_a_task_is_at_most_two_clicks_away(task: str, address: str, chromium: Any) -> None:
+    clicks, wanted = WALKS[task]
+    assert len(clicks) <= 2
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(address)
+    for name in clicks:
+        link = page.get_by_role("link", name=name, exact=True).locator("visible=true")
+        before, inside = page.url, page.locator("article").get_by_role("link", name=name, exact=True)
+        (inside if inside.count() else link).first.click()  # rather than one of the contents, which stay on the page
+        page.wait_for_url(lambda url, before=before: url != before)
+    assert wanted in page.locator("article").inner_text()
+    page.close()

@@ -1,6 +1,6 @@
 """GitOps engines: one file each, listed with their facts in `gen.base.engines.ENGINES`.
 
-`docs/gitops.md` describes the objects that are rendered for them.
+`docs/gitops-reference.md` describes the objects that are rendered for them.
 """
 
 from __future__ import annotations

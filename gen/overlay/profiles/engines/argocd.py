@@ -2,7 +2,7 @@
 
 Each job has its own Application, which has the health of the job; each namespace has one for its storage. The projects
 limit them, so the platform owner applies projects, and no Application may. Facts about Argo CD are from its
-documentation and source, see `docs/gitops.md`.
+documentation and source, see `docs/gitops-reference.md`.
 """
 
 from __future__ import annotations

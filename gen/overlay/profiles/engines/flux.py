@@ -2,7 +2,7 @@
 
 One rejected object blocks its whole Kustomization (`ssa/manager_apply.go`), so jobs do not share one, as the
 maintainers advise (fluxcd/pkg#293), and none depends on another. Facts about Flux are from its documentation and
-source, see `docs/gitops.md`.
+source, see `docs/gitops-reference.md`.
 """
 
 from __future__ import annotations
