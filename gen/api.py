@@ -142,7 +142,7 @@ class Repository:
         """`gen plan`: the effects of merging the work tree. `base` is a ref of Git. [default: as `gen plan`]
 
         Raises:
-            UsageError: there is no such ref, or the folder is not in a Git repository.
+            UsageError: the ref does not exist, or the folder is not in a Git repository.
 
         """
         return self._run("plan", base=base, overlay=tuple(overlays), check=check)
