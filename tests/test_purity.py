@@ -37,6 +37,7 @@ READERS = {
     "gen.kubernetes.check.files": "finds out whether files that arguments name exist",
     "gen.kubernetes.manifests.files": "reads the files that arguments name",
     "gen.kubernetes.policies.policy_set": "reads admission policies",
+    "gen.importers.sandbox": "runs scripts of users in a folder of its own",
     "gen.kubernetes.rules.cron": "reads the time zones of the tzdata package",
     "gen.kubernetes.schemas.lookup": "reads users' CustomResourceDefinitions",
     "gen.kubernetes.schemas.registry": "reads the schemas of gen and kubernetes-validate",

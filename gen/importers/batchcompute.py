@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Final
 from gen.base import Findings, Location, Route, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import ImportedJob, Importer, ImportInput
-from gen.importers.container import opened_container
 from gen.importers.draft import JobDraft, label, literal, literals
+from gen.importers.shell_script import opened_container
 from gen.kubernetes import quantity
 from gen.kubernetes.manifests.read import read_manifests
 

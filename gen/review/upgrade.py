@@ -9,7 +9,7 @@ from typing import Final
 from gen.base import Findings, counted
 from gen.base.codes.overlays import KUBERNETES_UPGRADE
 from gen.base.repository.git import Base
-from gen.base.repository.layout import OVERLAYS
+from gen.base.repository.layout import OVERLAYS, overlays_path
 from gen.base.yaml.source import source_of
 from gen.kubernetes.facts.api_versions import CHANGES, GUIDE, RELEASED, RETIRED
 from gen.kubernetes.objects import Body, identity_of
@@ -36,7 +36,7 @@ def report_upgrades(
 
     `changed` are paths that differ from the base.
     """
-    if not any(path.removeprefix(base.prefix).startswith(f"{OVERLAYS}/") for path in changed):
+    if not any(path.removeprefix(base.prefix).startswith(overlays_path("")) for path in changed):
         return
     for overlay in overlays():
         old = _committed_version(base, overlay)
