@@ -101,6 +101,16 @@ def repository(root: Path | None) -> Path:
     return folder
 
 
+def surrounding_repository() -> Path | None:
+    """The repository around the working directory. UsageError if it requires another version of gen."""
+    try:
+        folder = find_root(Path.cwd())
+    except UsageError:
+        return None
+    check_version(folder)
+    return folder
+
+
 _COMPLETED: Final = regex(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 

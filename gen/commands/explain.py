@@ -11,7 +11,7 @@ import typer
 
 from gen.base import Findings, UsageError, near
 from gen.base.repository.layout import find_root
-from gen.commands.common import Result, completions
+from gen.commands.common import Result, completions, repository
 from gen.commands.environment import documentation, terminal
 from gen.job.kinds import ALL_KINDS
 from gen.job.synonyms import JOB, PLACEMENT, normal
@@ -112,7 +112,7 @@ def _pods(job: str | None) -> str:
     """The pods of all runs of a job."""
     if job is None:
         raise UsageError("`--pods` needs a job, such as `gen explain team/demo --pods`")
-    root = find_root(Path.cwd())
+    root = repository(None)
     found = Findings()
     overlays = {one.name: one for one in OverlayReader(root, found).read()}
     done = render(root, (), (job,))

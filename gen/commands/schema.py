@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gen.base import UsageError
-from gen.base.repository.layout import find_root
-from gen.commands.common import Result
+from gen.commands.common import Result, surrounding_repository
 from gen.overlay.extensions import load_extensions
 from gen.report.schemas import SCHEMAS, schema_text
 
@@ -30,6 +26,6 @@ class Request:
 
 def run(request: Request) -> Result[str]:
     """The schema of a document, with the plugins of the repository that surrounds the working directory."""
-    with suppress(UsageError):
-        load_extensions(find_root(Path.cwd()))
+    if (root := surrounding_repository()) is not None:
+        load_extensions(root)
     return Result(output=schema_text(str(request.document)))

@@ -6,7 +6,6 @@ A render checks the objects that it is about to write in the same way.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,7 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Severity, UsageError, counted
 from gen.base.repository.layout import find_root, is_input, overlay_folder
-from gen.commands.common import Parallel, Result
+from gen.commands.common import Parallel, Result, surrounding_repository
 from gen.commands.environment import progress_bar
 from gen.kubernetes.check.files import ManifestChecker
 from gen.overlay.extensions import load_extensions
@@ -84,8 +83,8 @@ class _OverlayClusters:
 
 def run(request: Request) -> Result[Report]:
     """UsageError when there is nothing to check."""
-    with suppress(UsageError):  # manifests outside of a repository have no plugins
-        load_extensions(find_root(Path.cwd()))
+    if (root := surrounding_repository()) is not None:  # other manifests have no plugins
+        load_extensions(root)
     processes = request.parallel or os.cpu_count() or 1
     checker = ManifestChecker(
         request.paths,

@@ -32,6 +32,7 @@ from gen.base.repository.layout import (
     rendered_path,
     source_job,
 )
+from gen.base.repository.settings import check_version
 from gen.editor import actions, completion, effects, hover, names
 from gen.editor.checker import Checker
 from gen.editor.fields import Fields
@@ -198,6 +199,8 @@ class Server(LanguageServer):
             file = _resolved(uri)
             try:
                 root = find_root(file.parent)
+                if root not in self.repositories:
+                    check_version(root)
             except UsageError as error:
                 self._refuse(file, error)
                 return None

@@ -725,3 +725,19 @@ def test_a_change_cancels_the_check_of_all_files(repository: Repository) -> None
         assert editor.published["jobs/team/job-59.yaml"] == 1
 
     in_editor(repository.root, use)
+
+
+@pytest.mark.slow
+def test_a_repository_of_another_version_is_not_checked(repository: Repository) -> None:
+    repository.write("gen.yaml", "requires: ==9.9.0\n")
+
+    async def use(editor: Editor) -> None:
+        editor.open(FILE, "kind: unknown\n")
+        (message,) = await editor.until(lambda: editor.messages)
+        assert "this repository requires gen ==9.9.0" in message
+        assert not editor.shown.get(FILE)
+        repository.write("gen.yaml", "requires: '>=0'\n")
+        editor.change(FILE, "kind: unknown_kind\n")
+        assert await editor.until(lambda: editor.shown.get(FILE))
+
+    in_editor(repository.root, use)

@@ -14,6 +14,7 @@ from gen.base.repository.settings import admits, read_settings
 from gen.commands import init
 from gen.report.findings.text import text
 from tests.commands.init.support import committed, git, run
+from tests.processes import gen
 from tests.support import PROJECT, Repository, initialised, tree
 
 if TYPE_CHECKING:
@@ -56,6 +57,17 @@ def test_another_version_is_refused_in_one_line(repo: Repository) -> None:
         repo.check()
     repo.write("gen.yaml", f"requires: '>={__version__},<99'\n")
     assert repo.render()[1] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [["validate", "."], ["schema", "job"], ["explain", "team/demo", "--pods"]])
+def test_commands_that_read_the_repository_around_them_refuse_it_too(command: list[str], repo: Repository) -> None:
+    repo.write("gen.yaml", "requires: ==9.9.0\n")
+    done = gen(*command, cwd=repo.root)
+    said = (
+        f"gen: this repository requires gen ==9.9.0, and this is {__version__}: run `pip install 'gitops-gen==9.9.0'`\n"
+    )
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 @pytest.mark.parametrize("content", ["", "- a\n", "requires: {a: b}\n", "require: ==1\n", "requires: =1\n", "[\n"])
