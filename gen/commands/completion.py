@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Final, get_args, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
-from gen.commands import COMPLETION
+from gen.commands import COMMANDS, COMPLETION
 from gen.commands.common import Result
 
 
@@ -38,10 +41,15 @@ _gen_completion() {
         [[ $reply ]] && COMPREPLY+=("${reply#"$kept"}")
     done < <(env COMP_WORDS="$line" COMP_CWORD="$number" @VARIABLE@=complete_bash "$1" 2>/dev/null)
     [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=.] ]] && compopt -o nospace 2>/dev/null
+    # files fit words and options that take them, and no values of fields or of other options
+    local before=""
+    [[ $number -gt 0 ]] && before="${typed[number - 1]}"
+    [[ $current == --*=* ]] && before="${current%%=*}" && current=""
+    [[ $current == *=* || " @VALUES@ " == *" $before "* ]] || compopt -o default 2>/dev/null
     return 0
 }
 
-complete -o default -F _gen_completion gen
+complete -F _gen_completion gen
 """,
     Shell.ZSH: """\
 #compdef gen
@@ -75,4 +83,23 @@ class Request:
 
 def run(request: Request) -> Result[str]:
     """The script, for a file that the shell reads when it starts."""
-    return Result(output=SCRIPTS[request.shell].replace("@VARIABLE@", COMPLETION))
+    script = SCRIPTS[request.shell].replace("@VARIABLE@", COMPLETION)
+    return Result(output=script.replace("@VALUES@", " ".join(sorted(_options_with_values()))))
+
+
+_FILES: Final = frozenset({"FILE", "DIR", "PATH"})
+
+
+def _options_with_values() -> set[str]:
+    """The options of all commands that take a value which is not a file."""
+    values: set[str] = set()
+    files: set[str] = set()
+    for command in COMMANDS:
+        hints = get_type_hints(import_module(f"gen.commands.{command}").Request, include_extras=True)
+        for hint in hints.values():
+            kind, *metadata = get_args(hint)
+            for option in (one for one in metadata if isinstance(one, OptionInfo) and kind is not bool):
+                is_file = option.metavar in _FILES or Path in (kind, *get_args(kind))
+                names = (option.default, *(option.param_decls or ()))  # typer's default is the first name
+                (files if is_file else values).update(str(name) for name in names if str(name).startswith("-"))
+    return values - files

@@ -134,6 +134,27 @@ def test_the_tab_key_completes_a_word(shell: str, typed: str, rest: str, repo: R
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("typed", "is_file"),
+    [
+        ("gen set team/train network=zz", False),
+        ("gen check --overlay zz", False),
+        ("gen list --state zz", False),
+        ("gen status --phase=zz", False),
+        ("gen status --kubeconfig zz", True),
+        ("gen check --fix zz", True),
+        ("gen validate zz", True),
+    ],
+)
+def test_bash_completes_files_only_where_they_fit(typed: str, is_file: bool, repo: Repository) -> None:
+    repo.write("jobs/team/train.yaml", JOB)
+    repo.write("zzz.txt", "")
+    keys = f"{typed}\t\x05 DO''NE\x01echo RE''SULT \r"  # the line is printed, and not only echoed by the terminal
+    shown = pressed("bash", keys, "DONE", repo.root).rpartition("RESULT ")[2]
+    assert ("zzz.txt" in shown) is is_file
+
+
+@pytest.mark.slow
 def test_nothing_is_typed_between_a_field_and_its_value(repo: Repository) -> None:
     repo.write("jobs/team/train.yaml", JOB)
     pressed("bash", "gen set team/train stat\tfin\t", "state=finished", repo.root)
