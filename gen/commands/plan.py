@@ -42,7 +42,7 @@ from gen.review.result import Review
 from gen.review.sources import base_sources, links_to, page_sources
 from gen.review.unrendered import Expected, unrendered_objects
 from gen.review.upgrade import report_upgrades
-from gen.review.usage import read_overlays
+from gen.review.usage import read_overlays, removed_overlays
 
 if TYPE_CHECKING:
     from gen.live.merge import LiveFacts
@@ -175,7 +175,7 @@ def review(request: Request, today: Compared | None = None) -> Review:
     result = compare_trees(
         base,
         trees,
-        overlays,
+        {**removed_overlays(root, base), **overlays},
         found,
         inputs_differ=lambda: not _up_to_date(today) and base.inputs_differ(),
         allowed=[code for code, given in _allowed(request) if given],

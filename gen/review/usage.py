@@ -15,7 +15,8 @@ from gen.base import Findings, Location, at
 from gen.base.codes.quotas import OVER_BUDGET, OVER_QUOTA, UNKNOWN_COST
 from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.repository.git import Base
-from gen.base.repository.layout import overlay_file, overlays_path
+from gen.base.repository.job_files import overlay_names
+from gen.base.repository.layout import overlay_file, overlay_of, overlays_path
 from gen.kubernetes.facts.demand import Demand, RunCost
 from gen.kubernetes.objects import COMPONENT
 from gen.kubernetes.quantity import money
@@ -214,6 +215,25 @@ def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[st
         here = place or Location(overlay_file(name))
         found.warning(LIMITS_UNKNOWN, here, message, "run `gen check` to see its errors")
     return overlays
+
+
+def removed_overlays(root: Path, base: Base) -> dict[str, Overlay]:
+    """The overlays that the merge removes, by name: their prices count for the runs that it stops.
+
+    One that needs another removed file, such as a patch, is left out: the costs of its runs are unknown.
+    """
+    files = base.files(overlays_path("", ""))
+    names = {name for path in files if (name := overlay_of(path)) is not None}
+    entries = {name: files.get(overlay_file(name)) for name in names.difference(overlay_names(root, Findings()))}
+    removed = {name: one for name, one in entries.items() if one is not None and one.is_regular}
+    texts = base.blobs(one.digest for one in removed.values())
+    found: dict[str, Overlay] = {}
+    for name, one in removed.items():
+        own = Findings()
+        overlay = OverlayReader(root, own).of_text(name, texts[one.digest].decode("utf-8", "surrogateescape"))
+        if overlay is not None and not own.failed():
+            found[name] = overlay
+    return found
 
 
 class DeviceUsage(Struct, frozen=True, order=True, kw_only=True):
