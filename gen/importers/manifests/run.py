@@ -6,14 +6,14 @@ pods as in the object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pydantic import ValidationError
 
 from gen.base import at, follow
 from gen.importers import Fields
-from gen.importers.draft import JobDraft, as_read, literal, literals
+from gen.importers.draft import JobDraft, as_read, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, beside, templates
 from gen.importers.manifests.pods import role_fields
 from gen.importers.manifests.volumes import mounted
@@ -126,7 +126,7 @@ def read_run(
     for one in every:
         _pod_settings(draft, one, item)
     _life(draft, item, body, facts)
-    _queue(draft, item, body, model, facts)
+    _queue(draft, item, body, model, facts, every)
     for field, value in copied(model, facts, body, every):
         draft.set(value, *field.split("."), place=item.place("spec"))
     runtime = draft.fields.get("runtime")
@@ -181,7 +181,19 @@ def queue_of(body: Body) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _queue(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource) -> None:
+def _topology(every: Sequence[Template]) -> Fields:
+    """The topology that all pod templates ask Kueue for, as a field of its queue."""
+    asked = [at(one.metadata, "annotations") or {} for one in every]
+    for name in ("required", "preferred", "unconstrained"):
+        levels = {one.get(f"kueue.x-k8s.io/podset-{name}-topology") for one in asked}
+        if len(levels) == 1 and isinstance(level := levels.pop(), str):
+            return {name: True if name == "unconstrained" else level}
+    return {}
+
+
+def _queue(
+    draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, every: Sequence[Template]
+) -> None:
     """A queue of Kueue, by its label, or that of the only scheduler of the kind."""
     place = item.place("metadata")
     if name := queue_of(body):
@@ -189,7 +201,11 @@ def _queue(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Res
         known = model.facts.kueue
         listed = {"frameworks": [known.framework]} if known is not None and not known.shipped else {}
         classes = {"priorityClass": priority} if isinstance(priority, str) else {}
-        draft.join(name, {"kueue": {"localQueue": name, **classes, **listed}}, place)
+        topology = _topology(every)
+        level = "-".join(str(one).rpartition("/")[2] for pair in topology.items() for one in pair if one is not True)
+        queue = label(f"{name}-{level}", name) if topology else name  # other jobs have the queue without it
+        asked = {"topology": topology} if topology else {}
+        draft.join(queue, {"kueue": {"localQueue": name, **classes, **asked, **listed}}, place)
         return
     for group in facts.groups if facts.scheduler is not None else ():
         name = follow(body, group.settings["queue"])

@@ -110,3 +110,28 @@ def test_a_job_with_retries_of_single_tasks_is_an_array(spec: dict[str, Any], fi
 def test_other_jobs_are_no_array(spec: dict[str, Any]) -> None:
     jobs, _ = read(indexed(**spec))
     assert "array" not in jobs[0].fields
+
+
+@for_each(
+    ("annotations", "topology", "queue"),
+    [
+        ({"podset-required-topology": "cloud/rack"}, {"required": "cloud/rack"}, "gold-required-rack"),
+        ({"podset-preferred-topology": "cloud/block"}, {"preferred": "cloud/block"}, "gold-preferred-block"),
+        ({"podset-unconstrained-topology": "true"}, {"unconstrained": True}, "gold-unconstrained"),
+        ({}, None, "gold"),
+    ],
+)
+def test_a_topology_is_that_of_a_queue(
+    annotations: dict[str, str], topology: dict[str, Any] | None, queue: str
+) -> None:
+    body = deepcopy(PYTORCH)
+    body["metadata"].setdefault("labels", {})["kueue.x-k8s.io/queue-name"] = "gold"
+    for replica in body["spec"]["pytorchReplicaSpecs"].values():
+        replica["template"].setdefault("metadata", {}).setdefault("annotations", {}).update(
+            {f"kueue.x-k8s.io/{key}": value for key, value in annotations.items()}
+        )
+    made = proof_of(body)
+    assert made.patch is None
+    assert made.remaining == ()
+    assert made.job.fields["queue"] == queue
+    assert made.job.overlay["queues"][queue]["kueue"].get("topology") == topology
