@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from gen.base import at
+from gen.base import at, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import canonical
 
@@ -25,6 +25,12 @@ CONTAINER_DEFAULTS: Final = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
+_LABEL, _PART = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?", "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[A-Fa-f0-9:]+\])(?::[0-9]+)?"
+_LATEST = regex(rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::latest(?:@[A-Za-z0-9+._-]+:[0-9A-Fa-f]{{32,}})?)?")
+"""An image with the tag `latest` or without a tag. Other texts have no tag for a server, also if they are no image
+(`ParseImageName` of `pkg/util/parsers`)."""
+_ID = regex("[a-f0-9]{64}")
 _PROBE: Final = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _MODES: Final = {"configMap": 420, "secret": 420, "projected": 420, "downwardAPI": 420}
 
@@ -56,8 +62,7 @@ def pod_spec(spec: object, restart: str = "Always") -> Body:
 def _container(container: Body) -> Body:
     found = over(container, CONTAINER_DEFAULTS)
     image = str(found.get("image") or "")
-    name = image.rpartition("/")[2]
-    latest = "@" not in image and (":" not in name or name.endswith(":latest"))
+    latest = _LATEST.fullmatch(image) is not None and _ID.fullmatch(image) is None
     found.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
     for field in ("livenessProbe", "readinessProbe", "startupProbe"):
         if isinstance(found.get(field), dict):
