@@ -39,7 +39,7 @@ def argo_cd(controllers: Programs, messages: list[str], tmp_path_factory: pytest
     argo.binary(controllers)
     argo.installation(controllers)
     controllers.path("kube-controller-manager")
-    assets, definitions = os.environ.get("KUBEBUILDER_ASSETS"), SHARED / "crds/kubeflow.org"
+    assets, definitions = os.environ.get("KUBEBUILDER_ASSETS"), SHARED / "crds"
     if not assets:
         pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver; scripts/apiserver.sh makes one")
     if not definitions.is_dir():
@@ -55,7 +55,7 @@ def argo_cd(controllers: Programs, messages: list[str], tmp_path_factory: pytest
 
 def _definitions(folder: Path) -> Iterator[Body]:
     """CRDs of the operators. Of the two of MPIJob, a cluster has one."""
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted((*folder.glob("kubeflow.org/*.yaml"), *folder.glob("ray.io/*.yaml"))):
         if path.name != "mpijobs.yaml":
             yield yaml.load(path.read_bytes(), yaml.CSafeLoader)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-GROUPS = ("batch", "kubeflow.org")
+GROUPS = ("batch", "kubeflow.org", "ray.io")
 """API groups of the runs of these tests."""
 WAIT_S = 90
 QUIET_S = 12

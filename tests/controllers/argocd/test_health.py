@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tests.controllers.argocd.applications import state
 from tests.controllers.argocd.delivery import JOB, Delivery, quiet
+
+if TYPE_CHECKING:
+    from gen.kubernetes.objects import Body
 
 PYTORCH = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 BOARD = PYTORCH + "data: {data: /data}\ntensorboard: true\n"
@@ -111,3 +116,60 @@ def test_messages(delivery: Delivery) -> None:
     (message,) = delivery.wait(lambda: said(delivery, "demo: its run succeeded"), "message")
     assert "<no value>" not in message
     assert len(said(delivery, "failed")) == 2
+
+
+def test_no_second_message(delivery: Delivery) -> None:
+    """A run that has ended is not announced again, whatever is applied later, nor when it is retired."""
+    delivery.job(PYTORCH)
+    delivery.commit()
+    delivery.install()
+    delivery.settles("Progressing")
+    ended(delivery, "Failed")
+    delivery.wait(lambda: said(delivery, "demo: its run failed"), "message")
+    delivery.job(PYTORCH + "labels: {cost-center: a}\n")
+    delivery.merge()
+    assert delivery.wait_for_run()["metadata"]["labels"]["cost-center"] == "a"
+    quiet()
+    delivery.change(images="[{from: registry.example.com, to: mirror.example.com}]")
+    delivery.merge()
+    quiet()
+    delivery.job(PYTORCH + "labels: {cost-center: a}\nstate: finished\n")
+    delivery.merge()
+    if (run := delivery.run()) is not None:
+        delivery.delete(run)
+    quiet()
+    assert len(said(delivery, "")) == 1, said(delivery, "")
+
+
+def test_messages_of_a_schedule(delivery: Delivery) -> None:
+    """One for each of its runs, and none before the first one or for an edit."""
+    schedule = JOB + "schedule: 0 3 * * *\n"
+    delivery.job(schedule)
+    delivery.commit()
+    delivery.install()
+    delivery.settles("Suspended")
+    quiet()
+    assert said(delivery, "") == []
+    night(delivery, {"lastScheduleTime": "2026-01-01T03:00:00Z"}, "Degraded")
+    delivery.wait(lambda: said(delivery, "demo: its run failed"), "message")
+    delivery.job(schedule + "labels: {cost-center: a}\n")
+    delivery.merge()
+    quiet()
+    assert len(said(delivery, "")) == 1
+    night(delivery, {"lastScheduleTime": "2026-01-02T03:00:00Z"}, "Degraded")
+    delivery.wait(lambda: len(said(delivery, "demo: its run failed")) == 2, "message about the second night")
+    good = {"lastScheduleTime": "2026-01-03T03:00:00Z", "lastSuccessfulTime": "2026-01-03T04:00:00Z"}
+    night(delivery, good, "Healthy")
+    delivery.wait(lambda: said(delivery, "demo: its run succeeded"), "message about the third night")
+    quiet()
+    assert len(said(delivery, "")) == 3
+
+
+def night(delivery: Delivery, status: Body, end: str) -> None:
+    """What the controller of CronJobs writes at the start of a run, and at its end."""
+    (body,) = delivery.argo.cluster.live("batch", "CronJob", delivery.name)
+    started = {"lastScheduleTime": status["lastScheduleTime"], "active": [{"name": "a"}]}
+    delivery.patch(body, {"status": started}, status=True)
+    delivery.settles("Progressing")
+    delivery.patch(body, {"status": {**status, "active": None}}, status=True)
+    delivery.settles(end)

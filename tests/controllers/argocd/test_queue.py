@@ -21,12 +21,15 @@ QUEUED = (
     "kind: {kind}\nimage: registry.example.com/train:1\ncommand: python train.py\n"
     "gpus: 1\ncpu: 1\nmemory: 1Gi\nqueue: research\n"
 )
-LAUNCHER = "roles: {launcher: {cpu: 1, memory: 1Gi}}\n"
+OTHERS = {
+    kind: f"roles: {{{role}: {{cpu: 1, memory: 1Gi}}}}\n" for kind, role in (("mpi", "launcher"), ("ray", "head"))
+}
 """Kueue assigns no flavour to pods without requests."""
 FRAMEWORKS = {
     "batch": "batch/job",
     "mpi": "kubeflow.org/mpijob",
     "pytorch": "kubeflow.org/pytorchjob",
+    "ray": "ray.io/rayjob",
     "tensorflow": "kubeflow.org/tfjob",
 }
 TOLERATED = {"key": "spot", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
@@ -70,7 +73,7 @@ def suspended(body: Body) -> bool:
 @pytest.mark.parametrize("kind", list(FRAMEWORKS))
 def test_queue(delivery: Delivery, kind: str) -> None:
     """Kueue adds the tolerations of its flavour to those of gen. Both belong to the same atomic list."""
-    job = QUEUED.format(kind=kind) + (LAUNCHER if kind == "mpi" else "")
+    job = QUEUED.format(kind=kind) + OTHERS.get(kind, "")
     delivery.grant(delivery.name, "{queues: [research]}")
     add_queue(delivery)
     delivery.job(job)
