@@ -20,6 +20,7 @@ DRY_RUN = {"dryRun": "All", "fieldValidation": "Strict"}
 
 _ESTABLISHED_S = 60
 _POLL_S = 0.1
+_NOT_FOUND = 404
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,10 @@ class Cluster:
 
     def _resources_of(self, base: str) -> dict[str, Body]:
         if base not in self._resources:
-            response = self.client.get(base)
+            # a group is served some moments after its first definition is established
+            deadline = time.monotonic() + _ESTABLISHED_S
+            while (response := self.client.get(base)).status == _NOT_FOUND and time.monotonic() < deadline:
+                time.sleep(_POLL_S)
             assert response.status == 200, f"the server knows no {base}: {response.message}"
             # a subresource, such as a status, has the same kind
             found = [one for one in response.body["resources"] if "/" not in one["name"]]

@@ -46,6 +46,7 @@ def report(world: World, kind: str, group: str, status: Body) -> None:
 
 @pytest.mark.usefixtures("kinds")
 def test_steps_of_every_other_kind_with_the_documented_role(world: World) -> None:
+    world.overlay("runtimes: {torch-distributed: {}}\n")
     workflow = world.render(PIPELINE)
     report(world, "RayJob", "ray.io", {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"})
     report(world, "Job", "batch.volcano.sh", {"state": {"phase": "Completed"}})
