@@ -3,11 +3,13 @@
     KUBEBUILDER_ASSETS=DIR python -m scripts.agreement FOLDER… [--crds FOLDER] [--verdicts FILE] [--mutations N]
 
 Splits files into documents like kubectl, sends each to a throw-away kube-apiserver (strict dry run), and prints two
-shares: of the objects that the server rejects, those that gen rejects, and of the objects that it accepts, those that
-gen rejects. `--crds` names CustomResourceDefinitions that both use. `--verdicts` keeps the answers of the server, so
-that the next run only sends new documents. `--mutations` also compares N random changes of accepted objects of built-in
-kinds, or of `--custom` ones. `--own-crds` first collects the definitions in the folders into that of `--crds`. `--list`
-prints every difference. `scripts/apiserver.sh DIR` builds the server. docs/validation.md lists what is not compared.
+verdicts. A server refuses: of the objects that it rejects, and that it accepts, those that gen rejects. Its pods would
+fail: of the accepted custom resources, those with a pod template that the server rejects as a PodTemplate, and those
+that gen reports, as errors or warnings. `--crds` names CustomResourceDefinitions that both use. `--verdicts` keeps the
+answers of the server, so that the next run only sends new documents. `--mutations` also compares N random changes of
+accepted objects of built-in kinds, or of `--custom` ones. `--own-crds` first collects the definitions in the folders
+into that of `--crds`. `--list` prints every difference. `scripts/apiserver.sh DIR` builds the server.
+docs/validation.md lists what is not compared.
 """
 
 from __future__ import annotations
@@ -59,6 +61,9 @@ _CHUNK = 500
 _SEED = 20261122
 
 ACCEPTED = ""
+_OF_PODS = "template "
+"""How verdicts about a pod template inside an accepted object start."""
+_MAY_FAIL = "pods-may-fail"
 _NOT_COMPARED = {
     "not a manifest": r"unreadable$|no kind None in |no kind \S+ in None$",
     "kind without a definition": r".* is not installed$",
@@ -110,6 +115,13 @@ class Compared:
     """Errors that gen reports and that a server could report."""
     operators: tuple[str, ...]
     """Errors of gen that only an operator would report."""
+    pods: tuple[str, ...]
+    """Warnings of gen about pod templates that an operator may complete."""
+
+    @property
+    def of_pods(self) -> bool:
+        """Whether the server accepts the object and rejects a pod template in it."""
+        return self.server.startswith(_OF_PODS)
 
 
 def documents(folders: Iterable[str]) -> Iterator[Document]:
@@ -180,7 +192,7 @@ class Server:
             holder = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "template"}, "template": template}
             text = json.dumps(holder, default=str).encode()
             if verdict := self._created("/api/v1/namespaces/default/podtemplates", text):
-                return f"template {dotted(route)}: {verdict}"
+                return f"{_OF_PODS}{dotted(route)}: {verdict}"
         return ACCEPTED
 
     def _path(self, api_version: str, kind: str, body: Body) -> str | None:
@@ -208,19 +220,21 @@ def _namespace(body: Any) -> str:
     return name if isinstance(name, str) and _NAMESPACE.fullmatch(name) else ""
 
 
-def problems_of(document: Document, kinds: Kinds) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The errors that gen reports and a server could report, and those that only an operator would report."""
+def problems_of(document: Document, kinds: Kinds) -> tuple[tuple[str, ...], ...]:
+    """The errors that gen reports and a server could report, those of operators, and warnings about their pods."""
     found = Findings()
     manifests = read_manifests(document.text.encode(), document.file, found)
     ours = [f"{one.code}: {one.message}" for one in found.items if one.severity is Severity.ERROR]
     others: list[str] = []
+    pods: list[str] = []
     for body in manifests.documents if manifests is not None else ():
         for problem in check(body, kinds).problems:
-            rule = RULES[problem.rule]
+            rule, text = RULES[problem.rule], f"{problem.rule} {dotted(problem.route)}: {problem.message}"
             if rule.severity_of(body) is Severity.ERROR:
-                target = ours if rule.source is RuleSource.SERVER else others
-                target.append(f"{problem.rule} {dotted(problem.route)}: {problem.message}")
-    return tuple(ours), tuple(others)
+                (ours if rule.source is RuleSource.SERVER else others).append(text)
+            elif problem.rule == _MAY_FAIL:
+                pods.append(text)
+    return tuple(ours), tuple(others), tuple(pods)
 
 
 def mutations(
@@ -281,8 +295,8 @@ def install(cluster: Cluster, folder: Path) -> None:
 
 def compared(found: list[Document], verdicts: dict[str, str], kinds: Kinds) -> Iterator[Compared]:
     for document in found:
-        ours, others = problems_of(document, kinds)
-        yield Compared(document=document, server=verdicts[document.key], problems=ours, operators=others)
+        ours, others, pods = problems_of(document, kinds)
+        yield Compared(document=document, server=verdicts[document.key], problems=ours, operators=others, pods=pods)
 
 
 def ask(found: list[Document], crds: Path | None, kinds: Kinds, kept: Path | None) -> dict[str, str]:
@@ -310,20 +324,37 @@ def ask(found: list[Document], crds: Path | None, kinds: Kinds, kept: Path | Non
 def report(results: list[Compared], *, listed: bool) -> None:
     not_compared = Counter(aside(one.server) for one in results if aside(one.server))
     both = [one for one in results if not aside(one.server)]
-    rejected, accepted = [one for one in both if one.server], [one for one in both if not one.server]
+    rejected = [one for one in both if one.server and not one.of_pods]
+    accepted = [one for one in both if not one.server]
+    failing = [one for one in both if one.of_pods]
     missed = [one for one in rejected if not one.problems]
     wrong = [one for one in accepted if one.problems]
+    silent = [one for one in failing if not one.problems and not one.pods]
+    warned = [one for one in accepted if one.pods]
     if listed:
-        for one in missed:
-            print(f"missed: {one.document.file}: {one.server[:400]!r}")
-        for one in wrong:
-            print(f"wrongly rejected: {one.document.file}: {' | '.join(one.problems[:3])[:400]}")
-        for one in accepted:
-            if one.operators:
-                print(f"only by operators: {one.document.file}: {' | '.join(one.operators[:3])[:400]}")
+        for what, found in (("missed", missed), ("pods would fail, without a finding", silent)):
+            for one in found:
+                print(f"{what}: {one.document.file}: {one.server[:400]!r}")
+        for what, pairs in (
+            ("wrongly rejected", [(one, one.problems) for one in wrong]),
+            ("wrongly warned of", [(one, one.pods) for one in warned]),
+            ("only by operators", [(one, one.operators) for one in accepted if one.operators]),
+        ):
+            for one, problems in pairs:
+                print(f"{what}: {one.document.file}: {' | '.join(problems[:3])[:400]}")
+    absent = sum(_only_lacks(one.server) for one in silent)
     print(f"{len(results)} documents; not compared: {dict(not_compared.most_common())}")
     print(f"rejected by the server: {len(rejected)}; by gen, too: {_share(len(rejected) - len(missed), len(rejected))}")
     print(f"accepted by the server: {len(accepted)}; rejected by gen: {_share(len(wrong), len(accepted))}")
+    print(f"accepted, with pods that would fail: {len(failing)}; found by gen: {len(failing) - len(silent)}; ", end="")
+    print(f"of the others, {absent} lack a field, which an operator may add")
+    print(f"accepted, with pods that would not fail, if any: {len(accepted)}; warned of by gen: {len(warned)}")
+
+
+def _only_lacks(verdict: str) -> bool:
+    """Whether all reasons are absent fields."""
+    _, _, reasons = verdict.partition(" is invalid: ")
+    return bool(reasons) and all(": Required value" in one for one in reasons.split(", template."))
 
 
 def _share(part: int, whole: int) -> str:

@@ -126,7 +126,7 @@ def _resources(found: list[str], route: Route) -> Faults:
     for number, (name, (resource, sub)) in enumerate(zip(found, pairs, strict=True)):
         others = [pair for other, pair in zip(found, pairs, strict=True) if other != name]
         covers = (
-            (name == "*/*" and others)
+            (name == "*/*" and len(found) > 1)
             or (resource == ALL and sub and any(other[1] == sub for other in others))
             or (sub == ALL and any(other[0] == resource and other[1] for other in others))
             or (name == ALL and any(not other[1] for other in others))
