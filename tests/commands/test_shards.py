@@ -7,15 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.history import JOB, History
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PARTS = 4
 GEN = Path(sys.executable).with_name("gen")
@@ -36,7 +33,7 @@ def example(marker: str) -> Any:
 
 
 @pytest.fixture(params=["valid", "broken"])
-def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> History:
     history = History.at(tmp_path / "repo")
     history.git("init", "--quiet", "--initial-branch", "main")
     for index in range(9):
