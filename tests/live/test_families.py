@@ -96,7 +96,10 @@ def test_a_pipeline_from_its_first_step_to_its_failure(world: Make) -> None:
     assert (rows[name]["pods"]["running"], rows[f"{name}-train"]["pods"]) == (1, {"running": 1, "total": 2})
     assert rows[f"{name}-prepare"]["pods"]["running"] == 0, "its pods are not those of the other step"
     assert rows[name]["progress"] == {"done": 1, "total": 3, "unit": "step"}
-    assert (rows[name]["reason"], rows[name]["message"]) == ("ImagePullBackOff", "train: no such image")
+    assert (rows[name]["reason"], rows[name]["message"]) == (
+        "ImagePullBackOff",
+        f"train: {name}-train-worker-0: no such image",
+    )
     assert rows[f"{name}-train"]["file"] == "jobs/pipe/demo.yaml"
     text = here.gen("status")
     assert "ImagePullBackOff, 1/3 steps" in text
@@ -112,7 +115,7 @@ def test_a_pipeline_from_its_first_step_to_its_failure(world: Make) -> None:
     )
     assert here.code == 1
     assert f"{name} failed in dev" in here.gen("retire")
-    assert file_of(here).endswith("state: finished\n")
+    assert "\nstate: finished\n" in file_of(here)
 
 
 def test_a_step_that_waits_in_a_queue(world: Make) -> None:
@@ -241,4 +244,4 @@ def test_a_search_with_its_trials(world: Make, kubelet: Node) -> None:
     done = {"lastTransitionTime": "2026-01-01T00:00:00Z", "lastUpdateTime": "2026-01-01T00:00:00Z"}
     here.status(experiment, {"conditions": [{"type": "Succeeded", "status": "True", "reason": "GoalReached", **done}]})
     assert "Retire search/demo" in here.gen("retire")
-    assert file_of(here).endswith("state: finished\n")
+    assert "\nstate: finished\n" in file_of(here)
