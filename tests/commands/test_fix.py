@@ -87,7 +87,7 @@ def test_each_file_is_fixed_and_few_are_rendered_often(repo: Repository, monkeyp
 
 
 @for_each(("right", "wrong"), UNCERTAIN)
-def test_what_could_mean_something_else_is_left_to_the_author(repo: Repository, right: str, wrong: str) -> None:
+def test_a_value_with_several_meanings_is_left_to_the_author(repo: Repository, right: str, wrong: str) -> None:
     assert right in JOB
     repo.job(JOB.replace(right, wrong).replace("{lr: 1e-3}", "{lr: 1e-3, t: 12 hours}"))
     assert repo.check()[1] == 1

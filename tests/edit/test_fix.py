@@ -264,7 +264,7 @@ def test_a_correction_is_of_the_value_that_the_message_names() -> None:
 
 @pytest.mark.slow
 def test_each_correction_that_is_printed_as_the_only_one_is_applied(tmp_path: Path) -> None:
-    """In all cases with such a finding in a job or an overlay."""
+    """In all cases with a finding of this form in a job or an overlay."""
     left, mended = set(), 0
     for case in error_cases():
         if "did you mean" not in case.expected and "write `" not in case.expected:

@@ -28,7 +28,7 @@ def test_no_more_gpus_are_asked_for_than_are_granted(
 ) -> None:
     repo.overlay(QUOTA)
     path = repo.job(JOB)
-    repo.job(JOB + "gpus: 4\n", name="beside")
+    repo.job(JOB + "gpus: 4\n", name="other")
     repo.job(JOB + "gpus: 64\n", name="broken").write_text("kind: [", "utf-8")
     report, code = change(repo, "team/demo", *assignments)
     assert (codes(report), code) == (expected, int(bool(expected)))
@@ -45,7 +45,7 @@ def test_who_asks_for_too_much_may_ask_for_less(repo: Repository) -> None:
 
 def test_a_quota_that_was_exceeded_before_is_of_no_other_namespace(repo: Repository) -> None:
     repo.overlay('kubernetes: "1.34"\nnamespaces: {team: {gpus: 8}, other: {gpus: 8}}\n')
-    repo.job(JOB + "gpus: 32\n", name="beside")
+    repo.job(JOB + "gpus: 32\n", name="other")
     repo.job(JOB + "gpus: 4\n")
     repo.job(JOB + "gpus: 2\n", namespace="other")
     report, code = change(repo, "*/demo", "gpus=4", "attempt=2")
