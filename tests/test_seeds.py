@@ -92,7 +92,7 @@ def test_distributed_tensorflow_with_its_nas_volume_and_tensorboard(overlay: str
         assert main["name"] == "tensorflow"
         assert main["image"].startswith("registry.aliyuncs.com/tensorflow-samples/tf-mnist-distributed:")
         assert main["command"] == ["python", "/app/main.py"]
-        assert env(main) == {"TEST_TMPDIR": "/training"}
+        assert env(main) == {"TEST_TMPDIR": "/training", "PYTHONUNBUFFERED": "1"}
         assert role["restartPolicy"] == "OnFailure"
         assert claim(role["template"], "/training") == "kubeflow-dist-nas-mnist"
     assert board(overlay, "mnist-simple-gpu-dist")[:2] == ("/training/tensorflow/logs", "kubeflow-dist-nas-mnist")
@@ -204,7 +204,7 @@ def test_resnet_101_with_its_parameters(overlay: str, batch_size: str) -> None:
     assert container(worker)["resources"]["limits"] == {"cpu": "2", "memory": "10Gi", "nvidia.com/gpu": "1"}
     for template in (launcher, worker):
         assert container(template)["image"].endswith("uber/horovod:0.13.11-tf1.10.0-torch0.4.0-py3.5")
-        assert env(container(template)) == {"NCCL_DEBUG": "INFO"}
+        assert env(container(template)) == {"NCCL_DEBUG": "INFO", "PYTHONUNBUFFERED": "1"}
         assert claim(template, "/training") == "user-susan"
         assert git_sync(template)["GITSYNC_REF"] == "cnn_tf_v1.9_compatible"
 

@@ -169,13 +169,14 @@ def review(request: Request, today: Compared | None = None) -> Review:
     if today is not None and today.rendering.resumed:
         check_resumed(today.rendering.resumed, root, root, found)
     unrendered = unrendered_objects(trees.suspects, _expected(root, today), found)
-    overlays = read_overlays(root, run_scopes(trees), found)
+    removed = removed_overlays(root, base, run_scopes(trees.before))
+    overlays = read_overlays(root, run_scopes(trees.after), found)
     others = other_changes(base)
     report_upgrades(base, others, overlays.values, lambda: trees.after, found)
     result = compare_trees(
         base,
         trees,
-        {**removed_overlays(root, base), **overlays},
+        {**removed, **overlays},
         found,
         inputs_differ=lambda: not _up_to_date(today) and base.inputs_differ(),
         allowed=[code for code, given in _allowed(request) if given],

@@ -129,9 +129,9 @@ def compare_trees(
     )
 
 
-def run_scopes(trees: RenderedTrees) -> set[str]:
-    """The overlays that have runs after the merge."""
-    return {one.key.scope for one in trees.after if workload(one) is not None}
+def run_scopes(tree: Iterable[RenderedObject]) -> set[str]:
+    """The overlays that have runs in a tree."""
+    return {one.key.scope for one in tree if workload(one) is not None}
 
 
 def report_policies(pairs: Iterable[Pair], overlays: Mapping[str, Overlay], found: Findings) -> None:

@@ -16,7 +16,7 @@ from gen.base.codes.quotas import OVER_BUDGET, OVER_QUOTA, UNKNOWN_COST
 from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.repository.git import Base
 from gen.base.repository.job_files import overlay_names
-from gen.base.repository.layout import overlay_file, overlay_of, overlays_path
+from gen.base.repository.layout import OVERLAYS, overlay_file, overlays_path
 from gen.kubernetes.facts.demand import Demand, RunCost
 from gen.kubernetes.objects import COMPONENT
 from gen.kubernetes.quantity import money
@@ -217,14 +217,15 @@ def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[st
     return overlays
 
 
-def removed_overlays(root: Path, base: Base) -> dict[str, Overlay]:
-    """The overlays that the merge removes, by name: their prices count for the runs that it stops.
+def removed_overlays(root: Path, base: Base, scopes: Iterable[str]) -> dict[str, Overlay]:
+    """The overlays among `scopes` that the merge removes, by name: their prices count for the runs that it stops.
 
-    One that needs another removed file, such as a patch, is left out: the costs of its runs are unknown.
+    One that needs another removed file, such as a patch, is left out: the costs of its runs are unknown. Read other
+    overlays after these: the kinds of the last ones are those that gen knows.
     """
-    files = base.files(overlays_path("", ""))
-    names = {name for path in files if (name := overlay_of(path)) is not None}
-    entries = {name: files.get(overlay_file(name)) for name in names.difference(overlay_names(root, Findings()))}
+    gone = set(scopes).difference(overlay_names(root, Findings()))
+    files = base.files(OVERLAYS) if gone else {}
+    entries = {name: files.get(overlay_file(name)) for name in sorted(gone)}
     removed = {name: one for name, one in entries.items() if one is not None and one.is_regular}
     texts = base.blobs(one.digest for one in removed.values())
     found: dict[str, Overlay] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from gen.job.kinds import ALL_KINDS, KINDS
 from gen.kubernetes.facts import RESOURCES
+from tests import history as histories
 from tests.support import OVERLAY, Repository
 from tests.test_costs import gen
 
@@ -74,6 +76,20 @@ def robots(repo: Repository) -> Repository:
     repo.overlay(overlay())
     repo.job(JOB)
     return repo
+
+
+def test_a_plan_that_removes_an_overlay_knows_the_kinds_of_the_others(history: History) -> None:
+    history.write("overlays/dev/crds/robot.yaml", definition())
+    history.overlay(overlay())
+    history.overlay(OVERLAY, name="old")
+    history.job(JOB + "clusters: [dev]\n", name="robot")
+    history.job(histories.JOB)
+    histories.branch(history)
+    shutil.rmtree(history.root / "overlays/old")
+    history.rendering()
+    review = history.plan()
+    assert {run.pair.before.key.scope for run in review.stopping if run.pair.before} == {"old"}
+    assert KEY in RESOURCES
 
 
 def messages(repo: Repository) -> list[str]:

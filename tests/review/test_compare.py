@@ -49,4 +49,4 @@ def test_overlays_with_runs_are_those_after_the_merge() -> None:
     trees = RenderedTrees(
         [manifest("Job", "a", overlay="old")], [manifest("Job", "b", overlay="new"), manifest("Pod", "c", overlay="x")]
     )
-    assert run_scopes(trees) == {"new"}
+    assert run_scopes(trees.after) == {"new"}
