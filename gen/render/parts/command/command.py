@@ -25,6 +25,7 @@ HARMLESS: Final = frozenset(
         "mkdir",
         "export",
         "ulimit",
+        "ldconfig",
         "set",
         "nvidia-smi",
         "env",

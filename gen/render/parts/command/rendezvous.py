@@ -61,14 +61,17 @@ def _has_fixed_rank(command: Command, launch: Launch, pods: int) -> bool:
         hint = f"write `{own}`, or remove `{option}`" if own else "write a variable with the index of the pod"
         command.error(NO_RENDEZVOUS, rank.word, message, hint)
         return True
-    if backend is not None and backend.value in ("c10d", "etcd", "etcd-v2") and "rdzv_endpoint" not in launch.options:
+    by_address = launch.launcher is accelerate.LAUNCHER  # which makes the endpoint of the address and the port
+    endpoint = "main_process_ip" if by_address else "rdzv_endpoint"
+    if backend is not None and backend.value in ("c10d", "etcd", "etcd-v2") and endpoint not in launch.options:
         if "PET_RDZV_ENDPOINT" in command.env:
             return False
-        address = "$PET_MASTER_ADDR:29400" if "PET_MASTER_ADDR" in command.env else "<first pod>:29400"
+        address = "$PET_MASTER_ADDR" if "PET_MASTER_ADDR" in command.env else "<first pod>"
+        address += "" if by_address else ":29400"
         message = (
             f"each of the {pods} pods waits for the others at `localhost`, because `{backend.value}` gets no address"
         )
-        hint = f"add `--rdzv_endpoint={address}`, or remove `--rdzv_backend`"
+        hint = f"add `--{endpoint}={address}`, or remove `--rdzv_backend`"
         command.error(NO_RENDEZVOUS, backend.word, message, hint)
         return True
     if (

@@ -253,8 +253,9 @@ _VARIABLE: Final = regex(r"[A-Za-z_]\w*")
 _ASSIGNMENT: Final = regex(r"[A-Za-z_]\w*=.*")
 _DOLLAR: Final = regex(r"\$[A-Za-z_]\w*=[^=].*")
 _READ: Final = regex(
-    r"(?:NCCL|WANDB|TORCH|CUDA|HF_HUB|HF_DATASETS|OMP|OMPI|MKL|GLOO|UCX|TF|XLA|JAX|TOKENIZERS|TRANSFORMERS|HOROVOD|DS|ACCELERATE|FI)_[A-Z0-9_]+"
-    r"|HF_(?:HOME|TOKEN|ENDPOINT)|PYTHON[A-Z]+|LD_LIBRARY_PATH|LD_PRELOAD"
+    r"(?:NCCL|WANDB|CUDA|HF_HUB|HF_DATASETS|OMP|OMPI|MKL|GLOO|UCX|TF|XLA|JAX|TOKENIZERS|TRANSFORMERS|HOROVOD|ACCELERATE|FI)_[A-Z0-9_]+"
+    r"|TORCH_(?:NCCL_|NN_|ELASTIC_|COMPILE_|LOGS|TRACE|DISTRIBUTED_|CUDA_|SHOW_|CPP_|EXTENSIONS_|USE_|ALLOW_|HOME)[A-Z0-9_]*"
+    r"|DS_(?:ACCELERATOR|SKIP_CUDA_CHECK|BUILD_[A-Z0-9_]+)|HF_(?:HOME|TOKEN|ENDPOINT)|PYTHON[A-Z]+|LD_LIBRARY_PATH|LD_PRELOAD"
 )
 """Variables that libraries read."""
 
@@ -296,15 +297,23 @@ def _check_bash(command: Command) -> None:
 
 
 _COMMENT: Final = regex(r"(?:^|\s)#")
-_SLURM: Final = regex(r"\$(?:(SLURM_\w+)|\{(SLURM_\w+)\})")
+_SLURM: Final = regex(r"(?<!\\)\$(?:(SLURM_\w+)|\{(SLURM_\w+)\})")
+_SLURM_TESTED: Final = regex(r"-[nz]\s+\"?\$\{?(SLURM_\w+)")
+_IS_DEFAULT: Final = regex(r":?[-=]\"?$")
 
 
 def _check_slurm(command: Command) -> None:
+    """Report the first variable of Slurm that the command needs. It goes on without one that it tests, and without
+    the value of a default.
+    """
     known = {one.name for one in command.script.assignments} | set(command.env)
+    known |= set(_SLURM_TESTED.findall(command.text))
     for match in _SLURM.finditer(command.text):
         name = match[1] or match[2]
-        in_line = command.text[command.text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        if name not in known and not _COMMENT.search(in_line):
+        start = command.text.rfind("\n", 0, match.start()) + 1
+        in_line = command.text[start : match.start()]
+        tested = _SLURM_TESTED.search(in_line) or ("${" in in_line and _IS_DEFAULT.search(in_line))
+        if name not in known and not tested and not _COMMENT.search(in_line):
             line = command.text.count("\n", 0, match.start())
             column = match.start() - command.text.rfind("\n", 0, match.start())
             word = Word(match[0], Location("", line + 1, column))
