@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 
 from gen.commands import rerun, set, stop  # noqa: A004 - a command of gen
@@ -82,6 +83,7 @@ def started(history: History) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_training_continues_after_it_was_stopped_and_edited(history: History, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAIN, "utf-8")
     volume = tmp_path / "volume"

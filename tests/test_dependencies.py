@@ -8,6 +8,8 @@ import sys
 import tomllib
 from importlib.metadata import packages_distributions
 
+import pytest
+
 from tests.source_tree import modules, tree, walk
 from tests.support import PROJECT
 
@@ -27,6 +29,7 @@ def imported() -> set[str]:
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"gen"}
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]

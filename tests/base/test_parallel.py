@@ -70,6 +70,7 @@ def test_a_killed_process_ends_the_run_with_a_remedy(many: Path) -> None:
     assert not (many / "rendered").exists()
 
 
+@pytest.mark.slow
 def test_a_bug_in_another_process_is_a_bug(many: Path) -> None:
     done = broken(many, "raise KeyError('other')")
     assert done.returncode == 3
@@ -122,6 +123,7 @@ def interrupted(root: Path, script: Callable[[int], str], times: int = 1) -> str
     return output
 
 
+@pytest.mark.slow
 def test_other_processes_end_with_a_killed_parent(many: Path) -> None:
     """They would wait for work forever."""
     read, write = os.pipe()
@@ -153,6 +155,7 @@ connection.Connection._send_bytes = _send_bytes
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_a_result_is_sent_ends_the_run(many: Path) -> None:
     def script(end: int) -> str:
         run = BROKEN.format(what="pass", jobs=["jobs/team"])

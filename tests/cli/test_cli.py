@@ -46,6 +46,7 @@ def test_outside_of_a_repository_nothing_can_be_done(tmp_path: Path) -> None:
     assert "no jobs/ and overlays/ in" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_working_directory_that_was_removed_is_named(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -171,12 +172,14 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+@pytest.mark.slow
 def test_closed_outputs_are_accepted(repo: Repository, closed: str) -> None:
     command = f"{sys.executable} -m gen completion bash {closed}"
     assert subprocess.run(["sh", "-c", command], cwd=repo.root, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("position", [0, 450])
+@pytest.mark.slow
 def test_standard_input_is_looked_at_wherever_it_is_named(tmp_path: Path, position: int) -> None:
     good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
     names = [f"{number}.yaml" for number in range(599)]

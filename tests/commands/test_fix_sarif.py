@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from gen.edit.fixes import MAX_JUDGED, find_fixes
 from tests.cases import for_each
 from tests.commands.mistakes import JOB, MISTAKES, UNCERTAIN
@@ -12,8 +14,6 @@ from tests.processes import gen
 from tests.report.sarif import results, with_fix
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.support import Repository
 
 
@@ -63,6 +63,7 @@ def test_few_of_many_fixes_are_tried_alone(repo: Repository, monkeypatch: pytest
     assert (len(found), len([result for result in found if "fixes" in result])) == (6, 3)
 
 
+@pytest.mark.slow
 def test_fixes_of_long_files_are_offered_up_to_a_limit(repo: Repository) -> None:
     """Each is judged with the whole file, so that a few pull requests of large files could occupy a check for hours."""
     comment = f"# {'x' * (MAX_JUDGED // 8)}\n"

@@ -52,6 +52,7 @@ def findings(repo: Repository) -> list[tuple[str, str]]:
     return [(one.code, one.place.file) for one in repo.check()[0].findings]
 
 
+@pytest.mark.slow
 def test_two_teams_render_what_the_platform_has(platform: Platform, tmp_path: Path) -> None:
     for name in ("vision", "language"):
         repo = team_at(tmp_path / name, platform, name)

@@ -182,6 +182,7 @@ def completed(repository: Repository, cases: dict[str, tuple[str, str, set[str],
     in_editor(repository.root, use)
 
 
+@pytest.mark.slow
 def test_completion(repository: Repository) -> None:
     completed(
         repository,

@@ -52,6 +52,7 @@ def code_of(url: str, ref: str = "main", seconds: float = 10) -> str:
     return caught.value.code.name
 
 
+@pytest.mark.slow
 def test_a_ref_is_the_commit_that_git_sync_fetches(url: str, repository: Path) -> None:
     first = git("rev-parse", "HEAD", folder=repository)
     assert {commit_of(url, ref, 10) for ref in ("HEAD", "main", "refs/heads/main", "v1", "heads/main")} == {first}
@@ -127,6 +128,7 @@ def void(_: object) -> None:
     """Nothing."""
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_given_up() -> None:
     release = threading.Event()
     with served(lambda _: void(release.wait(20))) as host:

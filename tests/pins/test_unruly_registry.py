@@ -85,6 +85,7 @@ def test_any_bytes_end_in_a_finding(raw: bytes) -> None:
         assert code_of(f"{host}/a:1", seconds=1) in {"remote-answer", "remote-unreachable"}
 
 
+@pytest.mark.slow
 def test_a_registry_that_hangs_costs_one_limit_for_all_its_images() -> None:
     release = threading.Event()
     begun: list[str] = []
@@ -134,6 +135,7 @@ def test_a_host_has_few_connections_at_once() -> None:
     assert 2 <= most <= 8
 
 
+@pytest.mark.slow
 def test_few_hosts_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job can name thousands of registries, and a thread for each would be more than a process may have."""
     lock, now, most = threading.Lock(), 0, 0

@@ -233,6 +233,7 @@ def test_names_without_a_hash_differ_by_their_values(swept: Repository) -> None:
 
 
 @pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.slow
 def test_the_work_is_linear_in_the_runs(tmp_path: Path, *, kept: bool) -> None:
     def work(size: int) -> int:
         repo = Repository.at(tmp_path / f"{size}-{kept}")
@@ -319,6 +320,7 @@ def test_the_text_of_a_repository_is_limited(repo: Repository, monkeypatch: pyte
     assert finding.message.endswith("of them from this file; the maximum is 5000")
 
 
+@pytest.mark.slow
 def test_the_work_for_errors_does_not_grow_with_the_runs(repo: Repository) -> None:
     """Each of 256 runs has 100 errors, which are the same."""
     repo.overlay(OVERLAY)

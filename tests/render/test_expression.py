@@ -166,6 +166,7 @@ def test_simple_lookups_are_evaluated_as_jinja_would_parse_them(text: str) -> No
 
 
 @pytest.mark.parametrize(("expression", "imported"), [("{{ params.lr }}", False), ("{{ params.lr | upper }}", True)])
+@pytest.mark.slow
 def test_jinja_is_imported_only_for_more_than_lookups(repo: Repository, expression: str, imported: bool) -> None:
     text = f"kind: pytorch\nimage: a:1\ncommand: train {expression}\nparams: {{lr: 1e-3}}\n"
     repo.job(text)

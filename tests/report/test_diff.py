@@ -51,6 +51,7 @@ def test_a_comment_cannot_leave_its_blocks() -> None:
     assert shown.count("````") == 2
 
 
+@pytest.mark.slow
 def test_a_comment_is_cut() -> None:
     diff = difference(4000)
     assert len(DIFF_REPORTERS["markdown"](View(data=diff))) < MAX_LENGTH

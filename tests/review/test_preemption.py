@@ -44,6 +44,7 @@ SAID = "may preempt pods below priority training-high"
     ],
     ids=["run", "batch", "cron job", "cron workflow", "sweep", "search", "pipeline", "suspended"],
 )
+@pytest.mark.slow
 def test_every_format_names_the_priority_of_pods_that_stop_others(history: History, job: str) -> None:
     history.overlay(OVERLAY)
     branch(history)

@@ -164,6 +164,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, ""])
+@pytest.mark.slow
 def test_what_starts_was_not_there_and_what_stops_was(history: History, engine: str) -> None:
     """Over random histories, the runs that exist are those that started and did not stop."""
     chance = random.Random(f"replay {engine}")  # noqa: S311

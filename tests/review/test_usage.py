@@ -153,6 +153,7 @@ def test_a_run_that_a_cluster_reported_as_ended_has_no_warning(history: History)
 
 
 @pytest.mark.parametrize(("grant", "amount"), [("gpus: 40", "48 GPUs"), ("pods: 5", "6 pods")])
+@pytest.mark.slow
 def test_a_quota_cannot_be_freed_by_finished(history: History, grant: str, amount: str) -> None:
     history.overlay(limited(grant))
     history.job(JOB, name="a")
@@ -210,6 +211,7 @@ def merged(history: History) -> None:
 @pytest.mark.parametrize(
     "second", ["starts others", "removes the job and starts others", "removes the job, then starts others"]
 )
+@pytest.mark.slow
 def test_two_changes_free_a_quota_in_git_and_not_in_the_cluster(history: History, second: str) -> None:
     """The limit of a check of files, which `docs/security.md` describes, and the wall behind it."""
     named = limited("gpus: 40\n    resourceQuota: true").replace('  "*":', "  team:")

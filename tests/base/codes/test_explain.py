@@ -44,6 +44,7 @@ def name_of(node: ast.AST) -> str:
     return constant.lower().replace("_", "-") if constant.isupper() else ""
 
 
+@pytest.mark.slow
 def test_every_reported_finding_is_explained() -> None:
     assert sorted(reported() - CATALOGUE.keys()) == []
 

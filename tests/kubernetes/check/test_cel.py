@@ -79,6 +79,7 @@ def test_larger_values_take_more_steps(rule: str, small: Any, large: Any) -> Non
     assert steps_of(rule, small) < steps_of(rule, large)
 
 
+@pytest.mark.slow
 def test_steps_do_not_depend_on_earlier_evaluations() -> None:
     alone = steps_of(QUADRATIC, [1, 2, 3])
     with pytest.raises(NotEvaluatedError):
@@ -118,6 +119,7 @@ def numbers(name: str, spec: Any) -> str:
 
 
 @pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.slow
 def test_the_verdict_does_not_depend_on_the_order_of_objects(tmp_path: Path, order: int) -> None:
     (tmp_path / "crd.yaml").write_text(DEFINITION)
     documents = [numbers("large", [list(range(2000))]), numbers("small", [[1, 2]]), numbers("wrong", [[1, 1]])]
@@ -126,6 +128,7 @@ def test_the_verdict_does_not_depend_on_the_order_of_objects(tmp_path: Path, ord
     assert found == {("cel-not-evaluated", "Numbers large"), ("cel", "Numbers wrong")}
 
 
+@pytest.mark.slow
 def test_the_limit_is_for_all_values_of_a_rule_in_an_object(tmp_path: Path) -> None:
     (tmp_path / "crd.yaml").write_text(DEFINITION)
     text = numbers("many", [list(range(60))] * 90)

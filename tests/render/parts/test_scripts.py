@@ -69,6 +69,7 @@ def test_a_folder_that_cannot_be_written_fails_before_the_command(shell: list[st
 
 @pytest.mark.parametrize("stopped", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("log", [True, False])
+@pytest.mark.slow
 def test_signals_reach_the_command_and_its_code_is_kept(
     stopped: signal.Signals, log: bool, shell: list[str], tmp_path: Path
 ) -> None:
@@ -92,6 +93,7 @@ def test_signals_reach_the_command_and_its_code_is_kept(
     assert (process.returncode, out) == (42, f"saved {int(stopped)}\n")
 
 
+@pytest.mark.slow
 def test_a_signal_reaches_the_program_below_a_shell(shell: list[str], tmp_path: Path) -> None:
     pod = Pod(tmp_path, shell)
     program = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); "

@@ -26,6 +26,7 @@ HOSTILE = (
 ACTING = ("\x1b[31m", "\u202e", "\u2066", "\u200b", "\x07", "\u2028")
 
 
+@pytest.mark.slow
 def test_all_formats_contain_the_same_facts(history: History) -> None:
     for name in ("a", "b"):
         history.job(JOB, name=name)
@@ -68,6 +69,7 @@ def test_limits_of_accelerators_are_limits(history: History) -> None:
     assert "  24 → 32  32 of 64 h100  " in row
 
 
+@pytest.mark.slow
 def test_equal_differences_are_printed_once(history: History) -> None:
     for number in range(60):
         history.job(JOB, name=f"j{number:02}")
