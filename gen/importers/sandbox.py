@@ -7,6 +7,7 @@ is a recorder. One that is missing is added, and the scripts run again.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 import shutil
@@ -27,6 +28,7 @@ BATCH: Final = -1
 _SECONDS: Final = 60
 _MOST_RUNS: Final = 8
 _MOST_BYTES: Final = 20_000_000
+_LONGEST_NAME: Final = 500
 _MISSING: Final = regex(
     r"(?m)^(?:[^:\n]+: line \d+: |[^:\n]+: \d+: )(?:exec: )?([^:\n]+): "
     r"(?:No such file or directory|not found|cannot execute.*)$"
@@ -220,7 +222,7 @@ def _once(
         (own / "folders").write_text("".join(f"{one}\n" for one in sorted(folders)), "utf-8")
         (own / "programs").write_text("".join(f"{one}\n" for one in sorted(programs)), "utf-8")
         for path, text in files.items():
-            target = own / "files" / path.lstrip("/")
+            target = own / "files" / posixpath.normpath(f"/{path}").lstrip("/")  # `..` ends at the root
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, "utf-8")
         (own / "driver").write_text("\n".join(_line(one, names) for one in processes), "utf-8")
@@ -256,7 +258,7 @@ def _missing(said: str, folders: Iterable[str]) -> set[str]:
     paths: set[str] = set()
     for match in _MISSING.finditer(said):
         name = (match[1] or match[2]).strip()
-        if len(name) > 500 or "\n" in name:  # noqa: PLR2004
+        if len(name) > _LONGEST_NAME or "\n" in name:
             continue
         if name.startswith("/"):
             paths.add(name)

@@ -33,6 +33,7 @@ _WORD: Final = regex(r"[A-Za-z0-9]+")
 _REFERENCE: Final = regex(r"\$\((\w+)\)")
 _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""
+_INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
 
@@ -237,7 +238,7 @@ def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World)
     array = "array" in job.fields
     pods = _pods(_named(runs[0 if array else index], world))
     pods = pods[index : index + 1] if array else pods
-    launcher = [pod for pod in pods if pod.role == "launcher"] if job.fields["kind"] == "mpi" else []
+    launcher = [pod for pod in pods if pod.role == "launcher"]
     processes: list[Process] = []
     for number, pod in enumerate((launcher or pods)[:_MOST_TASKS]):
         container = pod.containers[0]
@@ -291,7 +292,7 @@ def _expanded(text: str, env: Mapping[str, str]) -> str:
 
 def _index(name: str) -> str:
     """The index of a pod in its name."""
-    numbers = [one for one in name.split("-") if one.isdecimal() and len(one) < 6]  # noqa: PLR2004
+    numbers = _INDEX.findall(name)
     return numbers[-1] if numbers else "0"
 
 

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from tests.support import Repository
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sandbox.refusal() is not None, reason=str(sandbox.refusal())),
-]
+REFUSAL = sandbox.refusal()
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(REFUSAL is not None, reason=str(REFUSAL))]
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
 
 
@@ -168,3 +166,9 @@ def test_a_machine_without_namespaces_refuses(repo: Repository, monkeypatch: pyt
 def test_other_tools_have_no_proof(repo: Repository) -> None:
     with pytest.raises(UsageError, match="`--prove` is not an option of `gen import arena`"):
         run_import(repo.root, "a.sh", importer="arena", prove=True)
+
+
+def test_a_file_cannot_leave_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    recorded([Process(words=("true",), env={})], files={"/../../../outside": "a"})
+    assert list(tmp_path.iterdir()) == []
