@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from threading import RLock
@@ -70,7 +69,9 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Repository:
-    """A repository of jobs and overlays. UsageError if the folder is none, or requires another version of gen.
+    """A repository of jobs and overlays.
+
+    UsageError if the folder is not a repository, or requires another version of gen.
 
     Arguments that name jobs are those of the command line: names, files, folders or patterns.
     """
@@ -169,8 +170,8 @@ class Repository:
         with _TURN:
             result = module.run(module.Request(root=self.root, **arguments))
         output, findings = result.output, getattr(result.output, "data", result.output).findings
-        with suppress(AttributeError):  # a report is not for a terminal
-            output = replace(output, terminal=type(output.terminal)())
+        if (terminal := getattr(output, "terminal", None)) is not None:  # the report is for none
+            output = replace(output, terminal=type(terminal)())
         return Answer(
             command=command,
             exit_code=BUG if has_internal_error(findings) else result.exit_code,

@@ -170,7 +170,9 @@ def test_the_example_of_the_documentation_prints_what_it_shows(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (PROJECT / "docs/python.md").read_text("utf-8")
-    example, output = re.search(r"(?s)```python\n(from gen\.api.*?)```.*?```text\n(.*?)```", text).groups()  # type: ignore[union-attr] # or the test fails
+    shown = re.search(r"(?s)```python\n(from gen\.api.*?)```.*?```text\n(.*?)```", text)
+    assert shown is not None
+    example, output = shown.groups()
     monkeypatch.chdir(two[1])
     exec(example, {})  # noqa: S102 - our own documentation
     assert capsys.readouterr().out == output

@@ -109,8 +109,8 @@ class PodFields(Model):
     """Working directory of the command. Defaults to `/root` if `code` is set, which only the user `root` can enter."""
     env: dict[names.EnvName, OrMapping[Text, EnvSource]] = Field(default_factory=dict)
     """Environment variables. Scalars are passed exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
-    Settings of git-sync are fields of `code`. Training containers have `PYTHONUNBUFFERED: "1"` unless it is set
-    here; an empty value switches it off."""
+    Settings of git-sync are fields of `code`. Training containers have `PYTHONUNBUFFERED: "1"`; where the operator does
+    not set it, an empty value here switches it off."""
     gpus: Count | None = None
     """GPUs per training pod, or other devices of the `accelerator`."""
     accelerator: names.Label | None = None

@@ -150,7 +150,7 @@ class Group(Grant):
     """Namespaces of the group; `*` for all that `namespaces` or another group names."""
 
 
-_FIELDS: Final = ("groups", "namespaces")
+_NAMESPACES: Final = "namespaces"
 
 
 def with_groups(data: dict[str, Data], layers: Layers, found: Findings) -> tuple[dict[str, Data], Layers]:
@@ -158,7 +158,7 @@ def with_groups(data: dict[str, Data], layers: Layers, found: Findings) -> tuple
 
     A namespace keeps the fields that it sets itself, then those of a group that names it, then those of `*`.
     """
-    groups, own = (data.get(field, {}) for field in _FIELDS)
+    groups, own = data.get("groups", {}), data.get(_NAMESPACES, {})
     if not isinstance(groups, dict) or not isinstance(own, dict) or not groups:
         return data, layers
     members = {name: _members(group) for name, group in groups.items()}
@@ -171,25 +171,25 @@ def with_groups(data: dict[str, Data], layers: Layers, found: Findings) -> tuple
             continue
         merged, common = dict(fields), dict[str, Data]()
         if namespace not in own:
-            moved[_FIELDS[1], namespace] = next(
+            moved[_NAMESPACES, namespace] = next(
                 ("groups", name) for name in groups if {namespace, OTHERS} & {*members[name]}
             )
         by_name = [(name, merged) for name in groups if namespace in members[name] and namespace != OTHERS]
         for name, target in [*by_name, *((name, common) for name in groups if OTHERS in members[name])]:
             for field, value in cast("dict[str, Data]", groups[name]).items():
-                at = (_FIELDS[1], namespace, field)
-                if field == _FIELDS[1] or field in fields or (target is common and field in merged):
+                at = (_NAMESPACES, namespace, field)
+                if field == _NAMESPACES or field in fields or (target is common and field in merged):
                     continue
                 if field in target:
                     _report_twice(at, moved[at], ("groups", name, field), layers, found)
                 elif namespace != OTHERS or field != "resourceQuota":  # needs the name of a namespace
                     target[field], moved[at] = value, ("groups", name, field)
         granted[namespace] = common | merged
-    return data | {_FIELDS[1]: granted}, structs.replace(layers, moved=moved)
+    return data | {_NAMESPACES: granted}, structs.replace(layers, moved=moved)
 
 
 def _members(group: Data) -> list[str]:
-    names = group.get(_FIELDS[1]) if isinstance(group, dict) else None
+    names = group.get(_NAMESPACES) if isinstance(group, dict) else None
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 

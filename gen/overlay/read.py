@@ -89,7 +89,8 @@ def has_definitions(overlay: Overlay, found: Findings) -> bool:
     return len(found.items) == before
 
 
-_ENTRY = len(("namespaces", "team"))
+_ENTRY = 2
+"""Length of the route of a grant; longer ones are of its fields."""
 _OWN = ("abstract", "patches")
 """Fields that an overlay does not inherit: patches are collected file by file."""
 

@@ -10,6 +10,7 @@ Rendering reads only these files, and refuses those that are not as the lock say
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -34,7 +35,6 @@ ORIGIN_REF: Final = regex(r"[A-Za-z0-9_](?:[A-Za-z0-9._+/-]*[A-Za-z0-9_+-])?|sha
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 ORIGIN_PATH: Final = regex(rf"{_PART}(?:/{_PART})*")
 """Paths that every file system can have, without hidden files, which tools may obey."""
-_COMMIT: Final = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _DIGEST: Final = regex(r"[0-9a-f]{64}")
 MOST_FILES: Final = 2000
 MOST_BYTES: Final = 4 << 20
@@ -44,10 +44,19 @@ _MOST_FINDINGS: Final = 20
 _RESTORE: Final = "run `gen vendor`, which restores it; change it in its own repository, or set fields in {}"
 
 
-_CONTENT: Final = {"git": "commit", "oci": "digest"}
-"""By the type of an origin: the field of a lock with its content."""
-_COMMITS: Final = {"git": _COMMIT, "oci": regex(r"sha256:[0-9a-f]{64}")}
-_URLS: Final = {"git": ORIGIN_URL, "oci": ORIGIN_OCI}
+class OriginType(Struct, frozen=True):
+    """A type of origins: the forms of its URLs and of the content of a ref, and the field of a lock with that."""
+
+    url: re.Pattern[str]
+    content: re.Pattern[str]
+    field: str
+
+
+ORIGIN_TYPES: Final = {
+    "git": OriginType(ORIGIN_URL, regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?"), "commit"),
+    "oci": OriginType(ORIGIN_OCI, regex(r"sha256:[0-9a-f]{64}"), "digest"),
+}
+"""By the field of `extends` with the URL."""
 
 
 class Origin(Struct, frozen=True):
@@ -57,7 +66,7 @@ class Origin(Struct, frozen=True):
     ref: str
     path: str
     type: str = "git"
-    """`git`, or `oci` for an artifact in a registry."""
+    """One of `ORIGIN_TYPES`."""
 
     @property
     def name(self) -> str:
@@ -75,11 +84,11 @@ class Origin(Struct, frozen=True):
 
 def origin_of(value: Data | None) -> Origin | None:
     """The origin in `extends`; None if it is not a valid one, which the model of overlays reports."""
-    types = [name for name in _URLS if isinstance(value, dict) and name in value]
+    types = [name for name in ORIGIN_TYPES if isinstance(value, dict) and name in value]
     if not isinstance(value, dict) or len(types) != 1 or value.keys() != {*types, "ref", "path"}:
         return None
     url, ref, path = value[types[0]], value["ref"], value["path"]
-    forms = ((url, _URLS[types[0]]), (ref, ORIGIN_REF), (path, ORIGIN_PATH))
+    forms = ((url, ORIGIN_TYPES[types[0]].url), (ref, ORIGIN_REF), (path, ORIGIN_PATH))
     if all(isinstance(text, str) and form.fullmatch(text) for text, form in forms):
         return Origin(str(url), str(ref), str(path), types[0])
     return None
@@ -95,7 +104,7 @@ class VendorLock(Struct, frozen=True):
 
     def text(self) -> str:
         """The file."""
-        origin = {**self.origin.fields, _CONTENT[self.origin.type]: self.commit}
+        origin = {**self.origin.fields, ORIGIN_TYPES[self.origin.type].field: self.commit}
         lines = [f"{name}: {value}" for name, value in origin.items()]
         files = [f"  {path}: {digest}" for path, digest in self.files.items()]
         return "\n".join(("# written by `gen vendor`", *lines, "files:", *files, ""))
@@ -125,11 +134,12 @@ def read_vendor_lock(root: Path, overlay: str, at: Location, found: Findings) ->
 def _lock(data: Data) -> VendorLock | None:
     if not isinstance(data, dict):
         return None
-    origin = origin_of({name: data[name] for name in (*_URLS, "ref", "path") if name in data})
-    if origin is None or data.keys() != {*origin.fields, _CONTENT[origin.type], "files"}:
+    origin = origin_of({name: data[name] for name in (*ORIGIN_TYPES, "ref", "path") if name in data})
+    one = ORIGIN_TYPES[origin.type] if origin is not None else None
+    if origin is None or one is None or data.keys() != {*origin.fields, one.field, "files"}:
         return None
-    commit, files = data[_CONTENT[origin.type]], data["files"]
-    if not (isinstance(commit, str) and _COMMITS[origin.type].fullmatch(commit)):
+    commit, files = data[one.field], data["files"]
+    if not (isinstance(commit, str) and one.content.fullmatch(commit)):
         return None
     if not isinstance(files, dict) or len(files) > MOST_FILES:
         return None

@@ -8,7 +8,7 @@ from typing import Final
 
 from gen.base import Findings, counted
 from gen.base.codes.overlays import KUBERNETES_UPGRADE
-from gen.base.repository.git import Base
+from gen.base.repository.git import Base, Entry
 from gen.base.repository.layout import OVERLAYS, overlays_path
 from gen.base.yaml.source import source_of
 from gen.kubernetes.facts.api_versions import CHANGES, GUIDE, RELEASED, RETIRED
@@ -38,8 +38,9 @@ def report_upgrades(
     """
     if not any(path.removeprefix(base.prefix).startswith(overlays_path("")) for path in changed):
         return
+    committed = base.files(OVERLAYS)
     for overlay in overlays():
-        old = _committed_version(base, overlay)
+        old = _committed_version(base, committed, overlay)
         if old not in versions() or not overlay.kubernetes or _minor(old) >= _minor(overlay.kubernetes):
             continue
         bodies = [one.body for one in objects() if one.key.scope == overlay.name]
@@ -105,9 +106,8 @@ def _minor(version: str) -> int:
     return int(version.partition(".")[2])
 
 
-def _committed_version(base: Base, overlay: Overlay) -> str:
+def _committed_version(base: Base, entries: Mapping[str, Entry], overlay: Overlay) -> str:
     """The version of an overlay at the base, from the files that it has today; empty if it is not known."""
-    entries = base.files(OVERLAYS)
     for layer in overlay.layers.layers:
         entry = entries.get(layer.source.file)
         raw = base.blobs([entry.digest])[entry.digest] if entry is not None and entry.is_regular else None
