@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 JOB = """\
 kind: {kind}
 image: registry.example.com/train:1
-command: python train.py --lr {lr}
+command: {launcher}python train.py --lr {lr}
 data: {{nas: /data}}
 files: {{/etc/app.yaml: a}}
 tensorboard: true
@@ -29,12 +29,18 @@ gitops: {{argocd: {{repoURL: https://git.example.com/jobs.git}}}}
 pipelines: {{argo: {{serviceAccount: gen-pipeline}}}}
 namespaces: {{{namespace}: {{}}}}
 """
+LAUNCHERS = {"mpi": "mpirun "}
 VOLUMES = "volumes: {nas: {size: 10Gi, nas: {server: nas.example.com, path: /training}}}\n"
 KINDS = {"pytorch": "PyTorchJob", "tensorflow": "TFJob", "mpi": "MPIJob", "batch": "Job", "pipeline": "Workflow"}
 GROUPS = {"batch": "batch", "pipeline": "argoproj.io"}
 """API groups of the kinds that are not of Kubeflow."""
 STEPS = "steps: {prepare: {kind: batch}, train: {kind: pytorch, needs: [prepare]}}\n"
 MORE = {"pipeline": STEPS}
+
+
+def job_text(kind: str, lr: str) -> str:
+    """A job with fields that all kinds have."""
+    return JOB.format(kind=kind, launcher=LAUNCHERS.get(kind, ""), lr=lr)
 
 
 class World:
@@ -49,7 +55,7 @@ class World:
         self.engine = Engine(root, cluster)
 
     def job(self, lr: str, more: str = "") -> None:
-        self.repo.job(JOB.format(kind=self.kind, lr=lr) + MORE.get(self.kind, "") + more, namespace=self.namespace)
+        self.repo.job(job_text(self.kind, lr) + MORE.get(self.kind, "") + more, namespace=self.namespace)
 
     def merged(self, *warnings: str) -> list[str]:
         """Render, commit, and synchronize the engine. Returns its actions."""

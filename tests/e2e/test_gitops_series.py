@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.followed import JOB, KINDS, MORE, OVERLAY, VOLUMES, World, deleted
+from tests.e2e.followed import KINDS, MORE, OVERLAY, VOLUMES, World, deleted, job_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ def test_the_life_of_a_sweep(world: Callable[[str, str], World], kind: str) -> N
 
     def swept(values: str) -> list[str]:
         files = "files: {/etc/app.yaml: 'run: {{ run.id }}'}\n"
-        job = JOB.format(kind=kind, lr="{{ params.lr }}").replace("files: {/etc/app.yaml: a}\n", files)
+        job = job_text(kind, "{{ params.lr }}").replace("files: {/etc/app.yaml: a}\n", files)
         here.repo.job(f"{job}{MORE.get(kind, '')}sweep: {{matrix: {{lr: [{values}]}}}}\n", namespace=here.namespace)
         return here.merged()
 
@@ -53,7 +53,7 @@ def test_the_life_of_a_schedule(world: Callable[[str, str], World], kind: str) -
     group, owner = ("batch", "CronJob") if kind == "batch" else ("argoproj.io", "CronWorkflow")
 
     def scheduled(lr: str, more: str = "") -> list[str]:
-        job = JOB.format(kind=kind, lr=lr).replace("files: {/etc/app.yaml: a}\n", "")
+        job = job_text(kind, lr).replace("files: {/etc/app.yaml: a}\n", "")
         here.repo.job(f"{job}{MORE.get(kind, '')}schedule: 0 3 * * *\n{more}", namespace=here.namespace)
         return here.merged()
 
@@ -97,7 +97,7 @@ def test_the_life_of_a_search(world: Callable[[str, str], World]) -> None:
     here.repo.overlay(OVERLAY.format(namespace=here.namespace).rpartition("namespaces:")[0] + grant + VOLUMES)
 
     def searched(values: str, more: str = "") -> list[str]:
-        job = JOB.format(kind="pytorch", lr="{{ params.lr }} --out /data/{{ run.id }}")
+        job = job_text("pytorch", "{{ params.lr }} --out /data/{{ run.id }}")
         search = f"metrics: [loss]\nsearch: {{minimize: loss, params: {{lr: [{values}]}}, maxTrials: 2}}\n"
         here.repo.job(job + search + more, namespace=here.namespace)
         return here.merged()
