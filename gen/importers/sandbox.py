@@ -13,7 +13,8 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,9 @@ _SECONDS: Final = 60
 _MOST_RUNS: Final = 8
 _MOST_BYTES: Final = 20_000_000
 _LONGEST_NAME: Final = 500
+_COUNT: Final = regex(r"-1|[0-9]{1,6}")
+_STARTED: Final = "started:"
+"""Before the records, once all is set up."""
 _MISSING: Final = regex(
     r"(?m)^(?:[^:\n]+: line \d+: |[^:\n]+: \d+: )(?:exec: )?([^:\n]+): "
     r"(?:No such file or directory|not found|cannot execute.*)$"
@@ -56,13 +60,13 @@ mount --bind /usr usr
 mount -o remount,bind,ro usr
 mount --bind "$1/gen" gen
 mount -o remount,bind,ro gen
-mount --bind "$1/out" gen/out
+mount -t tmpfs -o size=32m none gen/out
 mount --bind /usr/bin gen/real
 mount -o remount,bind,ro gen/real
-mount -t tmpfs none usr/bin
-[ -d usr/sbin ] && mount -t tmpfs none usr/sbin
-[ -d usr/local ] && mount -t tmpfs none usr/local
-[ -L bin ] || mount -t tmpfs none bin
+mount -t tmpfs -o size=1m none usr/bin
+[ -d usr/sbin ] && mount -t tmpfs -o size=1m none usr/sbin
+[ -d usr/local ] && mount -t tmpfs -o size=1m none usr/local
+[ -L bin ] || mount -t tmpfs -o size=1m none bin
 for tool in $2; do
   [ -x "/usr/bin/$tool" ] || continue
   real=/gen/real/$(basename "$(readlink -f "/usr/bin/$tool")")
@@ -74,13 +78,18 @@ mount -t proc proc proc 2>/dev/null && ln -s /proc/self/fd dev/fd || true
 pivot_root . old
 cd /
 /gen/real/umount -l /old
-/gen/real/mount -t tmpfs none /gen/bin
+/gen/real/mount -t tmpfs -o size=4m none /gen/bin
 cp -P /gen/start/* /gen/bin/
 while IFS= read -r path; do mkdir -p "$path" 2>/dev/null || true; done < /gen/folders
 while IFS= read -r path; do [ -e "$path" ] || ln -s /gen/record "$path" || true; done < /gen/programs
 cp -r /gen/files/. / 2>/dev/null || true
-ulimit -t 20 -f 40000 -v 4000000
-exec /gen/real/setpriv --no-new-privs --bounding-set=-all --inh-caps=-all /bin/bash -p /gen/driver
+printf '%s' "$4"
+ulimit -t 20 -f 40000 -v 4000000 -u 4000
+/gen/real/setpriv --no-new-privs --bounding-set=-all --inh-caps=-all /bin/bash -p /gen/driver >/dev/null || true
+exec /gen/real/head -c "$3" /gen/out/records
+"""
+"""Writes the records, which no process of the script can reach outside of the namespaces: a link in their place would
+lead to a file of the user.
 """
 _PRELUDE: Final = r"""
 command_not_found_handle() { /gen/record "$@"; }
@@ -211,7 +220,7 @@ def _once(
     with tempfile.TemporaryDirectory(prefix="gen-") as folder:
         own = Path(folder, "gen")
         Path(folder, "root").mkdir()
-        for name in ("bin", "start", "real", "out", "../out"):
+        for name in ("bin", "start", "real", "out"):
             (own / name).mkdir(parents=True)
         for name, text in {"record": _RECORD, **scripts}.items():
             _program(own / ("record" if name == "record" else f"start/{name}"), text)
@@ -226,25 +235,27 @@ def _once(
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, "utf-8")
         (own / "driver").write_text("\n".join(_line(one, names) for one in processes), "utf-8")
-        words = [*_UNSHARE, "bash", "-pc", _SETUP, "_", folder, _TOOLS]
-        ended = True
-        try:
-            done = subprocess.run(  # noqa: S603 - a constant; the script is confined
-                words,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-                env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin", "LC_ALL": "C"},
-            )
-            said = done.stderr.decode("utf-8", "replace")[:1_000_000]
-        except subprocess.TimeoutExpired:
-            ended, said = False, ""
-        if ended and not Path(folder, "out", "started").exists():
+        words = [*_UNSHARE, "bash", "-pc", _SETUP, "_", folder, _TOOLS, str(_MOST_BYTES), _STARTED]
+        ended, raw = True, b""
+        with Path(folder, "errors").open("w+b") as errors:  # with the limit of a file
+            try:
+                done = subprocess.run(  # noqa: S603 - a constant; the script is confined
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    timeout=_SECONDS,
+                    check=False,
+                    env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin", "LC_ALL": "C"},
+                )
+                raw = done.stdout
+            except subprocess.TimeoutExpired:
+                ended = False
+            errors.seek(0)
+            said = errors.read(1_000_000).decode("utf-8", "replace")
+        if ended and not raw.startswith(_STARTED.encode()):
             raise UsageError(f"the sandbox does not start: {said.strip()[-300:]}")
-        kept = Path(folder, "out", "records")
-        raw = kept.read_bytes()[:_MOST_BYTES] if kept.exists() else b""
-        records = tuple(_records(raw))
+        records = tuple(_records(raw.removeprefix(_STARTED.encode())))
         return Recording(records=records, ended=ended), _missing(said, {HOME, *(one.folder for one in records)})
 
 
@@ -281,18 +292,20 @@ def _line(process: Process, names: Sequence[str]) -> str:
     variables = [f"{name}={value}" for name, value in env.items()]
     words = ["env", "-i", *variables, *process.words]
     folder = shlex.quote(process.folder)
-    return f": > /gen/out/started; mkdir -p {folder}; ( cd {folder} && {shlex.join(words)} </dev/null >/dev/null )"
+    return f"mkdir -p {folder}; ( cd {folder} && {shlex.join(words)} </dev/null >/dev/null )"
 
 
-def _records(raw: bytes) -> Iterable[Record]:
-    fields = raw.decode("utf-8", "replace").split("\0")[:-1]
-    at = 0
-    while at + 4 < len(fields):
-        task, line, folder, size = fields[at : at + 4]
-        values = fields[at + 4 : at + 4 + int(size)]
-        at += 4 + int(size)
-        number = int(fields[at]) if at < len(fields) else 0
-        words = tuple(fields[at + 1 : at + 1 + number])
-        at += 1 + number
+def _records(raw: bytes) -> Iterator[Record]:
+    """The records up to one that a script has broken."""
+    fields = iter(raw.decode("utf-8", "replace").split("\0"))
+    while True:
+        task, line, folder, size = (next(fields, "") for _ in range(4))
+        if not all(map(_COUNT.fullmatch, (task, line, size))):
+            return
+        values = [*islice(fields, max(int(size), 0))]
+        number = next(fields, "")
+        words = tuple(islice(fields, int(number))) if _COUNT.fullmatch(number) and int(number) > 0 else ()
+        if not words:
+            return
         env = {name: value for name, _, value in (one.partition("=") for one in values)}
         yield Record(task=int(task), line=int(line), folder=folder, env=env, words=words)

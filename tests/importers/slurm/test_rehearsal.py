@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -172,3 +173,27 @@ def test_a_file_cannot_leave_the_sandbox(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     recorded([Process(words=("true",), env={})], files={"/../../../outside": "a"})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_script_cannot_fill_disk_or_memory() -> None:
+    text = (
+        "i=0; while ((i < 30)) && head -c 10000000 /dev/zero > /gen/out/$i; do i=$((i + 1)); done\n"
+        "j=0; while ((j < 30)) && head -c 10000000 /dev/zero > /usr/bin/$j; do j=$((j + 1)); done\n"
+        "rm -f /gen/out/? /gen/out/??\n"
+        "stored $i $j\n"
+        "head -c 400000000 /dev/zero >&2\n"
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    words = recorded([Process(words=("bash", "/script"), env={})], files={"/script": text}).records[-1].words
+    assert words[0] == "stored"
+    assert max(map(int, words[1:])) < 8, "in units of 10 MB"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000, "in KiB"
+
+
+def test_records_that_a_script_breaks_are_ignored() -> None:
+    for text in (
+        "one; rm /gen/out/records; ln -s /dev/zero /gen/out/records",
+        "one; printf 'a\\0b' >> /gen/out/records",
+    ):
+        found = recorded([Process(words=("bash", "/script"), env={})], files={"/script": text})
+        assert len(found.records) <= 1
