@@ -35,7 +35,11 @@ _AROUND: Final = {
     for node in nodes.split()
 }
 """Constructs around a command."""
-_UNCERTAIN: Final = frozenset({"a loop", "a condition", "a function", "a subshell", "a pipe", "a substitution"})
+SEQUENCE: Final = "a sequence"
+"""A list of which each command runs if those before it succeed, such as `cd code && make`."""
+_UNCERTAIN: Final = frozenset(
+    {"a loop", "a condition", "a function", "a subshell", "a pipe", "a substitution", SEQUENCE}
+)
 """Constructs after which an assignment may not have happened."""
 _SETTERS: Final = frozenset({"read", "mapfile", "readarray", "getopts", "let", "unset", "printf"})
 """Commands that change the variables they name."""
@@ -79,6 +83,10 @@ class ScriptReader:
     def on_open_value(self, assignment: Node) -> None:
         """An assignment whose value has no certain end."""
 
+    def construct(self, node: Node) -> str:
+        """The construct that a node is for the commands in it; empty for none."""
+        return _AROUND.get(node.type, "")
+
     def place(self, node: Node) -> Location:
         return self._place_at(node.start_byte)
 
@@ -90,7 +98,7 @@ class ScriptReader:
         todo: list[tuple[Node, tuple[str, ...], bool]] = [(top, (), False)]
         while todo:
             node, around, of_command = todo.pop()  # the parent of a node is found from the top
-            inner = _with(around, _AROUND.get(node.type, ""))
+            inner = _with(around, self.construct(node))
             if node.type in ("for_statement", "c_style_for_statement"):
                 self._unset(node.child_by_field_name("variable"), "a loop sets it")
             body = node.child_by_field_name("body") if node.type == "redirected_statement" else None

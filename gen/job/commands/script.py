@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from gen.base import Location, regex
 from gen.base.placeholders import PARAMETER, RESULT, TRIAL
-from gen.base.shell_script import ScriptReader, syntax_tree
+from gen.base.shell_script import SEQUENCE, ScriptReader, syntax_tree
 from gen.base.shell_words import Unknown, Word
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ class Statement(Struct, frozen=True):
     type: str
     """As the grammar of the shell calls it."""
     background: bool = False
-    guarded: bool = False
-    """Whether what follows depends on it, as in `cd code || exit 1`."""
 
 
 class Script(Struct, frozen=True, dict=True):
@@ -108,6 +106,9 @@ def _known(text: str, place: Location) -> Word:
 
 _PLAIN: Final = regex(r"(?:[\w./:,@%+=\ufdd0-]++|&&|[ \t]++|\\\n|\n)++", re.ASCII)
 """Words without syntax of a shell, in lines that may go on. An assignment at the start of a command is one, too."""
+_CONDITION: Final = "a condition"
+_TESTS: Final = frozenset({"test", "command", "which", "type", "hash", "false", "grep", "pgrep", "expr", "diff", "cmp"})
+"""Programs that fail to tell something."""
 _RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select"}
     | {"function", "time", "coproc", "export", "declare", "local", "readonly", "typeset", "unset", "read", "eval"}
@@ -127,16 +128,16 @@ def _plain(text: str) -> Script | None:
     programs: list[Program] = []
     statements: list[Statement] = []
     words: list[Word] = []
-    joined = 0
+    joined: tuple[str, ...] = ()
     for number, line in enumerate(text.split("\n"), 1):
         goes_on = line.endswith("\\")
         for column, word in _split(line[:-1] if goes_on else line):
             if word == "&&":
                 if not words:
                     return None
-                programs.append(Program(tuple(words), len(statements), ("a condition",)))
+                programs.append(Program(tuple(words), len(statements), joined or (SEQUENCE,)))
+                joined = (_CONDITION,) if programs[-1].name in _TESTS else joined or (SEQUENCE,)
                 words = []
-                joined += 1
             elif not words and ("=" in word or word in _RESERVED):
                 return None
             else:
@@ -144,11 +145,11 @@ def _plain(text: str) -> Script | None:
         if goes_on:
             continue
         if words:
-            programs.append(Program(tuple(words), len(statements), ("a condition",) if joined else ()))
-            statements.append(Statement("list" if joined else "command", guarded=bool(joined)))
+            programs.append(Program(tuple(words), len(statements), joined))
+            statements.append(Statement("list" if joined else "command"))
         elif joined:
             return None
-        words, joined = [], 0
+        words, joined = [], ()
     return None if words or joined else Script(tuple(programs), (), tuple(statements))
 
 
@@ -207,13 +208,34 @@ class _Reader(ScriptReader):
         self.assigned: list[Assignment] = []
         self.is_clear = True
         self._starts: list[int] = []
+        self._lists: dict[int, str] = {}
+        """Constructs of lists, by the start that a list shares with those on its left."""
         self.statements: list[Statement] = []
         for number, node in enumerate(top.children):
             if node.is_named and node.type != "comment":
                 behind = top.children[number + 1].type if number + 1 < len(top.children) else ""
-                guarded = any(child.type == "||" for child in node.children)
                 self._starts.append(node.start_byte)
-                self.statements.append(Statement(node.type, behind == "&", guarded))
+                self.statements.append(Statement(node.type, behind == "&"))
+
+    def construct(self, node: Node) -> str:
+        if node.type != "list":
+            return super().construct(node)
+        if node.start_byte not in self._lists:
+            self._lists[node.start_byte] = SEQUENCE if self._has_no_test(node) else _CONDITION
+        return self._lists[node.start_byte]
+
+    def _has_no_test(self, node: Node) -> bool:
+        """Whether each command of a list but the last does something, and none runs because another one fails."""
+        while node.type == "list":
+            first, *others = node.children
+            if any(child.type == "||" for child in others):
+                return False
+            node = first
+            done = first if first.type != "list" else first.children[-1]
+            done = done.named_children[0] if done.type == "redirected_statement" else done
+            if done.type not in ("command", "declaration_command") or self.text(done.children[0]) in _TESTS:
+                return False
+        return True
 
     def on_open_value(self, assignment: Node) -> None:
         self.is_clear = False

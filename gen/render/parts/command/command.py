@@ -90,10 +90,14 @@ class Command(Struct, frozen=True, dict=True):
         return {**reserved, **{entry["name"]: entry.get("value") for entry in self.pod.env}}
 
     @cached_property
+    def options(self) -> Sequence[str]:
+        """The options of the shell in a list."""
+        return self.context.of_role(self.pod.role, "command")[1:-1] if self.entries else ()
+
+    @cached_property
     def flags(self) -> str:
-        """The letters of the options of the shell in a list."""
-        written = self.context.of_role(self.pod.role, "command") if self.entries else ()
-        words = (word for word in written[1:-1] if word.startswith("-") and not word.startswith("--"))
+        """The letters of these options."""
+        words = (word for word in self.options if word.startswith("-") and not word.startswith("--"))
         return "".join(word.lstrip("-") for word in words)
 
     def place(self, at: Word | Location) -> Location:

@@ -69,9 +69,13 @@ def _devices(command: Command) -> Iterator[tuple[str, str, Word | Location]]:
 
 
 _DIRECTORIES: Final = regex(
-    r"--?(?:output|out|save|checkpoint|checkpoints|ckpt|result|results|log|logging|default_root|model_output)"
-    r"[-_.]?(?:dir|path|folder|directory)|--?(?:outdir|logdir|savedir|output|out)|hydra\.run\.dir"
+    r"-{0,2}(?:\w+\.)*(?:(?:output|out|save|result|results|log|logging|default_root|model_output)[-_.]?"
+    r"(?:dir|path|folder|directory)|(?:checkpoint|checkpoints|ckpt)[-_.]?(?:dir|folder|directory))"
+    r"|--?(?:outdir|logdir|savedir|output|out)|hydra\.run\.dir"
 )
+"""Options with folders for results."""
+_CHECKPOINTS: Final = regex(r".*(?:checkpoints?|ckpt)\W?\w*")
+"""Folders that a program may also start from."""
 _TEMPORARY: Final = ("/tmp", "/dev", "/proc", "/var/tmp")  # noqa: S108 - paths of containers
 
 
@@ -79,14 +83,15 @@ def check_paths(command: Command) -> None:
     _check_code(command)
     kept: tuple[str, ...] = ()
     for program, launched in command.launched:
-        for option, value in _paths(program.words) if launched else ():
-            if _DIRECTORIES.fullmatch(option) is None:
-                continue
+        paths = [one for one in _paths(program.words) if _DIRECTORIES.fullmatch(one[0])] if launched else ()
+        others = [one for one in paths if not _CHECKPOINTS.fullmatch(one[0])]
+        for _, value in others or paths:
             kept = kept or _kept(command)
             if f"{value.text}/".startswith(kept):
                 continue
             message = f"`{value.text}` is on no volume, and its files are deleted with the pod"
-            hint = "write below a volume in `data`, or add the folder to `outputs`"
+            copied = "outputs" not in command.context.job.unsupported_fields()
+            hint = "write below a volume in `data`" + (", or add the folder to `outputs`" if copied else "")
             command.warning(LOST_OUTPUT, value, message, hint)
 
 
@@ -100,7 +105,7 @@ def _paths(words: Sequence[Word]) -> Iterator[tuple[str, Word]]:
     """Absolute paths with their options: `--name=value`, `--name value` and `name=value`."""
     for before, word in pairwise(words):
         text = word.text
-        if text.startswith("/"):
+        if text.startswith("/") and before.text.startswith("-"):
             yield before.text, word
         elif "=/" in text:
             name, _, value = text.partition("=")

@@ -177,7 +177,7 @@ def _check_programs(command: Command) -> None:
         if name in _HOSTS_ONLY and not defined and not _is_tried(program):
             if name in ("docker", "podman", "module") and second not in _SUBCOMMANDS:
                 continue
-            said = name if name in _INSTEAD else f"{name} {second}".strip()
+            said = name if name in _INSTEAD or second.startswith("-") else f"{name} {second}".strip()
             hint = _INSTEAD.get(name, f"remove `{name}`; the fields of the job replace it")
             message = f"`{said}` does not work in a pod: {_HOSTS_ONLY[name]}"
             command.warning(NOT_IN_A_POD, program.words[0], message, hint)
@@ -280,7 +280,7 @@ _SUBCOMMANDS: Final = frozenset({"run", "exec", "build", "compose", "pull", "loa
 
 def _is_tried(program: Program) -> bool:
     """Whether the command goes on without it."""
-    return any(one in ("a condition", "a function", "a substitution", "a pipe") for one in program.around)
+    return any(one in ("a condition", "a function", "a substitution") for one in program.around)
 
 
 def _check_bash(command: Command) -> None:
@@ -299,6 +299,7 @@ def _check_bash(command: Command) -> None:
 _COMMENT: Final = regex(r"(?:^|\s)#")
 _SLURM: Final = regex(r"(?<!\\)\$(?:(SLURM_\w+)|\{(SLURM_\w+)\})")
 _SLURM_TESTED: Final = regex(r"-[nz]\s+\"?\$\{?(SLURM_\w+)")
+_SLURM_ASSIGNED: Final = regex(r"\$\{(SLURM_\w+):?=")
 _IS_DEFAULT: Final = regex(r":?[-=]\"?$")
 
 
@@ -307,7 +308,7 @@ def _check_slurm(command: Command) -> None:
     the value of a default.
     """
     known = {one.name for one in command.script.assignments} | set(command.env)
-    known |= set(_SLURM_TESTED.findall(command.text))
+    known |= {*_SLURM_TESTED.findall(command.text), *_SLURM_ASSIGNED.findall(command.text)}
     for match in _SLURM.finditer(command.text):
         name = match[1] or match[2]
         start = command.text.rfind("\n", 0, match.start()) + 1

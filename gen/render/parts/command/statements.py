@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
+from gen.base import regex
 from gen.base.codes.commands import ENDS_AT_ONCE, IGNORED_FAILURE, UNREACHED
 from gen.job.commands import program_of, unwrapped
 from gen.job.commands.script import Program, Statement
@@ -25,45 +26,69 @@ def check_statements(command: Command, reported: Collection[str]) -> None:
     if _ends_at_once(command) or (last and _has_unreached(command)):
         return
     stops = any(one.name == "set" and _sets_errexit(one) for one in programs) or "e" in command.flags
-    pipe = (
-        None if "pipefail" in (command.text + command.flags) or "PIPESTATUS" in command.text else _pipe(command, stops)
-    )
-    if pipe is not None:
-        training, hides = pipe
+    stops = stops or "errexit" in command.options
+    traps = any(one.name == "trap" and not _ON_FAILURE.isdisjoint(word.text for word in one.words) for one in programs)
+    ignored = None if not last or stops or traps else _ignored(command, reported)
+    seen = "pipefail" in command.text or "pipefail" in command.options or "PIPESTATUS" in command.text
+    pipes = {} if seen else _pipes(command)
+    hidden = next((pipe for number, pipe in pipes.items() if number == last or stops), None)
+    if hidden is not None:
+        training, reader = hidden
         message = (
-            f"the run succeeds even if {shown(training.name)} fails, because the pipe ends with {shown(hides.name)}"
+            f"the run succeeds even if {shown(training.name)} fails, because the pipe ends with {shown(reader.name)}"
         )
-        of_bash = (
-            "add `set -o pipefail`" if command.shell == "bash" else "write the command as `[bash, -o, pipefail, -c, …]`"
+        hint = (
+            f"{_options(command, stops=ignored is not None, pipes=True)}, or remove the pipe: the output is in the logs"
         )
-        hint = f"{of_bash}, or remove the pipe: the output is in the logs of the pod"
-        command.warning(IGNORED_FAILURE, training.words[0], message, hint)
-        return
-    if last == 0 or stops or any(one.name == "trap" for one in programs):
-        return
-    for number, statement in enumerate(script.statements[:last]):
-        own = [one for one in programs if one.statement == number and "a substitution" not in one.around]
+        command.warning(IGNORED_FAILURE, training.words[0], message, f"{hint} of the pod")
+    elif ignored is not None:
+        program, alone = ignored
+        message = f"the command goes on when {shown(program.name)} fails"
+        if alone:
+            message = f"the run succeeds even if {shown(program.name)} fails, because the command goes on"
+        if _ERREXIT_OF_FILE.match(command.text):
+            message += ", and options behind `#!` have no effect here"
+        command.warning(IGNORED_FAILURE, program.words[0], message, _options(command, stops=True, pipes=bool(pipes)))
+
+
+_ON_FAILURE: Final = frozenset({"ERR", "EXIT", "0"})
+"""Signals of `trap` that a failure raises."""
+_ERREXIT_OF_FILE: Final = regex(r"#!.*\s-\w*e")
+
+
+def _options(command: Command, *, stops: bool, pipes: bool) -> str:
+    """How to set the options of the shell that end it at a failure, also at one in a pipe."""
+    if not pipes:
+        return "write `set -e` as the first line of the command"
+    letters = "-eo" if stops else "-o"
+    if command.shell == "bash":
+        return f"write `set {letters} pipefail` as the first line of the command"
+    return f"write the command as `[bash, {letters}, pipefail, -c, …]`"
+
+
+def _ignored(command: Command, reported: Collection[str]) -> tuple[Program, bool] | None:
+    """A program whose failure has no effect, and whether none but harmless ones follow. A training comes first."""
+    script, first = command.script, None
+    for number, statement in enumerate(script.statements[:-1]):
+        own = [one for one in script.programs if one.statement == number and "a substitution" not in one.around]
         if statement.type not in _STATEMENTS or statement.background or not own:
             continue
-        program = own[-1]
+        trained = [one for one, launched in command.launched if launched and launched[-1].program and one in own]
+        program = (trained or own)[-1]
         if (
             not program.name
             or program.name in HARMLESS
             or program.name in reported
             or program.name in script.functions
             or (program.name == "exec" and len(program.words) == 1)
-            or all(one.around and "a pipe" in one.around for one in own)
         ):
             continue
-        later = next((one for one in programs if one.statement > number and one.name not in HARMLESS), None)
-        train = any(launched for one, launched in command.launched if one is program)
-        if later is None and not train:
-            continue
-        message = f"the command goes on when {shown(program.name)} fails"
-        if train and later is None:
-            message = f"the run succeeds even if {shown(program.name)} fails, because the command goes on"
-        command.warning(IGNORED_FAILURE, program.words[0], message, "write `set -e` as the first line of the command")
-        return
+        later = any(one.statement > number and one.name not in HARMLESS for one in script.programs)
+        if trained:
+            return program, not later
+        in_pipe = all("a pipe" in one.around for one in own)
+        first = first or ((program, False) if later and not in_pipe else None)
+    return first
 
 
 _QUICK: Final = frozenset({"echo", "printf", "disown", "date", "true", ":", "exit", "jobs"})
@@ -133,7 +158,9 @@ def _has_unreached(command: Command) -> bool:
         ends = program.name == "exit" or (program.name == "exec" and bool(words))
         if not ends and (runs is None or not runs(words)):
             continue
-        later = next((one for one in script.programs if one.statement > number and one.name not in HARMLESS), None)
+        others = [one for one in script.programs if one.statement > number and one.name not in HARMLESS]
+        trained = [one for one, launched in command.launched if launched and one in others]
+        later = next(iter(trained or others), None)
         if later is None:
             return False
         does = "replaces the shell" if program.name == "exec" else "ends the shell" if ends else "does not end"
@@ -151,17 +178,17 @@ def _has_unreached(command: Command) -> bool:
     return False
 
 
-def _pipe(command: Command, stops: bool) -> tuple[Program, Program] | None:
-    """A launcher in a pipe that hides its failure, and the last program of the pipe."""
-    script = command.script
+def _pipes(command: Command) -> dict[int, tuple[Program, Program]]:
+    """By statement, a launcher in a pipe that hides its failure, and the last program of the pipe."""
+    script, found = command.script, {}
     for number, statement in enumerate(script.statements):
-        if statement.type != "pipeline" or (number < len(script.statements) - 1 and not stops) or statement.background:
+        if statement.type != "pipeline" or statement.background:
             continue
         own = [one for one in script.programs if one.statement == number and "a substitution" not in one.around]
         training = [one for one, launched in command.launched if launched and launched[-1].program and one in own[:-1]]
         if training and own[-1].name in _READERS:
-            return training[-1], own[-1]
-    return None
+            found[number] = training[-1], own[-1]
+    return found
 
 
 _READERS: Final = frozenset({"tee", "cat", "ts", "grep", "egrep", "sed", "awk", "head", "tail", "less"})

@@ -94,6 +94,17 @@ def test_an_annotation_with_a_reason_silences_a_warning(tmp_path: Path) -> None:
         "torchrun train.py --secret HF_TOKEN=team_HF_TOKEN",
         "export HF_TOKEN='<Your Token>'; torchrun train.py",
         "export API_KEY=sk-xxxxxxxxxxxx; torchrun train.py",
+        "command -v srun && srun torchrun train.py",
+        "which -s srun && cd /work && srun torchrun train.py",
+        "[ -x /usr/bin/srun ] && srun torchrun train.py",
+        "srun torchrun train.py || torchrun train.py",
+        "cd /work && srun torchrun train.py || torchrun train.py",
+        "cd /work && if [ -x /a ]; then srun true; fi && torchrun train.py",
+        "nodes=$(which srun) && srun torchrun train.py",
+        ': "${SLURM_JOB_ID:=0}"; torchrun train.py --id $SLURM_JOB_ID',
+        "torchrun train.py --resume /a/last.pt --load-dir /b --init_checkpoint /c --checkpoint_path /d.pt",
+        "torchrun evaluate.py --checkpoint_dir /models/a --output_dir /tmp/out",
+        "python prepare.py; trap 'touch /tmp/failed' ERR; torchrun train.py",
     ],
 )  # fmt: skip
 def test_a_command_that_may_be_right_has_no_finding(tmp_path: Path, command: str) -> None:
