@@ -88,7 +88,7 @@ def test_no_run_starts_or_stops(active: History, change: str, monkeypatch: pytes
     active.rendering()
     kept = {path: text for path, text in active.rendered().items() if "tensorboard" not in path}
     assert kept == {path: text for path, text in before.items() if "tensorboard" not in path}
-    review = active.plan()
+    review = active.plan(check=True)
     assert (review.starting, review.stopping, review.refused) == ((), (), False)
     assert review.kept == JOBS
     count = sum(has_a_job(fields) for fields in JOB_FILES.values()) if change == "a patch" else JOBS
@@ -99,7 +99,7 @@ def test_no_run_starts_or_stops(active: History, change: str, monkeypatch: pytes
 
     two = sorted({run.source for run in review.behind})[:2]
     active.render(*two, restart=True)
-    review = active.plan()
+    review = active.plan(check=True)
     assert review.run_actions == {RunAction.KEPT: JOBS - 2, RunAction.REPLACED: 2}
     replaced = [run.pair.object.path for run in review.runs if run.action is RunAction.REPLACED]
     assert sorted(path.split("/")[3:5] for path in replaced) == [

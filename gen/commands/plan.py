@@ -2,8 +2,9 @@
 
     find_base → read_trees → unrendered_objects → read_overlays → compare_trees → Review → text, Markdown, JSON or HTML
 
-A render of all jobs, which the cache makes short, finds the runs that are behind. Files that differ from the base are
-compared with its result, and kept runs with those at the base. `gen check` compares all files.
+Files that differ from the base are compared with the result of a render, and kept runs with those at the base. Only the
+jobs that differ from the base are rendered, if that is enough (see `gen.review.unrendered`); then a plan has the runs
+of these alone that are behind. With `--check`, it has all. `gen check` compares all files.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
 from gen.render.rendered_object import RenderedObject
 from gen.render.results import RenderedJob, RunResult
+from gen.render.write.compare import Comparison
 from gen.report.formats import PLAN_REPORTERS, Report
 from gen.report.plan.view import Planned
 from gen.review.changes import job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
 from gen.review.history import check_resumed
 from gen.review.kept_runs import behind_runs, compare_kept_runs
-from gen.review.rendered_trees import judged_tree, other_changes, read_trees
+from gen.review.rendered_trees import RenderedTrees, judged_tree, other_changes, read_trees
 from gen.review.result import Review
 from gen.review.sources import base_sources, links_to, page_sources
-from gen.review.unrendered import Expected, unrendered_objects
+from gen.review.unrendered import Expected, differing_jobs, is_enough, unrendered_objects
 from gen.review.upgrade import report_upgrades
 from gen.review.usage import read_overlays, removed_overlays
 
@@ -161,13 +163,14 @@ def review(request: Request, today: Compared | None = None) -> Review:
     found = Findings()
     trees = read_trees(root, base, found).select(request.overlay)
     check_index(root, found)
-    today = today or _today(root, request.base)
+    jobs = differing_jobs(root, base, trees) if today is None and not request.check else None
+    today = today or _today(root, request.base, jobs, trees)
     trees = replace(trees, rendered=today.rendering if today is not None else None)
-    kept = _kept_jobs(root, today, request.overlay)
+    kept = _of(jobs, _kept_jobs(root, today, request.overlay))
     if kept:
         compare_kept_runs(kept, root, base, found)
-    if today is not None and today.rendering.resumed:
-        check_resumed(today.rendering.resumed, root, root, found)
+    if today is not None and (resumed := _of(jobs, today.rendering.resumed)):
+        check_resumed(resumed, root, root, found)
     unrendered = unrendered_objects(trees.suspects, _expected(root, today), found)
     removed = removed_overlays(root, base, run_scopes(trees.before))
     overlays = read_overlays(root, run_scopes(trees.after), found)
@@ -234,12 +237,27 @@ def _expected(root: Path, today: Compared | None) -> Expected:
     return Expected(files=rendering.files, keep=rendering.keep, failed=failed)
 
 
-def _today(root: Path, base: str | None) -> Compared | None:
-    """A render of all jobs; None if no overlay can be read, which `gen check` reports."""
+def _today(root: Path, base: str | None, jobs: Collection[str] | None, trees: RenderedTrees) -> Compared | None:
+    """A render of the jobs that differ from the base if that is enough, or of all.
+
+    None if no overlay can be read, which `gen check` reports.
+    """
+    present = sorted(job for job in jobs or () if (root / job).exists())
+    if jobs is not None and not present and not trees.suspects and is_enough((), jobs, trees):
+        nothing = RunResult(files={}, overlays=(), jobs=0, whole=False)
+        return Compared(root=root, rendering=nothing, comparison=Comparison((), 0))
     try:
+        today = render_and_compare(RenderRequest(root=root), cache_folder(), base=base, enough=present)
+        if today.rendering.whole or (_up_to_date(today) and is_enough(today.rendering.files, jobs or (), trees)):
+            return today
         return render_and_compare(RenderRequest(root=root), cache_folder(), base=base)
     except UsageError:
         return None
+
+
+def _of(jobs: Collection[str] | None, rendered: Iterable[RenderedJob]) -> tuple[RenderedJob, ...]:
+    """Those of some job files, or all."""
+    return tuple(one for one in rendered if jobs is None or one.files[0].source.file in jobs)
 
 
 def _up_to_date(today: Compared | None) -> bool:

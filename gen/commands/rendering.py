@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import active_count
 from typing import TYPE_CHECKING
@@ -58,8 +59,11 @@ def render_and_compare(
     base: str | None = None,
     git: Path | None = None,
     shards: Cache | None = None,
+    enough: Sequence[str] = (),
 ) -> Compared:
     """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`.
+
+    Without a cache, only the job files `enough` are rendered, if there are any.
 
     With `restart`, no committed run is kept. `base` is the ref of the base, in the Git repository of the folder or of
     `git`: what exceeds a quota there already is a warning. `shards` takes the place of the cache: the results of other
@@ -70,6 +74,8 @@ def render_and_compare(
     whole = not request.jobs and not request.overlay
     cache = Cache.open(root, folder, kubernetes) if folder is not None and whole and not restart else None
     known = shards or cache
+    if enough and (known is None or known.last is None):
+        request, known = replace(request, jobs=tuple(enough)), None
     rendering = known.run_result() if known is not None else None
     while True:
         rendering = rendering or _rendered(root, request, kubernetes, known, restart=restart)

@@ -56,6 +56,8 @@ class RenderedTrees:
     """These records at the base."""
     suspects: dict[str, bytes] = field(default_factory=dict)
     """Files of the work tree that differ from the base, or that gen did not write."""
+    former: list[RenderedObject] = field(default_factory=list)
+    """The objects at the base of files that differ or are gone."""
     settings: list[str] = field(default_factory=list)
     """Suspects that change settings of an engine."""
     rendered: RunResult | None = None
@@ -75,7 +77,8 @@ class RenderedTrees:
             path: raw for path, raw in self.suspects.items() if not overlays or _overlay(path) in (*overlays, "")
         }
         settings = [path for path in self.settings if path in suspects]
-        return RenderedTrees(chosen(self.before), chosen(self.after), chosen(self.stopped), suspects, settings)
+        before, after, stopped, former = map(chosen, (self.before, self.after, self.stopped, self.former))
+        return RenderedTrees(before, after, stopped, suspects, former, settings)
 
 
 def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
@@ -99,7 +102,8 @@ def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
             trees.after.append(one)
             if unchanged:
                 trees.before.append(one)
-    for one in _committed(base, differing, found):
+    trees.former.extend(_committed(base, differing, found))
+    for one in trees.former:
         (trees.stopped if one.is_stopped else trees.before).append(one)
     return trees
 

@@ -1,19 +1,33 @@
 """Objects in `rendered/` that gen did not render. Their first line proves nothing: anyone can compute a valid header.
 
 A file that is the same at the base was accepted before, if it has a valid header. Every other file must have the text
-that a render writes.
+that a render writes. So a plan needs a render of the jobs that differ from the base alone, as long as no overlay does
+and that render finds nothing wrong. `gen check` renders all jobs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from gen.base import Findings, Location, at, counted
 from gen.base.codes.rendered import FOREIGN_FILE, HAND_EDITED, STALE
 from gen.base.engines import is_control_file, refuse_control_file
 from gen.base.repository.files import printable_path
-from gen.base.repository.layout import RenderedPath
+from gen.base.repository.git import Base, changed_files
+from gen.base.repository.layout import (
+    ENDING,
+    JOBS,
+    LOCK_ENDING,
+    OVERLAYS,
+    JobFile,
+    RenderedPath,
+    jobs_path,
+    lock_key,
+    source_job,
+)
+from gen.base.repository.settings import SETTINGS_FILE
 from gen.kubernetes.facts import RUNS
 from gen.kubernetes.facts.demand import Demand, any_demand
 from gen.kubernetes.manifests.read import read_manifests
@@ -22,6 +36,8 @@ from gen.render.committed import as_written
 from gen.render.emit import HEADER, has_text_of, untouched
 from gen.render.results import File
 from gen.render.write.compare import is_kept
+from gen.review.rendered_trees import RenderedTrees
+from gen.review.sources import job_file
 from gen.review.usage import UsageKey
 
 _MAX_NAMES = 3
@@ -50,6 +66,38 @@ class Expected:
     """Patterns for files that gen does not write."""
     failed: bool
     """Whether the render had errors, so that `files` may be incomplete."""
+
+
+def differing_jobs(root: Path, base: Base, trees: RenderedTrees) -> frozenset[str] | None:
+    """Job files that differ from the base, or that files of `rendered/` name which do; also removed ones.
+
+    None if an overlay or the version of gen differs, or a file below `jobs/` that is neither a job nor its lock: these
+    concern all jobs.
+    """
+    changed = changed_files(root, base.commit, JOBS, OVERLAYS, SETTINGS_FILE)
+    jobs = {source_job(path) or _locked(root, path) for path in changed or ()}
+    if changed is None or None in jobs:
+        return None
+    texts = (*map(as_written, trees.suspects.values()), *(one.text for one in trees.former))
+    headers = (HEADER.match(text) for text in texts)
+    jobs |= {source_job(header["source"]) for header in headers if header is not None}
+    return frozenset(job.file for job in jobs if job is not None)
+
+
+def _locked(root: Path, path: str) -> JobFile | None:
+    """The job of a lock; None for other files, and for a lock without a job."""
+    job = source_job(jobs_path(f"{lock_key(path)}{ENDING}")) if path.endswith(LOCK_ENDING) else None
+    return None if job is None or ((root / path).exists() and not (root / job.file).exists()) else job
+
+
+def is_enough(files: Collection[str], jobs: Collection[str], trees: RenderedTrees) -> bool:
+    """Whether the files of a render of some jobs are all that gen can have written for them, and of no other job."""
+    written = (path for path, raw in trees.suspects.items() if HEADER.match(as_written(raw)) is not None)
+    differing = {*trees.suspects, *(one.path for one in trees.former)}
+    known = ((one.path, job_file(one)) for one in (*trees.after, *trees.stopped) if one.path not in differing)
+    return all(path in files for path in written) and all(
+        (source in jobs) is (path in files) for path, source in known if source
+    )
 
 
 def unrendered_objects(

@@ -296,10 +296,11 @@ def last_changes(root: Path, folder: str) -> dict[str, Change]:
     return changes
 
 
-def changed_files(root: Path, commit: str, folder: str) -> set[str] | None:
-    """Paths in a folder whose files differ from a commit; None if there is no such commit."""
-    differing = _tried(root, "diff", "--name-only", "-z", "--relative", "--no-ext-diff", commit, "--", folder)
-    others = _tried(root, "ls-files", "--others", "-z", "--", folder)
+def changed_files(root: Path, commit: str, *folders: str) -> set[str] | None:
+    """Paths in folders whose files differ from a commit; None if there is no such commit."""
+    given = ("--no-renames", "--no-ext-diff", "--relative", commit, "--", *folders)
+    differing = _tried(root, "diff", "--name-only", "-z", *given)
+    others = _tried(root, "ls-files", "--others", "-z", "--", *folders)
     if differing.returncode != 0 or others.returncode != 0:
         return None
     return set((differing.stdout + others.stdout).decode("utf-8", "surrogateescape").split("\0")) - {""}
