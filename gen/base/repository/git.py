@@ -72,9 +72,9 @@ class Base(Struct, frozen=True):
 
     def inputs_differ(self) -> bool:
         """Whether a job or an overlay in the work tree differs from this commit."""
-        inputs = ("--", layout.jobs_path(""), layout.overlays_path(""))
-        changed = _tried(self.root, "diff", "--quiet", self.commit, *inputs).returncode == 1
-        return changed or bool(git(self.root, "ls-files", "--others", "--exclude-standard", *inputs))
+        inputs = layout.JOBS, layout.OVERLAYS
+        others = ("ls-files", "--others", "--exclude-standard", "--", *inputs)
+        return bool(_differing(self.root, self.commit, inputs)) or bool(git(self.root, *others))
 
     def _entries(self, listed: str) -> Iterator[tuple[str, Entry]]:
         for line in listed.split("\0"):
@@ -296,14 +296,22 @@ def last_changes(root: Path, folder: str) -> dict[str, Change]:
     return changes
 
 
-def changed_files(root: Path, commit: str, *folders: str) -> set[str] | None:
-    """Paths in folders whose files differ from a commit; None if there is no such commit."""
-    given = ("--no-renames", "--no-ext-diff", "--relative", commit, "--", *folders)
-    differing = _tried(root, "diff", "--name-only", "-z", *given)
-    others = _tried(root, "ls-files", "--others", "-z", "--", *folders)
-    if differing.returncode != 0 or others.returncode != 0:
+def changed_files(root: Path, commit: str, *paths: str) -> set[str] | None:
+    """Paths of files, or of those in folders, that differ from a commit; None if there is no such commit."""
+    differing = _differing(root, commit, paths)
+    others = _tried(root, "ls-files", "--others", "-z", "--", *paths)
+    if differing is None or others.returncode != 0:
         return None
-    return set((differing.stdout + others.stdout).decode("utf-8", "surrogateescape").split("\0")) - {""}
+    return differing.union(others.stdout.decode("utf-8", "surrogateescape").split("\0")) - {""}
+
+
+def _differing(root: Path, commit: str, paths: Sequence[str]) -> set[str] | None:
+    """The same for files in the index. Git compares all: for some, it looks at the index again and again (2.39)."""
+    done = _tried(root, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", commit, "--")
+    if done.returncode != 0:
+        return None
+    changed = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    return {path for path in changed if path.startswith(tuple(f"{one}/" for one in paths)) or path in paths}
 
 
 _SUBMODULE, _LINK, _EXECUTABLE = "160000", "120000", "100755"

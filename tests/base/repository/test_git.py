@@ -130,7 +130,7 @@ def test_what_did_not_change_is_neither_parsed_nor_read_from_git(
     calls.clear()
     assert starting(merged.plan(base="HEAD")) == ["j7"]
     assert len(asked) == 2, "the run and its job"
-    assert len(calls) <= 13, "however many files there are"
+    assert len(calls) <= 15, "however many files there are"
 
 
 def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(merged: History) -> None:
@@ -286,3 +286,21 @@ def test_edits_that_are_not_rendered_are_reported(merged: History) -> None:
     merged.git("switch", "--quiet", "--create", "next")
     merged.job(JOB, name="new")
     assert dict(merged.codes(base="topic")) == {"not-rendered": "warning"}
+
+
+def test_changed_files_are_those_of_the_folders_in_a_part_of_a_repository(merged: History) -> None:
+    """Git compares all files, so the paths of others, and those outside of the folder, are left out."""
+    part = merged.root / "part"
+    for path in ("jobs/a.yaml", "jobs/old.yaml", "jobs-more/a.yaml", "gen.yaml", "gen.yaml.more", "overlays/a/b.yaml"):
+        merged.write(f"part/{path}", "a: 1\n")
+    merged.git("add", "--all")
+    merged.git("commit", "--quiet", "--message", "part")
+    assert git.changed_files(part, "HEAD", "jobs", "gen.yaml") == set()
+    for path in ("jobs/a.yaml", "jobs/new.yaml", "jobs-more/a.yaml", "gen.yaml", "gen.yaml.more", "overlays/a/b.yaml"):
+        merged.write(f"part/{path}", "a: 2\n")
+    merged.write("jobs/team/other.yaml", JOB)
+    (part / "jobs/old.yaml").unlink()
+    assert git.changed_files(part, "HEAD", "jobs", "gen.yaml") == {
+        *("jobs/a.yaml", "jobs/new.yaml", "jobs/old.yaml", "gen.yaml")
+    }
+    assert git.changed_files(part, "none", "jobs") is None
