@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +23,7 @@ from gen.base import Code, Diagnostic, Findings, Location, UsageError
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, PLAN_INCOMPLETE
 from gen.base.repository.files import create_files
 from gen.base.repository.git import check_index, find_base, head_commit
-from gen.base.repository.layout import overlays_path
+from gen.base.repository.layout import overlays_path, source_job
 from gen.commands.check import Request as CheckRequest
 from gen.commands.check import judge
 from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, Shards, cluster_targets, repository
@@ -30,7 +31,7 @@ from gen.commands.environment import documentation, progress_bar, terminal
 from gen.commands.rendering import Compared, RenderRequest, processes, render_and_compare, results_of_shards
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
-from gen.render.rendered_object import RenderedObject
+from gen.render.rendered_object import RenderedObject, parse_together, workload
 from gen.render.results import RenderedJob, RunResult
 from gen.render.write.compare import Comparison
 from gen.report.formats import PLAN_REPORTERS, Report
@@ -176,6 +177,9 @@ def review(request: Request, today: Compared | None = None) -> Review:
     overlays = read_overlays(root, run_scopes(trees.after), found)
     others = other_changes(base)
     report_upgrades(base, others, overlays.values, lambda: trees.after, found)
+    summaries = today.rendering.summaries if today is not None else {}
+    runs = (one for one in trees.after if workload(one) is not None and one.path not in summaries)
+    parse_together(runs, processes())
     result = compare_trees(
         base,
         trees,
@@ -242,17 +246,19 @@ def _today(root: Path, base: str | None, jobs: Collection[str] | None, trees: Re
 
     None if no overlay can be read, which `gen check` reports.
     """
-    present = sorted(job for job in jobs or () if (root / job).exists())
+    known = [one for job in jobs or () if (one := source_job(job)) is not None]
+    present = sorted(one.file for one in known if os.path.lexists(f"{root}/{one.file}"))
+    if any(one.file not in present and os.path.lexists(f"{root}/{one.lock}") for one in known):
+        jobs, present = None, []  # a lock without a job
     if jobs is not None and not present and not trees.suspects and is_enough((), jobs, trees):
         nothing = RunResult(files={}, overlays=(), jobs=0, whole=False)
         return Compared(root=root, rendering=nothing, comparison=Comparison((), 0))
-    try:
-        today = render_and_compare(RenderRequest(root=root), cache_folder(), base=base, enough=present)
-        if today.rendering.whole or (_up_to_date(today) and is_enough(today.rendering.files, jobs or (), trees)):
-            return today
-        return render_and_compare(RenderRequest(root=root), cache_folder(), base=base)
-    except UsageError:
-        return None
+    for enough in (present, ()):
+        with suppress(UsageError):
+            today = render_and_compare(RenderRequest(root=root), cache_folder(), base=base, enough=enough)
+            if today.rendering.whole or (_up_to_date(today) and is_enough(today.rendering.files, jobs or (), trees)):
+                return today
+    return None
 
 
 def _of(jobs: Collection[str] | None, rendered: Iterable[RenderedJob]) -> tuple[RenderedJob, ...]:

@@ -5,6 +5,7 @@ Files in a tree may have been written by anyone, so no form is assumed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from gen.base import BugError, Findings, Location, at, regex
 from gen.base.codes.rendered import NOT_A_MANIFEST
 from gen.base.engines import is_stopped
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED, VALUES
+from gen.base.parallel import map_parallel
 from gen.base.repository.layout import RenderedPath
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import Plain, parse, typed
@@ -129,6 +131,31 @@ def parse_object(raw: bytes, path: str, found: Findings) -> RenderedObject | Non
     group, namespace = str(version).rpartition("/")[0], str(at(body, "metadata", "namespace") or "")
     key = ObjectKey(RenderedPath.parse(path).scope, group, str(kind), namespace, str(name))
     return RenderedObject(key, path, source.text, parsed=body)
+
+
+_OBJECTS_PER_PROCESS = 400
+"""Starting a process takes as long as parsing about this many objects."""
+
+
+def parse_together(objects: Iterable[RenderedObject], parallel: int) -> None:
+    """Parse objects in several processes before their content is needed."""
+    unread = [one for one in objects if one.parsed is None]
+    bodies = map_parallel(_bodies, unread, parallel, worth_it=_OBJECTS_PER_PROCESS)
+    for one, body in zip(unread, bodies, strict=True):
+        if body is not None:
+            one.__dict__["body"] = body  # where the cached property has it
+
+
+def _bodies(objects: Sequence[RenderedObject], done: Callable[[int], None]) -> list[Body | None]:
+    """None for an object that fails, which fails again where it is used."""
+    bodies: list[Body | None] = []
+    for one in objects:
+        try:
+            bodies.append(content(one.text))
+        except Exception:  # noqa: BLE001 - see `gen.base.findings`
+            bodies.append(None)
+    done(len(bodies))
+    return bodies
 
 
 def content(text: str) -> Body:

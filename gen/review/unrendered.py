@@ -21,7 +21,6 @@ from gen.base.repository.layout import (
     JOBS,
     LOCK_ENDING,
     OVERLAYS,
-    JobFile,
     RenderedPath,
     jobs_path,
     lock_key,
@@ -75,19 +74,16 @@ def differing_jobs(root: Path, base: Base, trees: RenderedTrees) -> frozenset[st
     concern all jobs.
     """
     changed = changed_files(root, base.commit, JOBS, OVERLAYS, SETTINGS_FILE)
-    jobs = {source_job(path) or _locked(root, path) for path in changed or ()}
+    jobs = {
+        source_job(jobs_path(f"{lock_key(path)}{ENDING}") if path.endswith(LOCK_ENDING) else path)
+        for path in changed or ()
+    }
     if changed is None or None in jobs:
         return None
     texts = (*map(as_written, trees.suspects.values()), *(one.text for one in trees.former))
     headers = (HEADER.match(text) for text in texts)
     jobs |= {source_job(header["source"]) for header in headers if header is not None}
     return frozenset(job.file for job in jobs if job is not None)
-
-
-def _locked(root: Path, path: str) -> JobFile | None:
-    """The job of a lock; None for other files, and for a lock without a job."""
-    job = source_job(jobs_path(f"{lock_key(path)}{ENDING}")) if path.endswith(LOCK_ENDING) else None
-    return None if job is None or ((root / path).exists() and not (root / job.file).exists()) else job
 
 
 def is_enough(files: Collection[str], jobs: Collection[str], trees: RenderedTrees) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -119,6 +120,15 @@ def lock_without_a_job(repo: History) -> None:
     repo.write("jobs/team/none.lock", "{}\n")
 
 
+def removed_without_its_lock(repo: History) -> None:
+    repo.write("jobs/team/demo.lock", "{}\n")
+    repo.git("add", "--all")
+    repo.git("commit", "--quiet", "--message", "lock")
+    repo.git("branch", "--quiet", "--force", "main")
+    (repo.root / "jobs/team/demo.yaml").unlink()
+    shutil.rmtree((repo.root / RUN).parent)
+
+
 def misplaced(repo: History) -> None:
     repo.write("jobs/demo.yaml", JOB)
 
@@ -154,6 +164,7 @@ CHANGES: dict[Callable[[History], None], list[list[str]]] = {
     job_that_would_have_the_files_of_another: [["jobs/team/second.yaml"], ALL],
     job_that_left_its_files: [["jobs/team/demo.yaml"], ALL],
     lock_without_a_job: [ALL],
+    removed_without_its_lock: [ALL],
     misplaced: [ALL],
     invalid: [["jobs/team/more.yaml"], ALL],
     other_version: [ALL],

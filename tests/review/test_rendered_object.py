@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from gen.base.findings import Findings
 from gen.base.yaml.strict import parse, typed
 from gen.kubernetes.manifests.read import read_manifests
+from gen.render import rendered_object
 from gen.render.rendered_object import _Written, content, generated_object
 from tests.cases import for_each
 from tests.support import PROJECT
@@ -28,6 +32,28 @@ def test_all_readers_find_the_same_content(case: Path) -> None:
         assert manifests is not None
         assert manifests.documents == (one.body,)
         assert _Written.read(one.text.partition("\n")[2]) is not None
+
+
+def test_objects_that_several_processes_parse_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that fails in another process fails where it is used."""
+    paths = [path for case in GOLDEN for path in case.rglob("rendered/**/*.yaml")]
+    objects = [generated_object(path.read_bytes(), f"rendered/{path.name}") for path in paths]
+    found = [one for one in objects if one is not None] * (1000 // len(objects) + 1)
+    twice = [dataclasses.replace(one) for one in found]
+    fails = twice[len(twice) // 2]
+    real = rendered_object.content
+
+    def parsed(text: str) -> Any:
+        assert text is not fails.text
+        return real(text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rendered_object, "content", parsed)
+        rendered_object.parse_together(twice, 2)
+        with pytest.raises(AssertionError):
+            _ = fails.body
+    assert ["body" in vars(one) for one in twice] == [one.text is not fails.text for one in found]
+    assert [one.body for one in twice] == [one.body for one in found]
 
 
 @for_each(
