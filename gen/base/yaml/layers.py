@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -66,7 +67,7 @@ class Layers(Struct, frozen=True):
         """The place of `part`, which has no line break, in the text at `route`; of the text if it is escaped."""
         start = self.place(route)
         source = next(layer.source for layer in self.layers if layer.source.file == start.file)
-        lines = _LINE.split(source.text)[start.line - 1 :]
+        lines = _lines(source.text)[start.line - 1 :]
         for index, line in enumerate(lines):
             column = line.find(part, start.column - 1 if index == 0 else 0)
             if column >= 0:
@@ -77,14 +78,15 @@ class Layers(Struct, frozen=True):
         """The place of a word in the text at `route`, which `inner` gives as a line and a column of the text."""
         start = self.place(route)
         source = next(layer.source for layer in self.layers if layer.source.file == start.file)
-        lines = _LINE.split(source.text)
+        lines = _lines(source.text)
         first = lines[start.line - 1][start.column - 1 :]
         block = first[:1] in ("|", ">")
         if block and first[0] == "|":
-            below = lines[start.line :]
-            indent = next((len(line) - len(line.lstrip(" ")) for line in below if line.strip()), 0)
-            line = below[inner.line - 1] if inner.line <= len(below) else ""
-            column = line.find(word) if "{{" in line else indent + inner.column - 1
+            below = (lines[number] for number in range(start.line, len(lines)))
+            indent = next((match.end() for line in below if (match := _INDENT.match(line)) is not None), 0)
+            at = start.line + inner.line - 1
+            line = lines[at] if at < len(lines) else ""
+            column = line.find(word) if _has_expression(line) else indent + inner.column - 1
             return Location(start.file, start.line + inner.line, max(column, indent) + 1)
         column = start.column - 1 + first.startswith(("'", '"')) + inner.column - 1
         if not block and lines[start.line - 1].startswith(word, column):
@@ -94,6 +96,17 @@ class Layers(Struct, frozen=True):
 
 _LINE = regex("\r\n|[\r\n\x85\u2028\u2029]")
 """Line breaks as libyaml counts them."""
+_INDENT = regex(r" *(?=\S)")
+
+
+@lru_cache(maxsize=1)  # a command can have thousands of findings
+def _lines(text: str) -> list[str]:
+    return _LINE.split(text)
+
+
+@lru_cache(maxsize=1)
+def _has_expression(line: str) -> bool:
+    return "{{" in line
 
 
 _NESTED = {"roles": 2, "kinds": 2, "defaults": 1}

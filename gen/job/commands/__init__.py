@@ -45,6 +45,8 @@ _RUNNERS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("poetry", "pipenv", "pdm", "pixi", "rye", "hatch"), frozenset({"-e", "--environment"})),
 }
 """Programs that run another one by `run`, and their options with a value."""
+_MOST_LAUNCHERS: Final = 8
+"""Launchers that start each other; what more of them start is unknown."""
 _ASSIGNED: Final = regex(r"[A-Za-z_]\w*=")
 
 
@@ -55,26 +57,26 @@ def program_of(word: Word) -> str:
 
 def unwrapped(words: Sequence[Word]) -> tuple[Word, ...]:
     """The program that runs in the end, and its arguments, such as those behind `exec env LC_ALL=C`."""
-    words = tuple(words)
-    while words:
-        program = program_of(words[0])
-        runner = _RUNNERS.get(program) if len(words) > 1 and words[1].text == "run" else None
+    start = 0
+    while start < len(words):
+        program = program_of(words[start])
+        runner = _RUNNERS.get(program) if start + 1 < len(words) and words[start + 1].text == "run" else None
         wrapper = (runner, 0) if runner is not None else _WRAPPERS.get(program)
         if wrapper is None:
             break
         values, positional = wrapper
-        at = 1 if runner is None else 2
-        while at < len(words) and (words[at].text.startswith("-") or _ASSIGNED.match(words[at].text)):
-            at += 2 if words[at].text in values else 1
-        words = words[at + positional :]
-    return words
+        start += 1 if runner is None else 2
+        while start < len(words) and (words[start].text.startswith("-") or _ASSIGNED.match(words[start].text)):
+            start += 2 if words[start].text in values else 1
+        start += positional
+    return tuple(words[start:])
 
 
 def launches(words: Sequence[Word]) -> tuple[Launch, ...]:
     """The launchers of a command, each started by the one before it."""
     found: list[Launch] = []
     words = unwrapped(words)
-    while words:
+    while words and len(found) < _MOST_LAUNCHERS:
         program = program_of(words[0])
         launcher = python.LAUNCHER if python.is_python(program) else BY_PROGRAM.get(program)
         launch = launcher.read(words) if launcher is not None else None

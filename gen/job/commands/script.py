@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from gen.base import Location, regex
+from gen.base import Location, UsageError, regex
 from gen.base.placeholders import PARAMETER, RESULT, TRIAL
 from gen.base.shell_script import SEQUENCE, ScriptReader, syntax_tree
 from gen.base.shell_words import Unknown, Word
@@ -79,6 +79,14 @@ class Script(Struct, frozen=True, dict=True):
     def names(self) -> frozenset[str]:
         """Names of its programs."""
         return frozenset([program.name for program in self.programs])
+
+    @cached_property
+    def of_statements(self) -> Mapping[int, Sequence[Program]]:
+        """The programs of each statement that has some, by its number."""
+        found: dict[int, list[Program]] = {}
+        for program in self.programs:
+            found.setdefault(program.statement, []).append(program)
+        return found
 
     @cached_property
     def variables(self) -> tuple[Assignment, ...]:
@@ -166,7 +174,10 @@ def _split(line: str) -> list[tuple[int, str]]:
 
 def _parsed(text: str) -> Script:
     source = text.encode("utf-8", "replace")
-    top = syntax_tree(source)
+    try:
+        top = syntax_tree(source)
+    except UsageError:
+        return Script(readable=False)
     if top.has_error:
         return Script(readable=False)
     reader = _Reader(source, top)

@@ -37,6 +37,9 @@ class _Numbers:
         self.pods = 1 if self.slots is not None else _together(command)
         """Pods that train together; None if that is unknown."""
         self._workers, self._accelerators = workers, command.context.overlay.accelerators
+        every = (one for _, launches in command.launched for one in launches)
+        self.only_python = all(one.launcher is python.LAUNCHER and not one.is_module for one in every)
+        """Whether no other launcher starts before or after a training."""
 
     @property
     def one_each(self) -> bool:
@@ -230,15 +233,12 @@ _SPAWNS: Final = regex(
 def _check_single(command: Command, launched: tuple[Launch, ...], numbers: _Numbers) -> None:
     """One process of PyTorch on pods with several GPUs."""
     launch = launched[-1]
-    if launch.launcher is not python.LAUNCHER or numbers.gpus < 2 or not launch.program:  # noqa: PLR2004
+    if not numbers.only_python or numbers.gpus < 2 or not launch.program:  # noqa: PLR2004
         return
     is_torch = "PET_NPROC_PER_NODE" in command.context.job.reserved or "torch" in command.pod.image
     script = launch.program[0]
-    if not is_torch or not numbers.one_each or launch.is_module or not script.text.endswith(".py"):
+    if not is_torch or not numbers.one_each or not script.text.endswith(".py"):
         return
-    others = [one for _, launches in command.launched for one in launches]
-    if any(one.launcher is not python.LAUNCHER or one.is_module for one in others):
-        return  # it starts before or after the training
     if not command.script.names.isdisjoint(SHELLS):
         return
     words = [word.text if word.unknown is None else word.raw for word in launch.program[1:]]

@@ -69,11 +69,13 @@ def _options(command: Command, *, stops: bool, pipes: bool) -> str:
 def _ignored(command: Command, reported: Collection[str]) -> tuple[Program, bool] | None:
     """A program whose failure has no effect, and whether none but harmless ones follow. A training comes first."""
     script, first = command.script, None
+    launched = {id(one) for one, launches in command.launched if launches and launches[-1].program}
+    last = max((one.statement for one in script.programs if one.name not in HARMLESS), default=0)
     for number, statement in enumerate(script.statements[:-1]):
-        own = [one for one in script.programs if one.statement == number and "a substitution" not in one.around]
+        own = [one for one in script.of_statements.get(number, ()) if "a substitution" not in one.around]
         if statement.type not in _STATEMENTS or statement.background or not own:
             continue
-        trained = [one for one, launched in command.launched if launched and launched[-1].program and one in own]
+        trained = [one for one in own if id(one) in launched]
         program = (trained or own)[-1]
         if (
             not program.name
@@ -83,7 +85,7 @@ def _ignored(command: Command, reported: Collection[str]) -> tuple[Program, bool
             or (program.name == "exec" and len(program.words) == 1)
         ):
             continue
-        later = any(one.statement > number and one.name not in HARMLESS for one in script.programs)
+        later = last > number
         if trained:
             return program, not later
         in_pipe = all("a pipe" in one.around for one in own)
@@ -101,7 +103,7 @@ def _ends_at_once(command: Command) -> bool:
     if any(one.name == "wait" for one in programs):
         return False
     for number in range(len(script.statements) - 1, -1, -1):
-        own = [one for one in programs if one.statement == number]
+        own = script.of_statements.get(number, ())
         if script.statements[number].background and own:
             words = unwrapped(own[-1].words) or own[-1].words
             message = f"{shown(words[0].text)} runs in the background, and the container ends at once"
@@ -150,7 +152,7 @@ def _has_unreached(command: Command) -> bool:
     """Report the first program behind one that does not end, or that ends the shell."""
     script = command.script
     for number, statement in enumerate(script.statements[:-1]):
-        own = [one for one in script.programs if one.statement == number]
+        own = script.of_statements.get(number, ())
         if statement.type not in ("command", "redirected_statement") or statement.background or len(own) != 1:
             continue
         program, words = own[0], [word.text for word in own[0].words[1:]]
@@ -184,7 +186,7 @@ def _pipes(command: Command) -> dict[int, tuple[Program, Program]]:
     for number, statement in enumerate(script.statements):
         if statement.type != "pipeline" or statement.background:
             continue
-        own = [one for one in script.programs if one.statement == number and "a substitution" not in one.around]
+        own = [one for one in script.of_statements.get(number, ()) if "a substitution" not in one.around]
         training = [one for one, launched in command.launched if launched and launched[-1].program and one in own[:-1]]
         if training and own[-1].name in _READERS:
             found[number] = training[-1], own[-1]
