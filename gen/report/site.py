@@ -11,7 +11,6 @@ from msgspec import Struct
 from gen.kubernetes.quantity import money
 from gen.overlay.overlay import Overlay
 from gen.render.parts.quota import quotas
-from gen.report.escaping import sanitize
 from gen.report.formats import Documentation
 from gen.report.listing import COLUMNS, jobs_total, month_totals
 from gen.report.plan.phrases import ASSUMPTIONS
@@ -199,7 +198,7 @@ def _jobs(site: Site, shared: Mapping[str, object]) -> Iterator[tuple[str, str]]
             "rows": tuple(map(_row, rows)),
             "events": tuple(_event(site, one) for one in events[:MAX_EVENTS]),
             "more": max(len(events) - MAX_EVENTS, 0),
-            "lines": tuple(map(sanitize, site.texts.get(file, "").split("\n"))),
+            "text": site.texts.get(file, ""),
             "file_findings": tuple(one for one in site.listing.findings if one.place.file == file),
         }
         yield job_page(file), _page("job", shared, own)

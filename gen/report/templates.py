@@ -25,6 +25,7 @@ from gen.report.escaping import sanitize
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _PHRASE: Final = regex(r"[\w ,;:.()%'→+-]*")
 
@@ -85,13 +86,24 @@ def coded(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
+def lines(text: str) -> str:
+    """A text of several lines for HTML."""
+    return "\n".join(map(escape, text.split("\n")))
+
+
 @cache
 def _environment() -> Environment:
-    return environment(escape, {"coded": as_markup(coded)})
+    return environment(escape, {"coded": as_markup(coded), "lines": as_markup(lines)})
 
 
 def page(template: str, styles: tuple[str, ...], scripts: tuple[str, ...], values: Mapping[str, object]) -> str:
     """A page from a template in `templates/`, with the files of its style and script."""
+    return _environment().get_template(template).render({**values, **_frame(styles, scripts)})
+
+
+@cache
+def _frame(styles: tuple[str, ...], scripts: tuple[str, ...]) -> dict[str, Markup]:
+    """The style and the script of pages, and the policy that permits them."""
     from markupsafe import Markup
 
     made = _environment()
@@ -100,8 +112,7 @@ def page(template: str, styles: tuple[str, ...], scripts: tuple[str, ...], value
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    own = {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704 - constants of gen
-    return made.get_template(template).render({**values, **own})
+    return {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704 - constants of gen
 
 
 def packed(data: object) -> str:

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from gen.base import Findings, Location, at, did_you_mean
 from gen.base.codes.rendered import UNKNOWN_RUN
-from gen.base.engines import is_finished, is_stopped, name_in_cluster
-from gen.base.labels import CHECKPOINTS
+from gen.base.engines import ENGINES, is_finished, is_stopped, name_in_cluster
+from gen.base.labels import CHECKPOINTS, STOPPED
 from gen.base.repository.git import REGULAR_FILE, Base, head_commit, in_git, is_shallow, run_git
 from gen.base.repository.layout import JobFile, RenderedPath, rendered_path, source_job, tree_folder
 from gen.base.yaml.source import read
@@ -28,6 +28,8 @@ MAX_EVENTS: Final = 5000
 """Changed files that are read, the latest first."""
 _FORMAT: Final = "%x01%H%x00%cI%x00%an%x00"
 _DELETED: Final = "D"
+_MARKS: Final = (STOPPED, *(engine.finished.key for engine in ENGINES.values()))
+"""Keys in the metadata of runs that are stopped or finished."""
 
 
 class RunEvent(Struct, frozen=True, kw_only=True):
@@ -68,10 +70,12 @@ def run_history(root: Path) -> dict[str, tuple[RunEvent, ...]]:
             continue
         if not starter_of_object(kind).runs_in_git:
             continue
-        state = "stopped" if is_stopped(one.metadata) else "finished" if is_finished(one.metadata) else "added"
+        marked = any(map(one.may_have, _MARKS))  # all others need not be parsed
+        ended = "stopped" if marked and is_stopped(one.metadata) else "finished"
+        state = ended if marked and is_finished(one.metadata) else "added"
         event = RunEvent(
             overlay=one.key.scope,
-            run=name_in_cluster(one.metadata),
+            run=name_in_cluster(one.metadata) if marked else one.key.name,
             kind=one.key.kind,
             what="removed" if entry.deleted else state,
             commit=entry.commit,
