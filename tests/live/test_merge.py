@@ -73,8 +73,8 @@ def test_the_training_that_a_merge_destroys_and_the_room_for_what_starts(world: 
         "metadata": {"name": "w", "namespace": "merge"},
     }
     here.cluster.apply({**waits, "spec": {"queueName": "research"}})
-    with nodes(here, h1=8, h2=8):
-        gpu_pod(here, other, 5, "h2", 4)
+    with nodes(here, m1=8, m2=8):
+        gpu_pod(here, other, 5, "m2", 4)
         found = plan(here)
         text = here.gen("plan", "--live", "--base", "main")
     assert "1 run stops after up to 31 hours (1 replaced)" in found["headline"]

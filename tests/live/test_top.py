@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def nodes(here: World, **gpus: int) -> Iterator[None]:
-    """Nodes by name, each with some GPUs of a model."""
+    """Nodes by name, each with some GPUs of a model. Pods of other tests stay on nodes of equal names."""
     made = []
     for name, number in gpus.items():
         labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3" if number == 8 else "NVIDIA-A10"}

@@ -76,3 +76,16 @@ def test_finished_combinations_have_a_row_of_their_own(history: History) -> None
         SWEEP.replace("1]}", "1]}, overrides: [{when: {lr: 1}, state: finished}, {when: {lr: 0.1}, attempt: 2}]")
     )
     assert actions(history) == {"1": "retired", "0.1": "replaced"}
+
+
+def test_a_value_of_a_retired_run_can_be_taken_out_of_a_sweep(history: History) -> None:
+    """The entry that `gen retire` wrote stays: a warning that names the entry, and no similar value."""
+    retired = SWEEP.replace("1]}", "1]}, overrides: [{when: {lr: 1}, state: finished}]")
+    history.job(retired)
+    branch(history)
+    history.job(retired.replace(", 1]", "]"))
+    report, code = history.render()
+    found = {finding.code: finding for finding in report.findings}
+    assert (code, found["no-effect"].is_error) == (0, False)
+    assert found["no-effect"].hint == "remove the entry: the sweep no longer has these runs"
+    assert history.codes() == []

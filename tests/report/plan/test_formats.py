@@ -127,6 +127,19 @@ def test_a_comment_starts_with_the_marker_and_the_summary(history: History) -> N
     assert text.index("| Runs |") < text.index("<details>")
 
 
+def test_errors_stand_above_the_tables_of_a_comment(history: History) -> None:
+    priced = OVERLAY + "currency: EUR\naccelerators: {h100: {nvidia: H100, price: 2.5}}\n"
+    history.overlay(priced)
+    branch(history)
+    history.overlay(priced.replace('  "*":\n', '  "*":\n    budget: 1\n'))
+    history.job(JOB + "accelerator: h100\n")
+    lines = [line for line in history.report("markdown").splitlines() if line]
+    assert lines[1].startswith("### Refused: `over-budget`; 1 run starts ")
+    assert lines[2].startswith("- `over-budget` at `overlays/dev/overlay.yaml:")
+    assert lines[3] == "**Also changes:** `overlays/dev/overlay.yaml`"
+    assert lines[4].startswith("1. `demo` is new: +24 GPUs")
+
+
 @pytest.mark.slow  # hundreds of runs
 def test_a_long_comment_is_cut_and_counts_the_omitted_entries(history: History) -> None:
     history.job(JOB, name="stays")

@@ -121,14 +121,20 @@ def test_a_header_cannot_name_another_file(history: History) -> None:
         assert details(as_html(history.plan()))["jobs"] == []
 
 
-@pytest.mark.parametrize(("grant", "beyond"), [("gpus: 9000", 1), ("gpus: 30", 0)])
+PRICES = "currency: EUR\naccelerators: {h100: {nvidia: H100, price: 2.5}}\n"
+
+
+@pytest.mark.parametrize(
+    ("grant", "beyond"), [("gpus: 9000", 1), ("gpus: 30", 0), ("budget: 99999999", 1), ("budget: 900", 0)]
+)
 def test_a_limit_beyond_the_bars_has_a_mark(history: History, grant: str, beyond: int) -> None:
-    history.overlay(OVERLAY.replace('  "*":\n', f'  "*":\n    {grant}\n'))
+    history.overlay(OVERLAY.replace('  "*":\n', f'  "*":\n    {grant}\n') + PRICES)
     branch(history)
-    history.job(JOB)
-    chart = history.report("html").partition('<p class="legend">')[2].partition("</section>")[0]
-    assert chart.partition("</p>")[2].count("b-limit") == 1
-    assert chart.count("M990 3l10 7l-10 7z") == beyond
+    history.job(JOB + "accelerator: h100\n")
+    charts = history.report("html").partition('<p class="legend">')[2]
+    charts = re.sub(r'<p class="legend">.*?</p>', "", charts.partition("</p>")[2], flags=re.DOTALL)
+    assert charts.count("b-limit") == 1
+    assert charts.count("M990 3l10 7l-10 7z") == beyond
 
 
 def test_links_are_not_followed(history: History) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,6 +46,17 @@ def places(repo: Repository) -> list[tuple[str, int, str]]:
 def test_a_warning_is_placed_at_the_deciding_field(repo: Repository, job: str, line: int, code: str) -> None:
     repo.job(HEAD + job)
     assert places(repo) == [("jobs/team/demo.yaml", line, code)]
+
+
+def test_the_remedy_of_a_role_without_limits_works(repo: Repository) -> None:
+    """The head of Ray does not train, so it does not get the amounts of the job."""
+    job = "kind: ray\nimage: a/ray:2.9.0\ncommand: python train.py\nworkers: 2\ncpu: 4\nmemory: 8Gi\ntimeout: 1h\n"
+    repo.job(job)
+    (finding,) = repo.render()[0].findings
+    written = re.search(r"`(roles: .+)`", str(finding.hint))
+    assert (finding.code, written is not None) == ("no-limits", True)
+    repo.job(f"{job}{written[1] if written is not None else ''}\n")
+    assert repo.codes() == []
 
 
 def test_a_warning_about_a_default_is_placed_in_the_overlay(repo: Repository) -> None:
