@@ -50,13 +50,26 @@ _MOST_PIPES: Final = 500
 """The parser needs 9 GB of memory for 100 kB of one pipeline. Real scripts have at most 25 pipes."""
 
 
-def syntax_tree(source: bytes) -> Node:
-    """The root of the tree of a script. UsageError for one that the parser cannot read in little memory."""
+def syntax_tree(source: bytes, most_levels: int = 0) -> Node:
+    """The root of the tree of a script, which is not deeper than `most_levels`, unless that is 0.
+
+    UsageError for a script that the parser cannot read in little memory, or that is deeper.
+    """
     if source.count(b"|") > _MOST_PIPES:
         raise UsageError(
             f"the script has more than {_MOST_PIPES} pipes (`|`); write a part of it as a script of its own"
         )
-    return _parser().parse(source).root_node
+    top = _parser().parse(source).root_node
+    if most_levels and _is_deeper(top, most_levels):
+        raise UsageError(f"the script is nested in more than {most_levels} levels; write it with fewer")
+    return top
+
+
+def _is_deeper(top: Node, levels: int) -> bool:
+    level = [top]
+    for _ in range(levels):
+        level = [child for node in level for child in node.named_children]
+    return bool(level)
 
 
 @cache

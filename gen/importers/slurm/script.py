@@ -28,6 +28,8 @@ _BLOCKS: Final = frozenset(
 )
 _MOST_TURNS: Final = 64
 _MOST_DEPTH: Final = 40
+_MOST_LEVELS: Final = 200
+"""Levels of the syntax, such as those of `a && b && c`; each one takes several calls of Python."""
 _MOST_STEPS: Final = 200
 _MOST_VISITS: Final = 20_000
 
@@ -84,7 +86,7 @@ class BatchScript(BatchValues):
         """Follow a text. Its steps, files and what is left are in this object afterwards."""
         self.source = text
         self._source = text.encode("utf-8", "replace")
-        self._block(syntax_tree(self._source).children)
+        self._block(syntax_tree(self._source, _MOST_LEVELS).children)
         return self
 
     def text(self, node: Node) -> str:

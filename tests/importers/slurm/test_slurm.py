@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gen.base.findings import Findings, Severity
+from gen.base.findings import Findings, Severity, UsageError
 from gen.importers import IMPORTERS, ImportedJob, ImportInput
 from gen.importers.draft import check_text, text_of
 from gen.importers.slurm.directives import HANDLED, REASONS, SHORT
@@ -226,6 +226,17 @@ def test_a_long_script_is_read_in_time() -> None:
     body = "\n".join(["srun a \\"] * 3000 + ["cd $SCRATCH; echo " + "a" * 100_000])
     jobs, _ = read(script("-N 1", body=body))
     assert len(jobs) == 1
+
+
+@for_each("body", ["a && " * 300 + "b", "$(" * 300 + "a" + ")" * 300, "if a; then " * 300 + "b;" + " fi;" * 300])
+def test_a_deep_script_is_refused(body: str) -> None:
+    with pytest.raises(UsageError, match="the script is nested in more than 200 levels"):
+        read(script("-N 1", body=body))
+
+
+def test_a_script_of_pipes_is_refused() -> None:
+    with pytest.raises(UsageError, match="the script has more than 500 pipes"):
+        read(script("-N 1", body="a" + " | b" * 501))
 
 
 @pytest.mark.parametrize(
