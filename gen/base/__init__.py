@@ -33,7 +33,7 @@ from gen.base.findings import (
     origin,
     with_article,
 )
-from gen.base.lazy import LazyRegistry, regex
+from gen.base.lazy import LazyRegistry, names, regex
 from gen.base.routes import Route, at, dotted, follow, get, nulls, overlap, replaced, set_value, with_field
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "interruption",
     "is_passed",
     "message_text",
+    "names",
     "near",
     "nulls",
     "only_near",

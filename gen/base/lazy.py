@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled, and registries of classes that are imported, when they are first used.
+"""Constants of modules: names, and regular expressions and registries that are compiled or imported at the first use.
 
 A run imports about two hundred regular expressions and uses a quarter; compiling all would take a tenth of the time of
 one job.
@@ -13,19 +13,13 @@ from typing import Any, AnyStr, Generic, TypeVar, cast
 
 Class = TypeVar("Class")
 
-_METHODS = (
-    "search",
-    "match",
-    "fullmatch",
-    "split",
-    "findall",
-    "finditer",
-    "sub",
-    "subn",
-    "groupindex",
-    "groups",
-    "flags",
-)
+
+def names(text: str) -> frozenset[str]:
+    """The names in a text, with spaces between them."""
+    return frozenset(text.split())
+
+
+_METHODS = names("search match fullmatch split findall finditer sub subn groupindex groups flags")
 
 
 class LazyPattern:

@@ -11,7 +11,7 @@ import orjson
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from gen.base import Diagnostic, Findings, Location, UsageError, contained, did_you_mean
+from gen.base import Diagnostic, Findings, Location, UsageError, contained, did_you_mean, names
 from gen.base.repository.codeowners import read_code_owners
 from gen.base.repository.git import Change, last_changes
 from gen.base.repository.job_files import all_jobs, chosen_jobs
@@ -40,23 +40,8 @@ from gen.render.sweep import combinations, read_sweep
 
 TIMES: Final = frozenset({"timeout", "retries", "cleanup", "keepCluster", "schedule"})
 """Fields that affect costs only."""
-_SHOWN: Final = frozenset(
-    {
-        "kind",
-        "state",
-        "attempt",
-        "workers",
-        "roles",
-        "gpus",
-        "accelerator",
-        "queue",
-        "timeout",
-        "retries",
-        "schedule",
-        "sweep",
-        "search",
-        "metrics",
-    }
+_SHOWN: Final = names(
+    "kind state attempt workers roles gpus accelerator queue timeout retries schedule sweep search metrics"
 )
 HIDDEN: Final = frozenset(str(one.alias) for one in JobFields.model_fields.values()) - _SHOWN
 """Fields of all kinds that the list does not show, and that decide nothing it shows."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, regex
+from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN, source_text
@@ -29,11 +29,10 @@ SHORT: Final = {
     "n": "ntasks", "O": "overcommit", "o": "output", "p": "partition", "Q": "quiet", "q": "qos", "S": "core-spec",
     "s": "oversubscribe", "t": "time", "u": "unbuffered", "v": "verbose", "W": "wait", "w": "nodelist", "x": "exclude",
 }  # fmt: skip
-SWITCHES: Final = frozenset(
-    {"contiguous", "container-mount-home", "container-writable", "disable-status", "exact", "exclusive", "get-user-env"}
-    | {"hold", "ignore-pbs", "label", "mpi-combine", "multi-prog", "no-container-mount-home", "no-kill", "no-requeue"}
-    | {"overcommit", "overlap", "oversubscribe", "parsable", "preserve-env", "pty", "quiet", "requeue", "spread-job"}
-    | {"test-only", "unbuffered", "use-min-nodes", "verbose", "wait"}
+SWITCHES: Final = names(
+    "contiguous container-mount-home container-writable disable-status exact exclusive get-user-env hold ignore-pbs "
+    "label mpi-combine multi-prog no-container-mount-home no-kill no-requeue overcommit overlap oversubscribe "
+    "parsable preserve-env pty quiet requeue spread-job test-only unbuffered use-min-nodes verbose wait"
 )
 """Options without a value of their own; a value after `=` is one, too."""
 _DIRECTIVE: Final = regex(r"#SBATCH\s+(.*)")
@@ -155,20 +154,10 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     "container-mount-home": ("a container has no home of the user", "mount a volume of the overlay with `data`"),
 }
 """Options that no field has: the reason and the remedy."""
-HANDLED: Final = frozenset(
-    {"account", "array", "chdir", "container-image", "container-mounts", "container-workdir", "cpus-per-gpu"}
-    | {"cpus-per-task", "export", "gpus", "gpus-per-node", "gpus-per-task", "gres", "job-name", "mem", "mem-per-cpu"}
-    | {
-        "mem-per-gpu",
-        "no-requeue",
-        "nodes",
-        "ntasks",
-        "ntasks-per-node",
-        "partition",
-        "requeue",
-        "tasks-per-node",
-        "time",
-    }
+HANDLED: Final = names(
+    "account array chdir container-image container-mounts container-workdir cpus-per-gpu cpus-per-task export gpus "
+    "gpus-per-node gpus-per-task gres job-name mem mem-per-cpu mem-per-gpu no-requeue nodes ntasks ntasks-per-node "
+    "partition requeue tasks-per-node time"
 )
 """Options that fields have."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from gen.base import Location, regex
+from gen.base import Location, names, regex
 from gen.importers.slurm.expansion import ADDRESS, PORT, RUN, RUN_ID, Expander, Value, is_known, marked, shown, sources
 
 if TYPE_CHECKING:
@@ -130,69 +130,11 @@ _FIRST: Final = regex(
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs")
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
-_SILENT: Final = frozenset(
-    {
-        "echo",
-        "set",
-        "ulimit",
-        "sleep",
-        "hostname",
-        "env",
-        "printenv",
-        "which",
-        "lscpu",
-        "squeue",
-        "sinfo",
-        "pwd",
-        "wait",
-    }
-    | {
-        "trap",
-        "unset",
-        "shopt",
-        "free",
-        "df",
-        "ls",
-        "nvcc",
-        "date",
-        "nvidia-smi",
-        "scontrol",
-        "printf",
-        "true",
-        ":",
-        "ibstat",
-    }
-    | {
-        "sacct",
-        "scancel",
-        "uname",
-        "lsb_release",
-        "ifconfig",
-        "ip",
-        "umask",
-        "return",
-        "break",
-        "continue",
-        "local",
-        "type",
-    }
-    | {
-        "shift",
-        "popd",
-        "tput",
-        "clear",
-        "alias",
-        "read",
-        "getopt",
-        "getopts",
-        "false",
-        "readonly",
-        "command",
-        "test",
-        "du",
-        "kill",
-    }
-    | {"enroot", "rocm-smi", "top", "ps", "topo", "lspci", "cat", "head", "tail", "grep", "sort", "stat"}
+_SILENT: Final = names(
+    "echo set ulimit sleep hostname env printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
+    "date nvidia-smi scontrol printf true : ibstat sacct scancel uname lsb_release ifconfig ip umask return break "
+    "continue local type shift popd tput clear alias read getopt getopts false readonly command test du kill enroot "
+    "rocm-smi top ps topo lspci cat head tail grep sort stat"
 )
 """Programs that show, or change the shell of the batch part only."""
 _SILENT_IN_TASKS: Final = frozenset({"set", "echo", "hostname", "ulimit", "nvidia-smi", "date", "env", "printenv"})

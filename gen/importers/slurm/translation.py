@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, regex
+from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.directives import Option, options_of
@@ -40,34 +40,12 @@ _OF_SITE: Final = regex(
 _HARMLESS: Final = frozenset(
     {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_TIMEOUT"}
 )
-_OF_KIND: Final = frozenset(
-    {
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "RANK",
-        "WORLD_SIZE",
-        "LOCAL_RANK",
-        "LOCAL_WORLD_SIZE",
-        "NODE_RANK",
-        "GROUP_RANK",
-        "LOCAL_SIZE",
-        "NNODES",
-    }
+_OF_KIND: Final = names(
+    "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK LOCAL_SIZE NNODES"
 )
 """Variables that the kind of the job or its launcher sets."""
-_GIVEN: Final = frozenset(
-    {
-        *_OF_KIND,
-        "JOB_COMPLETION_INDEX",
-        "HOSTNAME",
-        "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_LOCAL_RANK",
-        "TASK_COUNT",
-        "PATH",
-        "LD_LIBRARY_PATH",
-        "?",
-        "!",
-    }
+_GIVEN: Final = _OF_KIND | names(
+    "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? !"
 )
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
 _MOST_OPTIONS: Final = 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.base import names
 from gen.job.commands.base import (
     ADDRESS,
     ALL_PROCESSES,
@@ -18,7 +19,6 @@ from gen.job.commands.base import (
     PORT,
     RANK,
     Launcher,
-    names,
 )
 
 LAUNCHER: Final = Launcher(

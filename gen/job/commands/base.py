@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gen.base import names
 from gen.base.shell_words import Word
 
 
@@ -159,11 +160,6 @@ def _start(word: Word) -> str:
     """The known text of an option with an unknown value, such as `--nnodes=$N`; empty for other words."""
     name, sign, _ = word.raw.partition("=")
     return f"{name}=" if sign and name.startswith("--") and name.lstrip("-").replace("-", "").isidentifier() else ""
-
-
-def names(text: str) -> frozenset[str]:
-    """The names in a text, with spaces between them."""
-    return frozenset(text.split())
 
 
 PROGRAMS: Final = names("srun sbatch salloc scontrol squeue sinfo sacct sattach scancel")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.job.commands.base import ADDRESS, HOSTS, PODS, PORT, PROCESSES, Launcher, names
+from gen.base import names
+from gen.job.commands.base import ADDRESS, HOSTS, PODS, PORT, PROCESSES, Launcher
 
 LAUNCHER: Final = Launcher(
     name="colossalai run",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.job.commands.base import ALL_PROCESSES, HOSTS, Launcher, names
+from gen.base import names
+from gen.job.commands.base import ALL_PROCESSES, HOSTS, Launcher
 
 LAUNCHER: Final = Launcher(
     name="horovodrun",

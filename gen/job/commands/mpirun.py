@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.job.commands.base import ALL_PROCESSES, HOSTS, PROCESSES, Launcher, names
+from gen.base import names
+from gen.job.commands.base import ALL_PROCESSES, HOSTS, PROCESSES, Launcher
 
 LAUNCHER: Final = Launcher(
     name="mpirun",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.job.commands.base import Launcher, names
+from gen.base import names
+from gen.job.commands.base import Launcher
 
 LAUNCHER: Final = Launcher(
     name="ray job submit",

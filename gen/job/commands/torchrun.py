@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.job.commands.base import ADDRESS, ALONE, PODS, PORT, PROCESSES, RANK, Launcher, names
+from gen.base import names
+from gen.job.commands.base import ADDRESS, ALONE, PODS, PORT, PROCESSES, RANK, Launcher
 
 LAUNCHER: Final = Launcher(
     name="torchrun",

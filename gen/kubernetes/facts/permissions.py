@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from gen.base import at, regex
+from gen.base import at, names, regex
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.facts.pods import templates_by_shape
@@ -47,13 +47,10 @@ NOTABLE: Final = frozenset(
 
 Permission = tuple[str, str]
 """A permission and its value: `("hostNetwork", "")` or `("serviceAccount", "trainer")`."""
-BY_FIELD: Final = frozenset({SELECTS, TOLERATES, METADATA, STORE, STORE_TO_WRITE, WRITE, QUEUE})
-"""Permissions that follow from the fields of a job and the defaults, and that only a comparison needs."""
 
-_VOLUMES: Final = frozenset(
-    {"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "csi", "fc", "flexVolume", "flocker"}
-    | {"gcePersistentDisk", "gitRepo", "glusterfs", "image", "iscsi", "nfs", "photonPersistentDisk", "portworxVolume"}
-    | {"quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume"}
+_VOLUMES: Final = names(
+    "awsElasticBlockStore azureDisk azureFile cephfs cinder csi fc flexVolume flocker gcePersistentDisk gitRepo "
+    "glusterfs image iscsi nfs photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos vsphereVolume"
 )
 """Sources of volumes that the Pod Security Standards restrict, apart from `hostPath`."""
 _CLAIMED: Final = frozenset({"name", "persistentVolumeClaim"})
@@ -66,7 +63,7 @@ _REMOTE: Final = regex(r"S[0-9]+:(?P<place>[^/]+(?:/.*)?)")
 
 
 def permissions(body: Body, *, whole: bool = True) -> set[Permission]:
-    """All permissions of the pods of an object and of the objects in its steps; unless `whole`, without `BY_FIELD`."""
+    """All permissions of the pods of an object and of objects in its steps; unless `whole`, without those by fields."""
     found: set[Permission] = set()
     waiting: list[Any] = [value for key, value in body.items() if key != "metadata"]
     waiting += _steps(body)
@@ -298,10 +295,9 @@ _READERS_BY_FIELD: Final[dict[str, _Reader]] = {
 }
 _READ: Final = frozenset(_READERS)
 _READ_BY_FIELD: Final = frozenset(_READERS_BY_FIELD)
-_PLAIN: Final = frozenset(
-    {"annotations", "args", "capabilities", "command", "data", "env", "labels", "limits", "matchLabels", "metadata"}
-    | {"nodeSelector", "ports", "requests", "resources", "securityContext", "selector", "tolerations"}
-    | {"topologySpreadConstraints", "volumeMounts", "volumes"}
+_PLAIN: Final = names(
+    "annotations args capabilities command data env labels limits matchLabels metadata nodeSelector ports requests "
+    "resources securityContext selector tolerations topologySpreadConstraints volumeMounts volumes"
 )
 """Fields with texts and numbers, which are most of an object, and fields that are read as a whole."""
 

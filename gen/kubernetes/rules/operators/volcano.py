@@ -9,7 +9,7 @@ from __future__ import annotations
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from gen.base import Route
+from gen.base import Route, names
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
@@ -19,23 +19,11 @@ from gen.kubernetes.rules.value_checks import absolute, dns_1035_label, not_empt
 
 _JOB = str(VOLCANO_JOB)
 _WEBHOOK = "The Volcano webhook rejects the object."
-_EVENTS = {"*", "PodFailed", "PodEvicted", "PodPending", "PodRunning", "Unknown", "TaskCompleted", "OutOfSync"} | {
-    "CommandIssued",
-    "JobUpdated",
-    "TaskFailed",
-}
+_EVENTS = names(
+    "* PodFailed PodEvicted PodPending PodRunning Unknown TaskCompleted OutOfSync CommandIssued JobUpdated TaskFailed"
+)
 _INTERNAL_EVENTS = {"OutOfSync", "CommandIssued", "JobUpdated"}
-_ACTIONS = {
-    "AbortJob",
-    "RestartJob",
-    "RestartTask",
-    "RestartPod",
-    "RestartPartition",
-    "TerminateJob",
-    "CompleteJob",
-} | {
-    "ResumeJob",
-}
+_ACTIONS = names("AbortJob RestartJob RestartTask RestartPod RestartPartition TerminateJob CompleteJob ResumeJob")
 _PLUGINS: Final = ("env", "svc", "ssh", "pytorch", "tensorflow", "mpi", "ray", "hcclrank")
 
 

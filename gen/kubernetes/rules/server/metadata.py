@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from gen.base import Route, regex
+from gen.base import Route, names, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, containers, server_rule, unknown_name
 from gen.kubernetes.rules import value_checks as checks
@@ -17,11 +17,9 @@ from gen.kubernetes.rules.field_checks import FieldChecks, labels
 _ANNOTATIONS_LIMIT = 256 << 10
 """Bytes of all keys and values together."""
 
-_ANY_NAMES = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "PodDisruptionBudget"} | {
-    "CertificateSigningRequest",
-    "Event",
-    "IPAddress",
-}
+_ANY_NAMES = names(
+    "Role ClusterRole RoleBinding ClusterRoleBinding PodDisruptionBudget CertificateSigningRequest Event IPAddress"
+)
 """Kinds with names that only need to be valid in a request path."""
 
 _COUNTED_ANEW = {

@@ -8,9 +8,10 @@ From `ValidateResourceQuotaSpec` and `ValidateLimitRange` of `pkg/apis/core/vali
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Final
 
-from gen.base import Route, near, regex
+from gen.base import Route, names, near, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import in_thousandths, is_whole, server_amount
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, server_rule
@@ -18,11 +19,10 @@ from gen.kubernetes.rules.field_checks import VALUES, FieldChecks, selector
 from gen.kubernetes.rules.server.workloads import is_more_than_all, number_or_percent
 from gen.kubernetes.rules.value_checks import not_negative, one_of, qualified_name, quantity
 
-_COUNTED = {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"} | {
-    "persistentvolumeclaims",
-    "services.nodeports",
-    "services.loadbalancers",
-}
+_COUNTED = names(
+    "pods services replicationcontrollers resourcequotas secrets configmaps persistentvolumeclaims "
+    "services.nodeports services.loadbalancers"
+)
 _COMPUTE = {"cpu", "memory", "ephemeral-storage"}
 _OF_QUOTA = (
     _COUNTED
@@ -106,7 +106,7 @@ def _quota_name(name: str) -> Fault | None:
     return fault
 
 
-def _near_or(hint: str, name: str, known: set[str]) -> str:
+def _near_or(hint: str, name: str, known: Iterable[str]) -> str:
     """The nearest name. Names of devices are not compared, because none of them is known."""
     guess = "" if "gpu" in name else near(name, known)
     return f"did you mean `{guess}`?" if guess else hint
