@@ -34,7 +34,22 @@ from gen.base.findings import (
     with_article,
 )
 from gen.base.lazy import LazyRegistry, names, regex
-from gen.base.routes import Route, at, dotted, follow, get, nulls, overlap, replaced, set_value, with_field
+from gen.base.routes import (
+    Route,
+    as_list,
+    as_mapping,
+    as_mappings,
+    as_texts,
+    at,
+    dotted,
+    follow,
+    get,
+    nulls,
+    overlap,
+    replaced,
+    set_value,
+    with_field,
+)
 
 __all__ = [
     "INTERNAL_ERROR",
@@ -53,6 +68,10 @@ __all__ = [
     "Route",
     "Severity",
     "UsageError",
+    "as_list",
+    "as_mapping",
+    "as_mappings",
+    "as_texts",
     "at",
     "contained",
     "counted",

@@ -18,6 +18,26 @@ def at(body: object, *route: str | int) -> Any:
     return body
 
 
+def as_mapping(value: object) -> dict[str, Any]:
+    """The value if it is a mapping; an empty one otherwise."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """The value if it is a list; an empty one otherwise."""
+    return value if isinstance(value, list) else []
+
+
+def as_mappings(value: object) -> list[dict[str, Any]]:
+    """The mappings in a value that is a list."""
+    return [one for one in as_list(value) if isinstance(one, dict)]
+
+
+def as_texts(value: object) -> list[str]:
+    """The values in a list, as texts."""
+    return [str(one) for one in as_list(value)]
+
+
 def get(holder: object, step: str | int) -> Any:
     """One step of a route; None if there is nothing."""
     if isinstance(holder, dict):

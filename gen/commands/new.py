@@ -16,7 +16,7 @@ import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import ValidationError
 
-from gen.base import Findings, UsageError, did_you_mean
+from gen.base import Findings, UsageError, as_mapping, did_you_mean
 from gen.base.repository.files import EntryType, linked_folder, tree_entries, unusable
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import (
@@ -214,10 +214,9 @@ def _longest(kind: str, data: Any, name: str) -> int:
     model = ALL_KINDS[kind]
     if model.own_fields:
         common = {field: value for field, value in data.items() if field not in model.own_fields}
-        steps = data.get("steps")
         known = [  # a template can have steps of any form, which `gen render` reports
             (step, _without(common | fields))
-            for step, fields in (steps.items() if isinstance(steps, dict) else ())
+            for step, fields in as_mapping(data.get("steps")).items()
             if isinstance(fields, dict) and str(fields.get("kind")) in ALL_KINDS
         ]
         lengths = (_longest(str(fields["kind"]), fields, name) - len(step) - 1 for step, fields in known)

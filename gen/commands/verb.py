@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec import Struct
 
-from gen.base import Diagnostic, Findings, Route, UsageError, at, counted, dotted, follow
+from gen.base import Diagnostic, Findings, Route, UsageError, as_mapping, at, counted, dotted, follow
 from gen.base.codes.jobs import CANNOT_EDIT
 from gen.base.codes.rendered import MAY_STILL_RUN
 from gen.base.engines import ENGINES, RECORDS
@@ -188,8 +188,7 @@ def _values_of_sweeps(ctx: typer.Context, incomplete: str) -> list[str]:
         root = repository(None)
         for job in chosen_jobs(root, [str(one) for one in ctx.params.get("jobs") or ctx.args], Findings()):
             source = read(root, job.file, Findings())
-            matrix = at(source.data, "sweep", "matrix") if source is not None else None
-            pairs = matrix.items() if isinstance(matrix, dict) else ()
+            pairs = as_mapping(at(source.data, "sweep", "matrix") if source is not None else None).items()
             offered += [f"{name}={value}" for name, values in pairs for value in values or () if isinstance(value, str)]
     return [one for one in dict.fromkeys(offered) if one.startswith(incomplete) and one.isprintable()]
 
@@ -331,8 +330,7 @@ class LastRuns:
 
 
 def _parsed(values: str) -> dict[str, Any]:
-    known = json.loads(values) if values else {}
-    return known if isinstance(known, dict) else {}
+    return as_mapping(json.loads(values) if values else {})
 
 
 def _overridden(draft: Draft, source: Source, overrides: Sequence[Mapping[str, Any]], found: Findings) -> Draft:

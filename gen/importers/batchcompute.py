@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
-from gen.base import Findings, Location, Route, regex
+from gen.base import Findings, Location, Route, as_list, as_texts, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, label, literal, literals
@@ -52,12 +52,10 @@ class Record:
 
     def records(self, name: str) -> list[Record]:
         """The mappings of a list."""
-        values = self.take(name)
-        return [self._added(one, name, number) for number, one in enumerate(values if isinstance(values, list) else ())]
+        return [self._added(one, name, number) for number, one in enumerate(as_list(self.take(name)))]
 
     def texts(self, name: str) -> list[str]:
-        values = self.take(name)
-        return [str(one) for one in values] if isinstance(values, list) else []
+        return as_texts(self.take(name))
 
     def has(self, name: str) -> bool:
         return self._data.get(name) not in (None, "", [], {})

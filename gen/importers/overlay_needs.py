@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Route
+from gen.base import Route, as_mapping
 from gen.importers import Fields, ImportedJob
 from gen.job.kinds import KINDS
 from gen.overlay.profiles.queues.kueue import Kueue
@@ -107,12 +107,7 @@ def undeclared(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> list[st
     """Queues that an overlay grants without `queues`: as soon as it has one, it must declare all of them."""
     if not needed.get("queues") or overlay.get("queues"):
         return []
-    grants = overlay.get("namespaces")
-    lists = (
-        [grant.get("queues") for grant in grants.values() if isinstance(grant, dict)]
-        if isinstance(grants, dict)
-        else []
-    )
+    lists = [grant.get("queues") for grant in as_mapping(overlay.get("namespaces")).values() if isinstance(grant, dict)]
     return sorted({str(name) for names in lists if isinstance(names, list) for name in names} - needed["queues"].keys())
 
 
@@ -179,8 +174,7 @@ def _grants(
     known = known if isinstance(known, dict) else {}
     made: Fields = {}
     for namespace, grants in wanted.items():
-        present = known.get(namespace, known.get(EVERY))
-        current = present if isinstance(present, dict) else {}
+        current = as_mapping(known.get(namespace, known.get(EVERY)))
         names = used.get(namespace, {})
         limited = {name: names.get(name, []) for name in _LIMITED if isinstance(current.get(name), list)}
         more = {

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base import at, regex
+from gen.base import as_mapping, as_mappings, at, regex
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.state import conditions
@@ -78,9 +78,9 @@ class Pod(Struct, frozen=True, kw_only=True):
 
 def pod_of(body: Body) -> Pod:
     """A pod, from an object with any missing fields."""
-    metadata, status = _mapping(body.get("metadata")), _mapping(body.get("status"))
-    labels = _mapping(metadata.get("labels"))
-    states = [*_list(status.get("initContainerStatuses")), *_list(status.get("containerStatuses"))]
+    metadata, status = as_mapping(body.get("metadata")), as_mapping(body.get("status"))
+    labels = as_mapping(metadata.get("labels"))
+    states = [*as_mappings(status.get("initContainerStatuses")), *as_mappings(status.get("containerStatuses"))]
     reason, message, blocked = _trouble(body, states)
     return Pod(
         namespace=str(metadata.get("namespace") or ""),
@@ -89,7 +89,7 @@ def pod_of(body: Body) -> Pod:
         job=str(labels.get(JOB_LABEL) or ""),
         run=str(labels.get(RUN_LABEL) or ""),
         role=str(labels.get(COMPONENT) or ""),
-        index=_index(labels, _mapping(metadata.get("annotations"))),
+        index=_index(labels, as_mapping(metadata.get("annotations"))),
         owner=controller(body),
         runs=tuple(_runs(labels)),
         step=str(labels.get(STEP_LABEL) or ""),
@@ -100,7 +100,7 @@ def pod_of(body: Body) -> Pod:
         reason=reason,
         message=message,
         blocked=blocked,
-        containers=tuple(_started(_list(status.get("containerStatuses")))),
+        containers=tuple(_started(as_mappings(status.get("containerStatuses")))),
         deleted="deletionTimestamp" in metadata,
         created=str(metadata.get("creationTimestamp") or ""),
         scheduled=_scheduled(body),
@@ -131,7 +131,7 @@ def _started(states: list[Body]) -> Iterator[Container]:
 
 def controller(body: Body) -> str:
     """UID of the object that controls another; empty if nothing does."""
-    owners = _list(at(body, "metadata", "ownerReferences"))
+    owners = as_mappings(at(body, "metadata", "ownerReferences"))
     return next((str(one.get("uid") or "") for one in owners if one.get("controller") is True), "")
 
 
@@ -162,7 +162,7 @@ def _index(labels: Body, annotations: Body) -> int | None:
 
 def _trouble(body: Body, states: list[Body]) -> tuple[str, str, bool]:
     """The reason that explains the pod, its message, and whether it is a present one."""
-    if _mapping(body.get("status")).get("phase") == SUCCEEDED:
+    if as_mapping(body.get("status")).get("phase") == SUCCEEDED:
         return "", "", False
     for causes, present in ((_present_causes(body, states), True), (_earlier_causes(states), False)):
         for reason, message in causes:
@@ -174,16 +174,16 @@ def _trouble(body: Body, states: list[Body]) -> tuple[str, str, bool]:
 def _present_causes(body: Body, states: list[Body]) -> Iterator[tuple[str, str]]:
     """The most telling first: containers, then the pod itself, then the scheduler."""
     for one in states:
-        waiting = _mapping(at(one, "state", "waiting"))
+        waiting = as_mapping(at(one, "state", "waiting"))
         if (reason := str(waiting.get("reason") or "")) and reason not in _STARTING:
-            last = _mapping(at(one, "lastState", "terminated"))
+            last = as_mapping(at(one, "lastState", "terminated"))
             said = str(waiting.get("message") or "")
             yield reason, f"{said}; last: {_ended(last)[1]}" if last else said
-    status = _mapping(body.get("status"))
+    status = as_mapping(body.get("status"))
     if status.get("phase") == FAILED:
         yield str(status.get("reason") or ""), str(status.get("message") or "")
     for one in states:
-        ended = _mapping(at(one, "state", "terminated"))
+        ended = as_mapping(at(one, "state", "terminated"))
         if ended and ended.get("exitCode") != 0:
             yield _ended(ended)
     for one in conditions(body):
@@ -194,7 +194,7 @@ def _present_causes(body: Body, states: list[Body]) -> Iterator[tuple[str, str]]
 
 def _earlier_causes(states: list[Body]) -> Iterator[tuple[str, str]]:
     for one in states:
-        ended = _mapping(at(one, "lastState", "terminated"))
+        ended = as_mapping(at(one, "lastState", "terminated"))
         if ended and ended.get("exitCode") != 0:
             yield _ended(ended)
 
@@ -203,14 +203,6 @@ def _ended(ended: Body) -> tuple[str, str]:
     message = str(ended.get("message") or "").strip()
     code = f"exit code {ended.get('exitCode')}"
     return str(ended.get("reason") or "Error"), f"{code}: {message}" if message else code
-
-
-def _mapping(value: object) -> Body:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Body]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _number(value: object) -> int:

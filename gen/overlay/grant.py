@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final, cast
 from msgspec import structs
 from pydantic import Field, WithJsonSchema
 
-from gen.base import Findings, Route, dotted, regex
+from gen.base import Findings, Route, as_list, at, dotted, regex
 from gen.base.codes.jobs import INVALID_VALUE
 from gen.base.yaml.layers import Layers
 from gen.base.yaml.strict import Data
@@ -189,8 +189,7 @@ def with_groups(data: dict[str, Data], layers: Layers, found: Findings) -> tuple
 
 
 def _members(group: Data) -> list[str]:
-    names = group.get(_NAMESPACES) if isinstance(group, dict) else None
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return [name for name in as_list(at(group, _NAMESPACES)) if isinstance(name, str)]
 
 
 def _report_twice(at: Route, first: Route, second: Route, layers: Layers, found: Findings) -> None:

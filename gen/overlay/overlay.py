@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from gen.base import DefinitionError, Findings, Location
+from gen.base import DefinitionError, Findings, Location, as_mapping, at
 from gen.base.codes.overlays import INVALID_DEFINITION
 from gen.base.engines import ENGINES, NAMESPACES
 from gen.base.repository.layout import DEFINITIONS
@@ -216,8 +216,7 @@ class Overlay(Struct, frozen=True, dict=True):
 
     def _own_defaults(self, kind: str) -> Mapping[str, Data]:
         kinds = self.defaults.get("kinds")
-        own = kinds.get(kind) if isinstance(kinds, dict) else None
-        return own if isinstance(own, dict) else {}
+        return as_mapping(at(kinds, kind))
 
     def layers_of(self, kind: str) -> tuple[Layer, ...]:
         """The layers of `defaults_of`, highest precedence first."""

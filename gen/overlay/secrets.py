@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gen.base import as_mapping
 from gen.base.yaml.strict import Data
 from gen.kubernetes.facts.permissions import SECRET, permissions
 from gen.overlay.profiles.storage import Volume
@@ -75,8 +76,7 @@ def _owners(fields: OverlayFields) -> Iterator[tuple[str, Owner]]:
 
 def _of_all_defaults(defaults: Mapping[str, Data]) -> Iterator[tuple[str, Owner]]:
     yield from _of_defaults(defaults)
-    kinds = defaults.get("kinds")
-    for own in kinds.values() if isinstance(kinds, dict) else ():
+    for own in as_mapping(defaults.get("kinds")).values():
         yield from _of_defaults(own) if isinstance(own, dict) else ()
 
 

@@ -20,6 +20,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gen.base import as_mapping
 from gen.base.codes.overlays import REFUSED_TREE
 from gen.base.codes.pins import REMOTE_ANSWER
 from gen.pins.git import File, Ref, highest_version
@@ -113,8 +114,7 @@ def _size(layer: object, name: str) -> int:
 
 def _files(layer: Mapping[str, object], raw: bytes, name: str) -> Iterator[tuple[str, str, int, bytes]]:
     """Path, mode, size and content of each file of a layer."""
-    annotations = layer.get("annotations")
-    about = annotations if isinstance(annotations, dict) else {}
+    about = as_mapping(layer.get("annotations"))
     title = about.get(_TITLE)
     if isinstance(title, str) and about.get(_UNPACK) != "true" and "tar" not in str(layer.get("mediaType")):
         yield _path(title, name), _REGULAR, len(raw), raw

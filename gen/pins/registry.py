@@ -21,7 +21,7 @@ from urllib.parse import urlencode, urlsplit
 import orjson
 from msgspec import Struct
 
-from gen.base import regex
+from gen.base import as_mapping, regex
 from gen.base.codes.pins import MISSING_IMAGE, REMOTE_ANSWER, REMOTE_LOGIN
 from gen.base.repository.files import read_regular
 from gen.pins.http import DOCKER_HUB, Answer, Http, Reference, RemoteError, may_follow
@@ -248,14 +248,14 @@ class DockerConfig:
     def of(self, host: str) -> Credentials:
         """The credentials for exactly this host."""
         keys = (_KEY_OF_DOCKER_HUB, "docker.io", "index.docker.io") if host == DOCKER_HUB else (host,)
-        helpers = _mapping(self._data.get("credHelpers"))
+        helpers = as_mapping(self._data.get("credHelpers"))
         helper = next((helpers[key] for key in keys if key in helpers), self._data.get("credsStore"))
         if isinstance(helper, str) and helper:
             found = self._ask(helper, keys[0])
             if found is not None:
                 return found
-        auths = {_host(key): value for key, value in _mapping(self._data.get("auths")).items()}
-        return next((_written(_mapping(auths[key])) for key in map(_host, keys) if key in auths), Credentials())
+        auths = {_host(key): value for key, value in as_mapping(self._data.get("auths")).items()}
+        return next((_written(as_mapping(auths[key])) for key in map(_host, keys) if key in auths), Credentials())
 
     def _ask(self, helper: str, server: str) -> Credentials | None:
         """The answer of a helper; None if it knows nothing of the host. Its output is never shown."""
@@ -299,7 +299,3 @@ def _written(entry: Mapping[str, object]) -> Credentials:
 def _host(key: str) -> str:
     """Keys may be URLs."""
     return key if key == _KEY_OF_DOCKER_HUB else re.sub(r"^https?://", "", key).split("/", 1)[0]
-
-
-def _mapping(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from gen.base import Findings, Location, Route, did_you_mean, regex
+from gen.base import Findings, Location, Route, as_mapping, at, did_you_mean, regex
 from gen.base.codes.jobs import INVALID_EXPRESSION, INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_KIND
 from gen.base.placeholders import result
 from gen.base.yaml.layers import Layer, Layers, lay_over
@@ -304,5 +304,4 @@ class _References(Struct, frozen=True, kw_only=True):
 
 
 def _results(step: Data | None) -> list[str]:
-    results = step.get("results") if isinstance(step, dict) else None
-    return [str(name) for name in results] if isinstance(results, dict) else []
+    return [str(name) for name in as_mapping(at(step, "results"))]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from gen.base import Findings, Location, Route, regex
+from gen.base import Findings, Location, Route, as_mapping, regex
 from gen.base.codes.files import LOOKALIKE
 from gen.base.codes.jobs import CUT_VALUE, JOINED_LINES, NO_EFFECT, SHELL_SYNTAX
 from gen.base.yaml.layers import Layer, Layers
@@ -108,8 +108,7 @@ def report_texts(source: Source, model: type[Job], found: Findings) -> None:
 def _holders(data: dict[str, Data]) -> Iterator[tuple[Route, dict[str, Data]]]:
     """The fields of the job and of its roles."""
     yield (), data
-    roles = data.get("roles")
-    for name, role in roles.items() if isinstance(roles, dict) else ():
+    for name, role in as_mapping(data.get("roles")).items():
         if isinstance(role, dict):
             yield ("roles", name), role
 

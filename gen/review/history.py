@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, at, did_you_mean
+from gen.base import Findings, Location, as_list, at, did_you_mean
 from gen.base.codes.rendered import UNKNOWN_RUN
 from gen.base.engines import ENGINES, is_finished, is_stopped, name_in_cluster
 from gen.base.labels import CHECKPOINTS, STOPPED
@@ -173,8 +173,7 @@ def _place(root: Path, job: JobFile, name: str) -> Location:
     source = read(root, job.file, Findings())
     if source is None:
         return Location(job.file)
-    entries = at(source.data, "sweep", "overrides")
-    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for index, entry in enumerate(as_list(at(source.data, "sweep", "overrides"))):
         if at(entry, "resume") == name:
             return source.place(("sweep", "overrides", index, "resume"))
     return source.place(("resume",))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Route, at
+from gen.base import Route, as_list, as_texts, at
 from gen.importers.kfp.calls import depends_on
 from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, When, as_text, retries_of_template
 from gen.kubernetes.objects import Body, present
@@ -117,7 +117,7 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
 def _script(script: Body) -> Body:
     """The container of a script: its program gets a file with the source."""
     container = {key: value for key, value in script.items() if key != "source"}
-    command, source = _texts(script.get("command")), str(script.get("source") or "")
+    command, source = as_texts(script.get("command")), str(script.get("source") or "")
     if command and command[0].rpartition("/")[2] in _SHELLS:
         return {**container, "command": [*command, "-c", source]}
     return {"command": [*command, source]}  # without an image, it cannot run on its own
@@ -126,33 +126,25 @@ def _script(script: Body) -> Body:
 def _pod(container: Body, template: Body, spec: Body) -> Body:
     if not isinstance(container.get("image"), str):
         return {}
-    volumes = [*_list(spec.get("volumes")), *_list(template.get("volumes"))]
-    mounted = {at(one, "name") for one in _list(container.get("volumeMounts"))}
+    volumes = [*as_list(spec.get("volumes")), *as_list(template.get("volumes"))]
+    mounted = {at(one, "name") for one in as_list(container.get("volumeMounts"))}
     kept: Body = {key: spec[key] for key in _POD_OF_WORKFLOW if key in spec}
     kept |= {key: template[key] for key in (*_POD, "securityContext") if key in template}
     used = [one for one in volumes if at(one, "name") in mounted]
     return {**kept, "containers": [{**container, "name": "main"}], **present(volumes=used)}
 
 
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _texts(value: object) -> list[str]:
-    return [str(one) for one in _list(value)]
-
-
 def _words(container: object) -> tuple[str, ...]:
-    return (*_texts(at(container, "command")), *_texts(at(container, "args")))
+    return (*as_texts(at(container, "command")), *as_texts(at(container, "args")))
 
 
 def _dag(data: object, route: Route) -> Iterator[Task]:
-    tasks = _list(at(data, "tasks"))
+    tasks = as_list(at(data, "tasks"))
     goes_on = {at(one, "name") for one in tasks if at(one, "continueOn", "failed") is True}
     for number, one in enumerate(tasks):
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             continue
-        needs: tuple[str, ...] = tuple(_texts(one.get("dependencies")))
+        needs: tuple[str, ...] = tuple(as_texts(one.get("dependencies")))
         when: When | None = "succeeded"
         if needs and goes_on & set(needs):
             when = "ended" if goes_on >= set(needs) else None
@@ -167,10 +159,10 @@ def _steps(data: object, route: Route) -> Iterator[Task]:
     """Each group of steps starts after the group before it."""
     before: tuple[str, ...] = ()
     goes_on: list[bool] = []
-    for number, group in enumerate(_list(data)):
+    for number, group in enumerate(as_list(data)):
         when: When | None = "succeeded" if not any(goes_on) else "ended" if all(goes_on) else None
         lost = () if when is not None else ("the condition `continueOn`",)
-        now = [one for one in _list(group) if isinstance(one, dict) and isinstance(one.get("name"), str)]
+        now = [one for one in as_list(group) if isinstance(one, dict) and isinstance(one.get("name"), str)]
         for index, one in enumerate(now):
             yield _task(one, (*route, number, index), before, when or "succeeded", lost)
         if now:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from gen.base import Route, at, regex
+from gen.base import Route, as_texts, at, regex
 from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text, retries_of_task
 from gen.kubernetes.objects import Body, present
 
@@ -149,7 +149,7 @@ def _items(loop: object) -> tuple[tuple[object, ...] | None, tuple[str, ...]]:
 
 
 def _leaf(name: str, component: object, container: object, route: Route) -> Leaf:
-    command = [*_texts(at(container, "command")), *_texts(at(container, "args"))]
+    command = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
     words = tuple(_inputs(one) for one in command)
     lost = [field for field in ("inputDefinitions.artifacts", "outputDefinitions") if at(component, *field.split("."))]
     return Leaf(
@@ -162,14 +162,10 @@ def _leaf(name: str, component: object, container: object, route: Route) -> Leaf
     )
 
 
-def _texts(value: object) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else []
-
-
 def _pod(container: Any, words: tuple[str, ...]) -> Body:
     if not isinstance(at(container, "image"), str):
         return {}
-    count = len(_texts(at(container, "command")))
+    count = len(as_texts(at(container, "command")))
     made = present(
         name="main",
         image=_inputs(container["image"]),

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, Route, at, follow, get
+from gen.base import Findings, Location, Route, as_mapping, at, follow, get
 from gen.importers import ImportInput
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.pods import matches
@@ -157,7 +157,7 @@ def _of_nodes(facts: Resource, body: Body) -> Template:
 
 def _template(facts: Resource, body: Body, pods: PodSet, route: Route) -> Template:
     template = follow(body, route)
-    spec = _mapping(at(template, "spec"))
+    spec = as_mapping(at(template, "spec"))
     numbers = (_number(follow(body, beside(count.route, pods, route)), count.default) for count in pods.counts)
     holder = follow(body, route[:-1])
     restart = at(holder, "restartPolicy") if facts.restarts_by_role else spec.get("restartPolicy")
@@ -165,9 +165,9 @@ def _template(facts: Resource, body: Body, pods: PodSet, route: Route) -> Templa
         role=_role(body, pods, route),
         route=route,
         pods=pods,
-        metadata=_mapping(at(template, "metadata")),
+        metadata=as_mapping(at(template, "metadata")),
         spec=spec,
-        container=_mapping(spec["containers"][main_index(spec, facts.container)]) if _containers(spec) else {},
+        container=as_mapping(spec["containers"][main_index(spec, facts.container)]) if _containers(spec) else {},
         replicas=prod(numbers),
         restart=restart if isinstance(restart, str) else None,
     )
@@ -198,10 +198,6 @@ def main_index(spec: Body, wanted: str | None) -> int:
 def _containers(spec: Body) -> list[object]:
     found = spec.get("containers")
     return found if isinstance(found, list) else []
-
-
-def _mapping(value: object) -> Body:
-    return value if isinstance(value, dict) else {}
 
 
 def _number(value: object, default: int) -> int:

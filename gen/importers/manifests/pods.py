@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gen.base import at, regex
+from gen.base import as_texts, at, regex
 from gen.base.engines import ENGINES
 from gen.base.labels import OWN, QUEUE
 from gen.importers import Fields
@@ -127,7 +127,7 @@ def has_default_policy(container: Body) -> bool:
 
 
 def _program(container: Body) -> Fields:
-    command, args = _texts(container.get("command")), _texts(container.get("args"))
+    command, args = as_texts(container.get("command")), as_texts(container.get("args"))
     fields: Fields = {}
     if command[:2] == _SHELL and len(command) == len(_SHELL) + 1 and not args:
         fields["command"] = literal(command[2])
@@ -136,10 +136,6 @@ def _program(container: Body) -> Fields:
     if args or not command:
         fields["args"] = [literal(text) for text in args]
     return fields
-
-
-def _texts(value: object) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else []
 
 
 def _environment(

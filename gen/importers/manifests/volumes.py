@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.base import Location, at, regex
+from gen.base import Location, as_list, as_mappings, at, regex
 from gen.importers.draft import JobDraft, literal
 from gen.kubernetes.objects import Body, present
 
@@ -20,8 +20,8 @@ _FOLDERS: Final = (None, "", "Directory", "DirectoryOrCreate")
 def mounted(draft: JobDraft, one: Template, maps: Mapping[str, Body], place: Location) -> Fields:
     """Set `data` and `files` of the job; returns fields of the role. Other volumes become a patch."""
     fields: Fields = {}
-    sources = {str(at(volume, "name")): volume for volume in _list(one.spec.get("volumes")) if isinstance(volume, dict)}
-    for mount in _list(one.container.get("volumeMounts")):
+    sources = {str(at(volume, "name")): volume for volume in as_mappings(one.spec.get("volumes"))}
+    for mount in as_list(one.container.get("volumeMounts")):
         volume, path = sources.get(str(at(mount, "name"))), at(mount, "mountPath")
         if not isinstance(volume, dict) or not isinstance(path, str):
             continue
@@ -84,17 +84,17 @@ def _files(volume: Body, mount: Body, maps: Mapping[str, Body]) -> dict[str, str
 
 def config_maps(spec: Body) -> Iterator[str]:
     """Names of the ConfigMaps that pods mount."""
-    for volume in _list(spec.get("volumes")):
+    for volume in as_list(spec.get("volumes")):
         if isinstance(name := at(volume, "configMap", "name"), str):
             yield name
 
 
 def without_files(spec: Body, maps: Mapping[str, Body]) -> Body:
     """A pod without the volumes of the ConfigMaps that became files of the job."""
-    gone = {at(one, "name") for one in _list(spec.get("volumes")) if at(one, "configMap", "name") in maps}
+    gone = {at(one, "name") for one in as_list(spec.get("volumes")) if at(one, "configMap", "name") in maps}
     if not gone:
         return spec
-    changed = {**spec, "volumes": [one for one in _list(spec.get("volumes")) if at(one, "name") not in gone]}
+    changed = {**spec, "volumes": [one for one in as_list(spec.get("volumes")) if at(one, "name") not in gone]}
     for field in ("containers", "initContainers"):
         if isinstance(spec.get(field), list):
             changed[field] = [_without_mounts(one, gone) for one in spec[field]]
@@ -106,10 +106,6 @@ def _without_mounts(container: Any, gone: set[Any]) -> Any:
     if not isinstance(mounts, list):
         return container
     return {**container, "volumeMounts": [one for one in mounts if at(one, "name") not in gone]}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 _LOGDIR = regex(r"--logdir(?:[= ]+)([^\s'\"]+)")

@@ -7,6 +7,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from gen.base import as_mapping
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.role import Target, counted_restarts
 from gen.kubernetes.facts.kubeflow import POLICY, POLICY_FIELDS, V1, CleanupPolicy
@@ -40,8 +41,7 @@ class KubeflowJob(Job):
         spec = dict(body["spec"])
         moved = {name: spec.pop(name) for name in POLICY_FIELDS if name in spec}
         if moved:
-            policy = spec.get(POLICY)
-            spec[POLICY] = {**moved, **(policy if isinstance(policy, dict) else {})}
+            spec[POLICY] = {**moved, **as_mapping(spec.get(POLICY))}
         listed = spec.get("replicaSpecs")
         if isinstance(listed, list) and all(isinstance(one, dict) for one in listed):
             del spec["replicaSpecs"]

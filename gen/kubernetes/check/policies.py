@@ -16,6 +16,7 @@ from gen.base import (
     Location,
     Route,
     Severity,
+    as_mapping,
     contained,
     did_you_mean,
     dotted,
@@ -139,8 +140,7 @@ def _finding(verdict: Verdict, body: object, place: Callable[[Route], Location])
 
 
 def _spec(stored: Stored) -> Body:
-    spec = stored.body.get("spec")
-    return spec if isinstance(spec, dict) else {}
+    return as_mapping(stored.body.get("spec"))
 
 
 Paths = tuple[tuple[Path, str], ...]

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import at
+from gen.base import as_mappings, at
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Retired
 from gen.kubernetes.facts.pods import pods_by_shape
@@ -155,13 +155,11 @@ def _has_volume(*types: str) -> Callable[[Body], bool]:
         spec = body.get("spec")
         if body.get("kind") == "PersistentVolume" and isinstance(spec, dict):
             return any(one in spec for one in types)
-        return any(one in volume for pod, _ in _pods(body) for volume in _mappings(pod.get("volumes")) for one in types)
+        return any(
+            one in volume for pod, _ in _pods(body) for volume in as_mappings(pod.get("volumes")) for one in types
+        )
 
     return concerns
-
-
-def _mappings(values: Any) -> list[Body]:
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
 
 
 def _annotated(start: str) -> Callable[[Body], bool]:
@@ -187,7 +185,7 @@ def _may_use_cached_images(body: Body) -> bool:
     return any(
         not pod.get("imagePullSecrets") and any(one.get("imagePullPolicy") != "Always" for one in containers)
         for pod, _ in _pods(body)
-        if (containers := _mappings(pod.get("containers")))
+        if (containers := as_mappings(pod.get("containers")))
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gen.base import follow, regex, with_field
+from gen.base import as_list, follow, regex, with_field
 from gen.base.placeholders import TRIAL, with_results
 from gen.kubernetes.facts.base import ANY_ITEM, Filled, Path, Phase, Phases, Resource
 from gen.kubernetes.facts.steps import Graph, Task, manifest_body, visible, without_templates
@@ -88,7 +88,7 @@ class Workflow(Graph, frozen=True):
         return (*self.at, "templates")
 
     def _templates(self, body: Body) -> list[Any]:
-        return _list(follow(body, self.route))
+        return as_list(follow(body, self.route))
 
     def tasks(self, body: Body) -> tuple[Task, ...]:
         templates = [one for one in self._templates(body) if isinstance(one, dict)]
@@ -97,7 +97,7 @@ class Workflow(Graph, frozen=True):
             for one in templates
             if follow(one, ("resource", "action")) == "create"
         }
-        return tuple(_task(task, manifests) for one in templates for task in _list(follow(one, ("dag", "tasks"))))
+        return tuple(_task(task, manifests) for one in templates for task in as_list(follow(one, ("dag", "tasks"))))
 
     def objects(self, body: Body) -> Iterator[Body]:
         for _, one in self._placed(body):
@@ -144,7 +144,3 @@ def manifest_text(body: Body) -> str:
     """
     text = with_results(without_templates(body), _PARAMETER)
     return visible(text.replace(TRIAL, NAME_OF_RUN)) + "\n"
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from gen.base import Route, at, follow, regex
+from gen.base import Route, as_list, as_mapping, at, follow, regex
 from gen.base.labels import ACCELERATOR_LABEL, DEVICES_LABEL
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
@@ -236,24 +236,19 @@ def any_unit(name: str) -> int | None:
 def pod_devices(spec: object, unit: Unit) -> int:
     """Devices of a pod, as the scheduler counts: of all containers, or of a single init container if it has more."""
     always = first = 0
-    for container in _list(at(spec, "initContainers")):
+    for container in as_list(at(spec, "initContainers")):
         if at(container, "restartPolicy") == "Always":
             always += _asked(container, unit)
         else:
             first = max(first, always + _asked(container, unit))
-    return max(first, always + sum(_asked(container, unit) for container in _list(at(spec, "containers"))))
+    return max(first, always + sum(_asked(container, unit) for container in as_list(at(spec, "containers"))))
 
 
 def _asked(container: object, unit: Unit) -> int:
     wanted: dict[str, Any] = {}
     for kind in ("requests", "limits"):
-        amounts = at(container, "resources", kind)
-        wanted |= amounts if isinstance(amounts, dict) else {}
+        wanted |= as_mapping(at(container, "resources", kind))
     return sum(math.ceil(_whole(amount) / size) for name, amount in wanted.items() if (size := unit(str(name))))
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _whole(value: object) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gen.base import follow, with_field
+from gen.base import as_mapping, follow, with_field
 from gen.base.placeholders import RUN, TRIAL, with_parameters, with_results
 from gen.kubernetes.facts.base import Path, Resource
 from gen.kubernetes.facts.steps import Graph, Task, escaped, manifest_body, visible, without_templates
@@ -88,16 +88,15 @@ class Definition(Graph, frozen=True):
 
     def _arguments(self, body: Body) -> Iterator[tuple[str, list[Any]]]:
         """The arguments of each container that creates an object."""
-        executors = follow(body, self.route)
-        for name, one in executors.items() if isinstance(executors, dict) else ():
+        for name, one in as_mapping(follow(body, self.route)).items():
             args = follow(one, ("container", "args"))
             if isinstance(args, list) and len(args) > OBJECT:
                 yield str(name), args
 
     def tasks(self, body: Body) -> tuple[Task, ...]:
         known = dict(self._arguments(body))
-        tasks = follow(body, (*self.at, "root", "dag", "tasks"))
-        return tuple(_task(str(name), one, known) for name, one in (tasks.items() if isinstance(tasks, dict) else ()))
+        tasks = as_mapping(follow(body, (*self.at, "root", "dag", "tasks")))
+        return tuple(_task(str(name), one, known) for name, one in tasks.items())
 
     def objects(self, body: Body) -> Iterator[Body]:
         for _, _, one in self._placed(body):

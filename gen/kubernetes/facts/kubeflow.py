@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec.structs import replace
 
-from gen.base import at
+from gen.base import as_mapping, at
 from gen.kubernetes.facts import base
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
 from gen.kubernetes.facts.base import PodOf
@@ -33,8 +33,7 @@ def _env(values: Mapping[str, object]) -> list[Body]:
 
 
 def _roles(body: Body, field: str) -> dict[str, Any]:
-    found = at(body, "spec", field)
-    return found if isinstance(found, dict) else {}
+    return as_mapping(at(body, "spec", field))
 
 
 def _counts(roles: Mapping[str, Any]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from gen.base import at, names, regex
+from gen.base import as_list, as_mapping, as_mappings, at, names, regex
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.facts.pods import templates_by_shape
@@ -140,8 +140,7 @@ def group_priority(queue: str, name: str) -> str:
 
 
 def _capabilities(value: Any, _: Body) -> Iterator[Permission]:
-    added = at(value, "add")
-    for name in added if isinstance(added, list) else ():
+    for name in as_list(at(value, "add")):
         yield CAPABILITY, str(name)
 
 
@@ -217,8 +216,7 @@ def _selector(value: Any, _: Body) -> Iterator[Permission]:
 
 def _affinity(value: Any, _: Body) -> Iterator[Permission]:
     for term in value if isinstance(value, list) else ():
-        expressions = at(term, "matchExpressions")
-        for one in expressions if isinstance(expressions, list) else ():
+        for one in as_list(at(term, "matchExpressions")):
             if at(one, "operator") == "In" and isinstance(one.get("values"), list):
                 yield from ((SELECTS, f"{one.get('key')}={wanted}") for wanted in one["values"])
 
@@ -327,8 +325,7 @@ def _steps(body: Body) -> Iterator[Body]:
 
 
 def _listed(spec: Body, field: str) -> list[Body]:
-    found = spec.get(field)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return as_mappings(spec.get(field))
 
 
 def _of_pod(spec: Body) -> Iterator[str]:
@@ -337,10 +334,7 @@ def _of_pod(spec: Body) -> Iterator[str]:
             yield f"{field}: false"
     if spec.get("runtimeClassName"):
         yield f"runtimeClassName: {spec['runtimeClassName']}"
-    selector = spec.get("nodeSelector")
-    yield from (
-        f"nodeSelector {key}={value}" for key, value in (selector if isinstance(selector, dict) else {}).items()
-    )
+    yield from (f"nodeSelector {key}={value}" for key, value in as_mapping(spec.get("nodeSelector")).items())
 
 
 def _of_container(context: Body) -> Iterator[str]:
@@ -354,8 +348,7 @@ def _of_container(context: Body) -> Iterator[str]:
     for field in ("runAsUser", "runAsGroup"):
         if context.get(field):
             yield f"{field}: {context[field]}"
-    dropped = at(context, "capabilities", "drop")
-    yield from (f"capabilities.drop: {name}" for name in (dropped if isinstance(dropped, list) else ()))
+    yield from (f"capabilities.drop: {name}" for name in as_list(at(context, "capabilities", "drop")))
     for field in ("seccompProfile", "appArmorProfile"):
         if at(context, field, "type") not in (None, "Unconfined"):
             yield f"{field}: {_json(context[field])}"

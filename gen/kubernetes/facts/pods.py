@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from gen.base import Route, at, follow, get
+from gen.base import Route, as_mapping, as_mappings, at, follow, get
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Count, Derived, Pattern, PodOf, PodSet, Resource, Wildcard
@@ -234,11 +234,11 @@ class CreatedPod(Struct, frozen=True, kw_only=True):
 
     @property
     def containers(self) -> list[Body]:
-        return _bodies(self.spec.get("containers"))
+        return as_mappings(self.spec.get("containers"))
 
     @property
     def init_containers(self) -> list[Body]:
-        return _bodies(self.spec.get("initContainers"))
+        return as_mappings(self.spec.get("initContainers"))
 
     @property
     def resources(self) -> Mapping[str, str]:
@@ -280,8 +280,8 @@ def _own(body: Body, resource: Resource, runtimes: Runtimes) -> Iterator[Created
             yield CreatedPod(
                 name=name.format(*indices, run=run, role=role.lower(), random=RANDOM),
                 role=role.lower(),
-                metadata=_dict(at(found.template, "metadata")),
-                spec=_made(body, resource, role, number, _dict(at(found.template, "spec"))),
+                metadata=as_mapping(at(found.template, "metadata")),
+                spec=_made(body, resource, role, number, as_mapping(at(found.template, "spec"))),
             )
 
 
@@ -301,7 +301,7 @@ def _made(body: Body, resource: Resource, role: str, index: int, spec: Body) -> 
     more = added(body, role) if added is not None else {}
     made = dict(spec)
     for name in ("containers", "initContainers"):
-        own, init = _bodies(spec.get(name)), name != "containers"
+        own, init = as_mappings(spec.get(name)), name != "containers"
         if env is not None:
             own = [
                 {**one, "env": [*(one.get("env") or ()), *variables]}
@@ -312,11 +312,3 @@ def _made(body: Body, resource: Resource, role: str, index: int, spec: Body) -> 
         if found := [*own, *more.get(name, ())]:
             made[name] = found
     return made
-
-
-def _bodies(value: object) -> list[Body]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _dict(value: object) -> Body:
-    return value if isinstance(value, dict) else {}

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from gen.base import at
+from gen.base import as_mapping, at
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import base
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
@@ -51,8 +51,7 @@ _SPECS: Final = {"RayJob": "rayClusterSpec", "RayService": "rayClusterConfig"}
 def _spec(body: Body) -> Body:
     """The fields of the cluster."""
     holder = _SPECS.get(str(body.get("kind")))
-    found = at(body, "spec", holder) if holder is not None else body.get("spec")
-    return found if isinstance(found, dict) else {}
+    return as_mapping(at(body, "spec", holder) if holder is not None else body.get("spec"))
 
 
 def _cluster_name(body: Body) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import at
+from gen.base import as_mapping, as_mappings, at
 from gen.base.labels import ACCELERATOR_LABEL
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS, TRAINJOB
@@ -50,8 +50,7 @@ class Runtime(Struct, frozen=True):
     @property
     def jobs(self) -> list[Body]:
         """Its replicated jobs."""
-        found = at(self.spec, "template", "spec", "replicatedJobs")
-        return [job for job in found if isinstance(job, dict)] if isinstance(found, list) else []
+        return as_mappings(at(self.spec, "template", "spec", "replicatedJobs"))
 
     @property
     def trained(self) -> tuple[str, ...]:
@@ -68,14 +67,14 @@ class Runtime(Struct, frozen=True):
     def resources(self) -> Body:
         """Limits of the pods that train."""
         pods = (_pod(job) for job in self.jobs if job.get("name") in self.training)
-        containers = (one for pod in pods for one in _dicts(pod.get("containers")) if one.get("name") == NODE)
-        return next((found for one in containers if (found := _dict(at(one, "resources", "limits")))), {})
+        containers = (one for pod in pods for one in as_mappings(pod.get("containers")) if one.get("name") == NODE)
+        return next((found for one in containers if (found := as_mapping(at(one, "resources", "limits")))), {})
 
     @property
     def node_image(self) -> str | None:
         """The image of the nodes of an MPI runtime, which no TrainJob changes; None without nodes."""
         others = [job for job in self.jobs if job.get("name") in self.training and _step(job) != _TRAINER]
-        images = (one.get("image") for job in others for one in _dicts(_pod(job).get("containers")))
+        images = (one.get("image") for job in others for one in as_mappings(_pod(job).get("containers")))
         return str(next(images, None) or "") if others else None
 
 
@@ -84,12 +83,7 @@ def _step(job: Body) -> object:
 
 
 def _pod(job: Body) -> Body:
-    found = at(job, "template", "spec", "template", "spec")
-    return found if isinstance(found, dict) else {}
-
-
-def _dicts(value: object) -> list[Body]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return as_mapping(at(job, "template", "spec", "template", "spec"))
 
 
 def described(
@@ -169,43 +163,39 @@ NO_RUNTIMES: Final = Runtimes()
 
 def created_jobset(train: Body, runtime: Runtime, release: str) -> Body:
     """The JobSet that a release of the Trainer creates."""
-    spec = _dict(at(runtime.spec, "template", "spec"))
-    patched = _patched(runtime.jobs, _dict(train.get("spec")))
+    spec = as_mapping(at(runtime.spec, "template", "spec"))
+    patched = _patched(runtime.jobs, as_mapping(train.get("spec")))
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
-        "metadata": dict(_dict(train.get("metadata"))),
+        "metadata": dict(as_mapping(train.get("metadata"))),
         "spec": {**spec, "replicatedJobs": [_made(job, train, runtime, release) for job in patched]},
     }
 
 
-def _dict(value: object) -> Body:
-    return value if isinstance(value, dict) else {}
-
-
 def _made(job: Body, train: Body, runtime: Runtime, release: str) -> Body:
     """A job with the fields of the TrainJob: its image and its command reach only those with the label."""
-    trainer = _dict(at(train, "spec", "trainer"))
+    trainer = as_mapping(at(train, "spec", "trainer"))
     trains, name = _step(job) == _TRAINER, job.get("name")
     follows = runtime.launcher_trains and name == NODE and release != "2.0"
     changed: Body = {}
     if _step(job) in _STEPS:
         changed["replicas"] = 1
     count = _count(job, trainer.get("numNodes"), runtime)
-    template = _dict(at(job, "template", "spec", "template"))
-    labels = _dict(at(template, "metadata", "labels"))
+    template = as_mapping(at(job, "template", "spec", "template"))
+    labels = as_mapping(at(template, "metadata", "labels"))
     if trains and ACCELERATOR_LABEL not in labels and (named := at(train, "spec", "labels", ACCELERATOR_LABEL)):
         labels = {**labels, ACCELERATOR_LABEL: named}  # 2.0 cannot change labels of pods
     containers = [
         _with_env(_container(one, trainer, runtime, release, own=trains), job, train, runtime, count)
         if one.get("name") == NODE and (trains or follows)
         else _initializer(one, job, train)
-        for one in _dicts(_pod(job).get("containers"))
+        for one in as_mappings(_pod(job).get("containers"))
     ]
-    pods = {**template, "metadata": {**_dict(template.get("metadata")), "labels": labels}}
+    pods = {**template, "metadata": {**as_mapping(template.get("metadata")), "labels": labels}}
     pods["spec"] = {**_pod(job), "containers": containers}
-    inner = {**_dict(at(job, "template", "spec")), "template": pods, "parallelism": count, "completions": count}
-    return {**job, **changed, "template": {**_dict(job.get("template")), "spec": inner}}
+    inner = {**as_mapping(at(job, "template", "spec")), "template": pods, "parallelism": count, "completions": count}
+    return {**job, **changed, "template": {**as_mapping(job.get("template")), "spec": inner}}
 
 
 def _count(job: Body, nodes: object, runtime: Runtime) -> Any:
@@ -223,10 +213,10 @@ def _count(job: Body, nodes: object, runtime: Runtime) -> Any:
 def _container(container: Body, trainer: Body, runtime: Runtime, release: str, *, own: bool) -> Body:
     """Before 2.3 the resources of a TrainJob replace those of the runtime, then they are merged with them."""
     changes = {name: trainer[name] for name in ("image", "command", "args") if own and trainer.get(name) is not None}
-    resources = _dict(trainer.get("resourcesPerNode"))
+    resources = as_mapping(trainer.get("resourcesPerNode"))
     if release not in _REPLACED:
         if resources and "mlPolicy" in runtime.spec:
-            changes["resources"] = _merge(_dict(container.get("resources")), resources)
+            changes["resources"] = _merge(as_mapping(container.get("resources")), resources)
     elif resources.get("limits") is not None or resources.get("requests") is not None:
         changes["resources"] = resources
     if trainer.get("env"):
@@ -257,7 +247,7 @@ def _with_env(container: Body, job: Body, train: Body, runtime: Runtime, nodes: 
     if added is None or (runtime.policy == MPI) != (job.get("name") == LAUNCHER):
         return container
     host = f"{at(train, 'metadata', 'name')}-{NODE}-0-0.{at(train, 'metadata', 'name')}"
-    made = added(container, _dict(at(train, "spec", "trainer")), runtime, nodes, host)
+    made = added(container, as_mapping(at(train, "spec", "trainer")), runtime, nodes, host)
     values = [
         {"name": name, "valueFrom": {"fieldRef": {"fieldPath": value}}}
         if value is _INDEX
@@ -269,9 +259,9 @@ def _with_env(container: Body, job: Body, train: Body, runtime: Runtime, nodes: 
 
 def _devices(container: Body, trainer: Body) -> int:
     """GPUs of a node, by the resources of the TrainJob, or by those of the runtime."""
-    asked = _dict(trainer.get("resourcesPerNode") or container.get("resources"))
+    asked = as_mapping(trainer.get("resourcesPerNode") or container.get("resources"))
     for kind in ("requests", "limits"):
-        amounts = [amount for name, amount in _dict(asked.get(kind)).items() if "gpu" in name.lower()]
+        amounts = [amount for name, amount in as_mapping(asked.get(kind)).items() if "gpu" in name.lower()]
         if amounts and (found := math.ceil(quantity.amount(str(amounts[0])))):
             return found
     return 0
@@ -288,8 +278,8 @@ def _torch(container: Body, trainer: Body, _runtime: Runtime, nodes: Any, host: 
 
 
 def _cpus(container: Body, trainer: Body) -> int:
-    asked = _dict(trainer.get("resourcesPerNode") or container.get("resources"))
-    amounts = (_dict(asked.get(kind)).get("cpu") for kind in ("requests", "limits"))
+    asked = as_mapping(trainer.get("resourcesPerNode") or container.get("resources"))
+    amounts = (as_mapping(asked.get(kind)).get("cpu") for kind in ("requests", "limits"))
     return math.ceil(quantity.amount(str(next((amount for amount in amounts if amount), 0))))
 
 
@@ -334,12 +324,12 @@ _ADDED: Final[Mapping[str, Callable[[Body, Body, Runtime, Any, str], Mapping[str
 
 def _patched(jobs: list[Body], spec: Body) -> list[Body]:
     """The jobs of a runtime with the changes of a TrainJob, in the form of each release."""
-    for patch in _dicts(spec.get("runtimePatches")):
+    for patch in as_mappings(spec.get("runtimePatches")):
         changed = at(patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
-        jobs = _dicts(_merge_items(jobs, changed, "name", adds=False)) if changed is not None else jobs
+        jobs = as_mappings(_merge_items(jobs, changed, "name", adds=False)) if changed is not None else jobs
     for field, route in (("podTemplateOverrides", ()), ("podSpecOverrides", ("spec",))):
-        for override in _dicts(spec.get(field)):
-            names = {one.get("name") for one in _dicts(override.get("targetJobs"))}
+        for override in as_mappings(spec.get(field)):
+            names = {one.get("name") for one in as_mappings(override.get("targetJobs"))}
             change: Any = {key: value for key, value in override.items() if key != "targetJobs"}
             for step in (*reversed(route), "template", "spec", "template"):
                 change = {step: change}
@@ -361,8 +351,8 @@ def _merge(base: Body, patch: Body) -> Body:
 
 
 def _merge_items(base: object, patch: object, key: str, *, adds: bool = True) -> list[Body]:
-    items = {one.get(key): one for one in _dicts(base)}
-    for one in _dicts(patch):
+    items = {one.get(key): one for one in as_mappings(base)}
+    for one in as_mappings(patch):
         name = one.get(key)
         if name in items or adds:
             items[name] = _merge(items.get(name, {}), one)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import BugError, at, regex, with_field
+from gen.base import BugError, as_mappings, at, regex, with_field
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import Conditions, Path, Pattern, Phase, Phases, Resource
 from gen.kubernetes.facts.graphs import graph_of
@@ -72,8 +72,7 @@ def reason_of(resource: Resource, body: Body) -> tuple[str, str]:
 
 def conditions(body: Body) -> Iterator[dict[str, Any]]:
     """The conditions in the status of any object."""
-    listed = at(body, "status", "conditions")
-    yield from (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
+    yield from as_mappings(at(body, "status", "conditions"))
 
 
 def _holds(phase: Phase, body: Body) -> bool:

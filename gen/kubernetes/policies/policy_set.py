@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import Diagnostic, Findings, Location, Route, at
+from gen.base import Diagnostic, Findings, Location, Route, as_mapping, at
 from gen.base.codes.files import UNREADABLE
 from gen.base.repository.files import read_regular
 from gen.kubernetes.cel.program import Program, compile_expression
@@ -259,5 +259,4 @@ def name_of(body: Body) -> str:
 
 
 def _spec(body: Body) -> Any:
-    spec = body.get("spec")
-    return spec if isinstance(spec, dict) else {}
+    return as_mapping(body.get("spec"))

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Code, Findings, Route, follow, get, regex
+from gen.base import Code, Findings, Route, as_mapping, follow, get, regex
 from gen.base.codes.overlays import INVALID_PATCH, PATCH_BREAKS, PATCH_DOES_NOT_APPLY, PATCH_RENAMES
 from gen.base.labels import OWN
 from gen.job.queue import Gang, QueueProfile
@@ -235,8 +235,7 @@ def _has_container(template: object, name: str) -> bool:
 
 def _at(value: object, route: Route) -> Body:
     """The mapping at a route; an empty one if there is none."""
-    found = follow(value, route)
-    return found if isinstance(found, dict) else {}
+    return as_mapping(follow(value, route))
 
 
 TRAINING = "$training"

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import orjson
 from msgspec.structs import replace
 
-from gen.base import Route, at, did_you_mean, with_article
+from gen.base import Route, as_mapping, at, did_you_mean, with_article
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_SEARCH, INVALID_VALUE, NO_EFFECT, SHARED_OUTPUT
 from gen.base.labels import METRICS
@@ -79,8 +79,7 @@ class Experiment(base.Starter, frozen=True, kw_only=True):
     @classmethod
     def params(cls, data: Mapping[str, Data]) -> Mapping[str, str | None]:
         search = data[SEARCH]
-        params = search.get("params") if isinstance(search, dict) else None
-        return {str(name): parameter(str(name)) for name in params} if isinstance(params, dict) else {}
+        return {str(name): parameter(str(name)) for name in as_mapping(at(search, "params"))}
 
     @classmethod
     def suffix(cls, suffix: str, room: int, *, aside: bool) -> tuple[str, int]:

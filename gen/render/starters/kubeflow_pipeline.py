@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import orjson
 
-from gen.base import regex
+from gen.base import as_list, at, regex
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NO_PIPELINES, NOT_GRANTED
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
@@ -108,8 +108,7 @@ class KubeflowPipeline(Starter, frozen=True, kw_only=True):
     @classmethod
     def step_params(cls, data: Mapping[str, Data]) -> Mapping[str, str | None]:
         definition = data[KFP]
-        names = definition.get("params") if isinstance(definition, dict) else None
-        return {str(name): open_parameter(str(name)) for name in names} if isinstance(names, list) else {}
+        return {str(name): open_parameter(str(name)) for name in as_list(at(definition, "params"))}
 
     @classmethod
     def plan_pipeline(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gen.base import regex
+from gen.base import as_mapping, as_mappings, regex
 from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
@@ -25,12 +25,7 @@ _RESUME = ("Never", "LongRunning", "FromVolume")
 
 def _part(view: ObjectView, field: str) -> Body:
     """A mapping below `spec`; empty for anything else, because no schema has checked it."""
-    found = view.spec.get(field)
-    return found if isinstance(found, dict) else {}
-
-
-def _entries(value: object) -> list[Body]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    return as_mapping(view.spec.get(field))
 
 
 def _number(value: Any) -> float | None:
@@ -101,7 +96,7 @@ def experiment_parameters(view: ObjectView) -> Faults:
     """An experiment does not have exactly one of `parameters` and `nasConfig`, or the space of a parameter does not
     match its type.
     """
-    parameters = _entries(view.spec.get("parameters"))
+    parameters = as_mappings(view.spec.get("parameters"))
     if bool(parameters) == bool(view.spec.get("nasConfig")):
         yield Fault(("spec",) if "spec" in view.body else (), "exactly one of `parameters` and `nasConfig` is required")
     at = ("spec", "parameters")
@@ -156,8 +151,7 @@ def experiment_trials(view: ObjectView) -> Faults:
     for field in ("apiVersion", "kind"):
         if not trial.get(field):
             yield Fault((*at, "trialSpec"), f"`{field}` is missing")
-    found = trial.get("metadata")
-    metadata: Body = found if isinstance(found, dict) else {}
+    metadata: Body = as_mapping(trial.get("metadata"))
     for field in ("name", "namespace"):
         if metadata.get(field):
             yield Fault((*at, "trialSpec", "metadata", field), "set by Katib")
@@ -166,9 +160,9 @@ def experiment_trials(view: ObjectView) -> Faults:
 
 def _parameters(view: ObjectView, template: Body, trial: Body) -> Faults:
     at = ("spec", "trialTemplate")
-    given = _entries(template.get("trialParameters"))
+    given = as_mappings(template.get("trialParameters"))
     used = set(_PLACE.findall(json.dumps(trial, default=str)))
-    known = {parameter.get("name") for parameter in _entries(view.spec.get("parameters"))}
+    known = {parameter.get("name") for parameter in as_mappings(view.spec.get("parameters"))}
     for here, (name,) in duplicates(given, (*at, "trialParameters"), "name"):
         yield Fault((*here, "name"), f"duplicate trial parameter `{name}`")
     for index, parameter in enumerate(given):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gen.base import Route, Severity, at, regex
+from gen.base import Route, Severity, as_list, at, regex
 from gen.kubernetes.facts import trainer
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import duplicates, find
@@ -93,8 +93,7 @@ def trainjob_duplicates(view: ObjectView) -> Faults:
 
 
 def _twice(holder: object, route: Route, steps: tuple[str, ...], key: str) -> Faults:
-    items = at(holder, *steps)
-    for here, (name,) in duplicates(items, (*route, *steps), key) if isinstance(items, list) else ():
+    for here, (name,) in duplicates(as_list(at(holder, *steps)), (*route, *steps), key):
         yield Fault((*here, key), f"duplicate `{key}` `{name}`")
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from msgspec import Struct
 from pydantic import WithJsonSchema
 
-from gen.base import at, regex
+from gen.base import as_mappings, at, regex
 from gen.base.engines import ENGINES
 from gen.base.repository.layout import object_file, object_files, rendered_path, tree_folder
 from gen.job.names import ObjectName
@@ -372,5 +372,4 @@ def _segment(tree: str, behind: int) -> str:
 
 def _entries(body: Body, field: str) -> list[Body]:
     """Mappings in a list of a project."""
-    listed = at(body, "spec", field)
-    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return as_mappings(at(body, "spec", field))
