@@ -44,6 +44,11 @@ Check = Callable[[Any], Fault | None]
 """Returns the fault of a value, or None."""
 
 
+def placed(fault: Fault | None, route: Route) -> Iterable[Fault]:
+    """The fault of a value that is at `route`, if it has one."""
+    return () if fault is None else (fault.at(route),)
+
+
 def not_one_of(value: object, allowed: Iterable[str]) -> Fault:
     """The fault of a value that is not one of the allowed words, with the nearest word as hint."""
     allowed = tuple(allowed)

@@ -10,7 +10,7 @@ from typing import Any
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Check, Fault, Faults, not_one_of
+from gen.kubernetes.rules import Check, Fault, Faults, not_one_of, placed
 from gen.kubernetes.rules.value_checks import label_value, qualified_name
 
 
@@ -139,6 +139,13 @@ def duplicates(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, 
         seen.add(known)
 
 
+def unique(items: Any, route: Route, field: str, noun: str, hint: str = "rename one of the two") -> list[Fault]:
+    """Faults of entries of a list with the same value of a field as an earlier entry."""
+    return [
+        Fault((*here, field), f"duplicate {noun} `{value}`", hint) for here, (value,) in duplicates(items, route, field)
+    ]
+
+
 def _differ(items: Any, fields: tuple[str, ...]) -> bool:
     """Whether all entries certainly have different values of some fields."""
     try:
@@ -177,15 +184,11 @@ def requirement(
     entry: Body, route: Route, operators: Mapping[str, tuple[int, int | None]], *, any_value: bool = False
 ) -> Faults:
     """Faults of a key, an operator and values. With `any_value`, as in preferences, the values are not checked."""
-    fault = qualified_name(entry.get("key", ""))
-    if fault is not None:
-        yield fault.at((*route, "key"))
+    yield from placed(qualified_name(entry.get("key", "")), (*route, "key"))
     values = entry.get("values") or []
     yield from number_of_values(entry.get("operator", ""), values, route, operators)
     for index, value in enumerate(() if any_value else values):
-        fault = label_value(value)
-        if fault is not None:
-            yield fault.at((*route, "values", index))
+        yield from placed(label_value(value), (*route, "values", index))
 
 
 def number_of_values(

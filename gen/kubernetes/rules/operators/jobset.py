@@ -11,7 +11,7 @@ from gen.base import regex
 from gen.kubernetes.facts.jobset import FAILURE_REASONS, JOBSET
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
-from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
+from gen.kubernetes.rules.field_checks import FieldChecks, unique
 from gen.kubernetes.rules.operators.common import derived_names, name_fault
 from gen.kubernetes.rules.value_checks import dns_1035_label, domain_path
 
@@ -89,11 +89,9 @@ def jobset_startup_policy(view: ObjectView) -> Faults:
 def jobset_duplicate_names(view: ObjectView) -> Faults:
     """Two replicated jobs have the same name, or a job depends on another one twice."""
     at = ("spec", "replicatedJobs")
-    for here, (name,) in duplicates(_jobs(view), at, "name"):
-        yield Fault((*here, "name"), f"duplicate job name `{name}`")
+    yield from unique(_jobs(view), at, "name", "job name", "")
     for index, job in enumerate(_jobs(view)):
-        for here, (name,) in duplicates(job.get("dependsOn") or [], (*at, index, "dependsOn"), "name"):
-            yield Fault((*here, "name"), f"duplicate dependency `{name}`")
+        yield from unique(job.get("dependsOn") or [], (*at, index, "dependsOn"), "name", "dependency", "")
 
 
 @operator_rule("jobset-targets", _SET, reason=_WEBHOOK, remedy="Name a replicated job of this set.")
@@ -122,8 +120,7 @@ def jobset_failure_rules(view: ObjectView) -> Faults:
     rules = (view.spec.get("failurePolicy") or {}).get("rules") or []
     at = ("spec", "failurePolicy", "rules")
     named = [rule for rule in rules if rule.get("name")]
-    for here, (name,) in duplicates(named, at, "name"):
-        yield Fault((*here, "name"), f"duplicate rule name `{name}`")
+    yield from unique(named, at, "name", "rule name", "")
     for index, rule in enumerate(rules):
         name = rule.get("name", "a")
         if len(name) > _MAX_RULE_LENGTH or not _RULE_NAME.fullmatch(name):

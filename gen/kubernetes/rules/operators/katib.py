@@ -12,7 +12,7 @@ from gen.base import as_mapping, as_mappings, regex
 from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
-from gen.kubernetes.rules.field_checks import duplicates
+from gen.kubernetes.rules.field_checks import unique
 
 _EXPERIMENT = str(EXPERIMENT)
 _WEBHOOK = "The Katib webhook rejects the object."
@@ -100,8 +100,7 @@ def experiment_parameters(view: ObjectView) -> Faults:
     if bool(parameters) == bool(view.spec.get("nasConfig")):
         yield Fault(("spec",) if "spec" in view.body else (), "exactly one of `parameters` and `nasConfig` is required")
     at = ("spec", "parameters")
-    for here, (name,) in duplicates(parameters, at, "name"):
-        yield Fault((*here, "name"), f"duplicate parameter `{name}`")
+    yield from unique(parameters, at, "name", "parameter", "")
     for index, parameter in enumerate(parameters):
         yield from _space(parameter, (*at, index))
 
@@ -163,8 +162,7 @@ def _parameters(view: ObjectView, template: Body, trial: Body) -> Faults:
     given = as_mappings(template.get("trialParameters"))
     used = set(_PLACE.findall(json.dumps(trial, default=str)))
     known = {parameter.get("name") for parameter in as_mappings(view.spec.get("parameters"))}
-    for here, (name,) in duplicates(given, (*at, "trialParameters"), "name"):
-        yield Fault((*here, "name"), f"duplicate trial parameter `{name}`")
+    yield from unique(given, (*at, "trialParameters"), "name", "trial parameter", "")
     for index, parameter in enumerate(given):
         reference = str(parameter.get("reference", ""))
         if parameter.get("name") not in used:

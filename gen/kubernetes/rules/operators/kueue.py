@@ -11,7 +11,7 @@ from gen.kubernetes.facts import Having, resource_of
 from gen.kubernetes.facts.scheduling import CLUSTER_QUEUE, LOCAL_QUEUE
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import server_amount
-from gen.kubernetes.rules import Fault, Faults, ObjectView, operator_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, operator_rule, placed
 from gen.kubernetes.rules.value_checks import dns_label, dns_name
 
 _QUEUED = Having("kinds that Kueue admits", lambda resource: resource.kueue is not None)
@@ -33,8 +33,7 @@ def kueue_queue_name(view: ObjectView) -> Faults:
         fault = dns_name(name)
         if fault is None and len(name) > _MAX_LABEL_LENGTH:
             fault = Fault((), f"longer than {_MAX_LABEL_LENGTH} characters")
-        if fault is not None:
-            yield fault.at(("metadata", "labels", f"{_PREFIX}queue-name"))
+        yield from placed(fault, ("metadata", "labels", f"{_PREFIX}queue-name"))
 
 
 @operator_rule(

@@ -15,7 +15,7 @@ from gen.base import Route
 from gen.kubernetes.facts.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
-from gen.kubernetes.rules.field_checks import duplicates
+from gen.kubernetes.rules.field_checks import unique
 from gen.kubernetes.rules.operators.common import MULTIKUEUE
 from gen.kubernetes.rules.value_checks import dns_1035_label
 
@@ -182,8 +182,7 @@ def ray_groups(view: ObjectView) -> Faults:
     """The head or a group has no containers, or a group has a duplicate name or a minimum above its maximum."""
     for route, cluster in _clusters(view):
         groups = cluster.get("workerGroupSpecs") or []
-        for at, (name,) in duplicates(groups, (*route, "workerGroupSpecs"), "groupName"):
-            yield Fault((*at, "groupName"), f"duplicate group name `{name}`")
+        yield from unique(groups, (*route, "workerGroupSpecs"), "groupName", "group name", "")
         for index, group in enumerate(groups):
             low, high = group.get("minReplicas", 0), group.get("maxReplicas", 2**31 - 1)
             if low > high:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gen.base import Route, Severity, as_list, at, regex
 from gen.kubernetes.facts import trainer
-from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
 from gen.kubernetes.rules.field_checks import duplicates, find
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault
 from gen.kubernetes.rules.value_checks import text_check
@@ -116,9 +116,7 @@ def trainjob_trainer(view: ObjectView) -> Faults:
 def trainjob_patch_manager(view: ObjectView) -> Faults:
     """The manager of a runtime patch is not a domain-prefixed path."""
     for index, patch in enumerate(view.spec.get("runtimePatches") or ()):
-        fault = _manager(patch.get("manager", ""))
-        if fault is not None:
-            yield fault.at(("spec", "runtimePatches", index, "manager"))
+        yield from placed(_manager(patch.get("manager", "")), ("spec", "runtimePatches", index, "manager"))
 
 
 @operator_rule(

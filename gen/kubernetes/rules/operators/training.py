@@ -11,7 +11,7 @@ from typing import Final
 from gen.base import Severity
 from gen.kubernetes.facts import kubeflow
 from gen.kubernetes.facts.base import PodSet
-from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
 from gen.kubernetes.rules.value_checks import dns_1035_label
 
@@ -39,9 +39,7 @@ def roles_of(view: ObjectView) -> PodSet:
 def training_name(view: ObjectView) -> Faults:
     """The name is not a DNS-1035 label."""
     name = view.metadata.get("name", "")
-    fault = dns_1035_label(name) if name else None
-    if fault is not None:
-        yield fault.at(("metadata", "name"))
+    yield from placed(dns_1035_label(name) if name else None, ("metadata", "name"))
 
 
 @operator_rule(

@@ -12,8 +12,8 @@ from typing import Final
 from gen.base import Route, names
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
-from gen.kubernetes.rules.field_checks import duplicates
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
+from gen.kubernetes.rules.field_checks import duplicates, unique
 from gen.kubernetes.rules.operators.common import derived_names, name_fault
 from gen.kubernetes.rules.value_checks import absolute, dns_1035_label, not_empty, qualified_name
 
@@ -44,12 +44,9 @@ def volcano_tasks(view: ObjectView) -> Faults:
         yield Fault(("spec",) if "spec" in view.body else (), "`tasks` is missing")
     at = ("spec", "tasks")
     named = [{"name": _name(index, task)} for index, task in enumerate(_tasks(view))]
-    for here, (name,) in duplicates(named, at, "name"):
-        yield Fault((*here, "name"), f"duplicate task name `{name}`")
+    yield from unique(named, at, "name", "task name", "")
     for index, task in enumerate(_tasks(view)):
-        fault = dns_1035_label(_name(index, task))
-        if fault is not None:
-            yield fault.at((*at, index, "name"))
+        yield from placed(dns_1035_label(_name(index, task)), (*at, index, "name"))
         if task.get("replicas", 0) < 0:
             yield Fault((*at, index, "replicas"), f"{task['replicas']} is negative")
 
@@ -205,8 +202,6 @@ def volcano_volumes(view: ObjectView) -> Faults:
     for index, volume in enumerate(volumes):
         at = ("spec", "volumes", index)
         path = volume.get("mountPath", "")
-        fault = not_empty(path) or absolute(path)
-        if fault is not None:
-            yield fault.at((*at, "mountPath"))
+        yield from placed(not_empty(path) or absolute(path), (*at, "mountPath"))
         if bool(volume.get("volumeClaimName")) == bool(volume.get("volumeClaim")):
             yield Fault(at, "exactly one of `volumeClaimName` and `volumeClaim` is required")

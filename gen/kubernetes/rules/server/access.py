@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, placed, server_rule
 from gen.kubernetes.rules.field_checks import selector
 from gen.kubernetes.rules.value_checks import dns_name, one_of, path_segment
 
@@ -81,9 +81,7 @@ def _subject(subject: Body, route: Route, *, namespaced: bool) -> Faults:
     if not subject["name"]:
         yield Fault((*route, "name"), "the subject has no name", f"set the name of the `{kind}`")
     elif kind == "ServiceAccount":
-        fault = dns_name(subject["name"])
-        if fault is not None:
-            yield fault.at((*route, "name"))
+        yield from placed(dns_name(subject["name"]), (*route, "name"))
         if not subject.get("namespace") and not namespaced:
             hint = "add the `namespace` of the service account"
             yield Fault((*route, "namespace"), "a service account requires a namespace", hint)

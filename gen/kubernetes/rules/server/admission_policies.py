@@ -14,10 +14,10 @@ from gen.base import Route, regex
 from gen.kubernetes.cel.values import DYN, Type
 from gen.kubernetes.cel.variables import admission_environment
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, typed_fault
-from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, selector
+from gen.kubernetes.rules.field_checks import FieldChecks, selector, unique
 from gen.kubernetes.rules.server.webhooks import REQUEST_NAMES, conditions, request_rules, selectors
 
 _GROUP = "admissionregistration.k8s.io"
@@ -121,8 +121,7 @@ def _validations(spec: Body, at: Route, names: frozenset[str] | set[str], minor:
     if len(audits) > _MAX_AUDITS:
         message = f"more than {_MAX_AUDITS} audit annotations"
         yield Fault((*at, "auditAnnotations"), message, f"remove {len(audits) - _MAX_AUDITS} of them")
-    for where, (key,) in duplicates(audits, (*at, "auditAnnotations"), "key"):
-        yield Fault((*where, "key"), f"duplicate annotation `{key}`", "rename one of the two")
+    yield from unique(audits, (*at, "auditAnnotations"), "key", "annotation")
     for index, audit in enumerate(audits):
         yield from _expressions(audit, _AUDITS, (*at, "auditAnnotations", index), names, known, minor)
 
@@ -146,8 +145,7 @@ def _expressions(
         own = names - ({"authorizer"} if field == "messageExpression" else set())
         environment = admission_environment({*own, "variables"}, known, minor)
         fault, found = typed_fault(text, environment, types)
-        if fault is not None:
-            yield fault.at((*route, field))
+        yield from placed(fault, (*route, field))
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, not_one_of, server_rule, value_checks
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, not_one_of, placed, server_rule, value_checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels
 from gen.kubernetes.rules.server.resources import overhead
 from gen.kubernetes.rules.server.scheduling import toleration
@@ -43,9 +43,7 @@ def _storage_class(body: Body) -> Faults:
         ),
     }
     for field, check in checks.items():
-        fault = check(body[field]) if field in body else None
-        if fault is not None:
-            yield fault.at((field,))
+        yield from placed(check(body[field]) if field in body else None, (field,))
     parameters = body.get("parameters") or {}
     for key in parameters:
         if not key:
@@ -71,8 +69,7 @@ def _topologies(body: Body) -> Faults:
             fault = value_checks.qualified_name(entry.get("key", ""))
             if fault is None and entry["key"] in keys:
                 fault = Fault((), f"duplicate key `{entry['key']}`", "combine the values of both entries")
-            if fault is not None:
-                yield fault.at((*at, number, "key"))
+            yield from placed(fault, (*at, number, "key"))
             keys.append(entry.get("key", ""))
         if not term.get("matchLabelExpressions"):
             yield Fault(

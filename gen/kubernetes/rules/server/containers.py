@@ -15,10 +15,10 @@ from typing import Any
 from gen.base import Route, did_you_mean, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import server_amount
-from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules import containers as containers_of
 from gen.kubernetes.rules import value_checks as checks
-from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
+from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, unique
 from gen.kubernetes.rules.server.pods import restart_policy
 
 _CONTAINER = FieldChecks(
@@ -121,8 +121,7 @@ def ports(view: ObjectView) -> Faults:
     for route, container in found:
         yield from _PORTS.faults(container, route)
         named = [entry if entry.get("name") else {"name": index} for index, entry in enumerate(_of(container))]
-        for at, (name,) in duplicates(named, (*route, "ports"), "name"):
-            yield Fault((*at, "name"), f"duplicate port name `{name}`", "rename one of the two")
+        yield from unique(named, (*route, "ports"), "name", "port name")
     for route, pod in view.pods:
         on_host = bool(pod.get("hostNetwork"))
         regular = list(host_ports(pod, (*route, "containers")))
@@ -232,9 +231,7 @@ def _whole_source(source: Body, route: Route) -> Faults:
         hint = "keep one of the two, and move the other to a separate entry" if found else "add one of the two"
         yield Fault(route, "exactly one of `configMapRef` and `secretRef` is required", hint)
     for field in found:
-        fault = checks.dns_name(checks.with_suffix(source[field].get("name", "")))
-        if fault is not None:
-            yield fault.at((*route, field, "name"))
+        yield from placed(checks.dns_name(checks.with_suffix(source[field].get("name", ""))), (*route, field, "name"))
 
 
 def field_reference(reference: Body, route: Route, fields: Collection[str]) -> Faults:
@@ -250,9 +247,7 @@ def field_reference(reference: Body, route: Route, fields: Collection[str]) -> F
     subscript = _SUBSCRIPT.fullmatch(path)
     if subscript is not None:
         check = checks.qualified_name if subscript[1].endswith("labels") else checks.lower_case(checks.qualified_name)
-        fault = check(subscript[2])
-        if fault is not None:
-            yield fault.at((*route, "fieldPath"))
+        yield from placed(check(subscript[2]), (*route, "fieldPath"))
     elif path not in fields:
         yield Fault(
             (*route, "fieldPath"), f"`{path}` is not a field that the downward API supports", _near_field(path, fields)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from gen.base import Route, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
-from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
+from gen.kubernetes.rules.field_checks import FieldChecks, unique
 from gen.kubernetes.rules.server.structural_schemas import structural_faults
 from gen.kubernetes.rules.server.webhooks import client
 from gen.kubernetes.rules.value_checks import both, dns_1035_label, dns_name, if_set, not_empty, one_of
@@ -141,8 +141,7 @@ def _beside_status(schema: Body, where: Route) -> Faults:
 
 def _versions(found: list[Body], minor: int) -> Faults:
     at = ("spec", "versions")
-    for here, (name,) in duplicates(found, at, "name"):
-        yield Fault((*here, "name"), f"duplicate version `{name}`", "rename one of the two")
+    yield from unique(found, at, "name", "version")
     stored = [version for version in found if version.get("storage")]
     if len(stored) != 1:
         hint = "set `storage: true` for exactly one version"

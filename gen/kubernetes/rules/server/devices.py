@@ -11,10 +11,10 @@ from typing import Final
 from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import RESOURCE_CLAIM_TEMPLATE
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule, unknown_name
+from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule, unknown_name
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import syntax_fault
-from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
+from gen.kubernetes.rules.field_checks import FieldChecks, unique
 from gen.kubernetes.rules.server.storage import template_metadata
 
 _GROUP = "resource.k8s.io"
@@ -75,8 +75,7 @@ def _claim(claim: Body, route: Route) -> Faults:
     requests = claim.get("requests") or []
     known: set[str] = set()
     yield from _counted(claim, route, "requests", "constraints", "config")
-    for at, (name,) in duplicates(requests, (*route, "requests"), "name"):
-        yield Fault((*at, "name"), f"duplicate request `{name}`", "rename one of the two")
+    yield from unique(requests, (*route, "requests"), "name", "request")
     for index, request in enumerate(requests):
         at, name = (*route, "requests", index), request.get("name", "")
         known.add(name)
@@ -101,9 +100,7 @@ def _counted(holder: Body, route: Route, *fields: str) -> Faults:
 
 
 def _request(request: Body, at: Route) -> Faults:
-    fault = checks.dns_label(request.get("name", ""))
-    if fault is not None:
-        yield fault.at((*at, "name"))
+    yield from placed(checks.dns_label(request.get("name", "")), (*at, "name"))
     options = request.get("firstAvailable") or []
     if ("exactly" in request) == bool(options):
         hint = "add `exactly` with `deviceClassName`" if not options else "keep one of the two"
@@ -113,12 +110,10 @@ def _request(request: Body, at: Route) -> Faults:
     if len(options) > _MAX_ALTERNATIVES:
         hint = f"remove {len(options) - _MAX_ALTERNATIVES} of them"
         yield Fault((*at, "firstAvailable"), f"more than {_MAX_ALTERNATIVES} entries", hint)
-    for here, (name,) in duplicates(options, (*at, "firstAvailable"), "name"):
-        yield Fault((*here, "name"), f"duplicate request `{name}`", "rename one of the two")
+    yield from unique(options, (*at, "firstAvailable"), "name", "request")
     for index, option in enumerate(options):
         here = (*at, "firstAvailable", index)
-        if (fault := checks.dns_label(option.get("name", ""))) is not None:
-            yield fault.at((*here, "name"))
+        yield from placed(checks.dns_label(option.get("name", "")), (*here, "name"))
         yield from _exact(option, here)
 
 
@@ -151,8 +146,7 @@ def _configurations(holder: Body, route: Route, known: set[str] | None) -> Fault
         if opaque is None:
             yield Fault((*at, "opaque"), "`opaque` is missing", "add `opaque` with `driver` and `parameters`")
             continue
-        if (fault := checks.driver_name(opaque.get("driver", ""))) is not None:
-            yield fault.at((*at, "opaque", "driver"))
+        yield from placed(checks.driver_name(opaque.get("driver", "")), (*at, "opaque", "driver"))
         parameters = opaque.get("parameters")
         if not isinstance(parameters, dict):
             yield Fault((*at, "opaque", "parameters"), "`parameters` is not a mapping", "write the driver's settings")

@@ -15,7 +15,7 @@ from gen.base import Route, regex
 from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.pods import longest_suffixes
 from gen.kubernetes.objects import Body, selects
-from gen.kubernetes.rules import Fault, Faults, ObjectView, containers, server_rule, unknown_name
+from gen.kubernetes.rules import Fault, Faults, ObjectView, containers, placed, server_rule, unknown_name
 from gen.kubernetes.rules.field_checks import FieldChecks, selector
 from gen.kubernetes.rules.server.pods import restart_policy
 from gen.kubernetes.rules.server.workloads import NO_CONTAINERS, not_selected
@@ -73,9 +73,7 @@ def jobs(view: ObjectView) -> Faults:
                 message = f"longer than {_MAX_NAME_LENGTH} characters, the limit of the label with the job name"
                 yield Fault(("metadata", "name"), message, f"shorten it by {len(name) - _MAX_NAME_LENGTH}")
             for suffix in longest_suffixes(JOB, view.body) if name and spec.get("completionMode") == "Indexed" else ():
-                fault = _name_of_pod(f"{name}{suffix}")
-                if fault is not None:
-                    yield fault.at((*route, "completions"))
+                yield from placed(_name_of_pod(f"{name}{suffix}"), (*route, "completions"))
 
 
 def _name_of_pod(name: str) -> Fault | None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from gen.base import Route, names, near, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import in_thousandths, is_whole, server_amount
-from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, placed, server_rule
 from gen.kubernetes.rules.field_checks import VALUES, FieldChecks, selector
 from gen.kubernetes.rules.server.workloads import is_more_than_all, number_or_percent
 from gen.kubernetes.rules.value_checks import not_negative, one_of, qualified_name, quantity
@@ -64,9 +64,7 @@ def quotas(view: ObjectView) -> Faults:
 
 def _quota(spec: Body, route: Route) -> Faults:
     for name, value in (spec.get("hard") or {}).items():
-        fault = _quota_name(name) or _not_negative(value) or _whole(name, value)
-        if fault is not None:
-            yield fault.at((*route, "hard", name))
+        yield from placed(_quota_name(name) or _not_negative(value) or _whole(name, value), (*route, "hard", name))
     for index, scope in enumerate(spec.get("scopes") or ()):
         if scope not in _SCOPES:
             yield not_one_of(scope, _SCOPES).at((*route, "scopes", index))
@@ -142,9 +140,7 @@ def _range(limit: Body, route: Route) -> Faults:
         yield Fault(route, "a limit for claims requires `min` or `max` of `storage`", "add `storage` to one of the two")
     for field in _FIELDS:
         for name, value in (limit.get(field) or {}).items():
-            fault = _limited(kind, name) or quantity(value)
-            if fault is not None:
-                yield fault.at((*route, field, name))
+            yield from placed(_limited(kind, name) or quantity(value), (*route, field, name))
     yield from _order(limit, route)
 
 

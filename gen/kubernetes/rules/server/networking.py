@@ -10,7 +10,7 @@ from typing import Any
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, selector
 from gen.kubernetes.rules.server.containers import PROTOCOLS
@@ -193,8 +193,7 @@ def _peer(peer: Body, route: Route) -> Faults:
             if not inside:
                 hint = f"use a smaller range inside `{block['cidr']}`, or remove it"
                 fault = Fault((), f"`{value}` is not inside `{block['cidr']}`", hint)
-        if fault is not None:
-            yield fault.at((*at, "except", index))
+        yield from placed(fault, (*at, "except", index))
 
 
 def _within(part: ipaddress.IPv4Network | ipaddress.IPv6Network, whole: object) -> bool:

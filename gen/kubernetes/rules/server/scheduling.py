@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, field_checks, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, field_checks, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
 
 _POLICY = checks.one_of("Honor", "Ignore")
@@ -51,9 +51,7 @@ def toleration(found: Body, route: Route) -> Faults:
         yield Fault((*route, "operator"), "must be `Exists` without a `key`", hint)
     if operator == "Exists" and value:
         yield Fault((*route, "value"), "`Exists` takes no value", "remove `value`, or use the operator `Equal`")
-    fault = checks.label_value(value) if operator in {"", "Equal"} else None
-    if fault is not None:
-        yield fault.at((*route, "value"))
+    yield from placed(checks.label_value(value) if operator in {"", "Equal"} else None, (*route, "value"))
     if "tolerationSeconds" in found and found.get("effect") != "NoExecute":
         hint = "remove it, or set `effect: NoExecute`"
         yield Fault((*route, "tolerationSeconds"), "only allowed with the effect `NoExecute`", hint)
@@ -85,9 +83,7 @@ def label_keys(term: Body, route: Route) -> Faults:
             )
             continue
         for index, key in enumerate(keys):
-            fault = checks.qualified_name(key)
-            if fault is not None:
-                yield fault.at((*route, field, index))
+            yield from placed(checks.qualified_name(key), (*route, field, index))
     matching = term.get("matchLabelKeys") or []
     selected = set(chosen.get("matchLabels") or {})
     for index, entry in enumerate(chosen.get("matchExpressions") or ()):

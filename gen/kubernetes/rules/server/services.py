@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
-from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, labels
+from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, labels, unique
 from gen.kubernetes.rules.server.containers import PROTOCOL
 
 _FAMILIES = FieldChecks(
@@ -57,9 +57,8 @@ def addresses(spec: Body, kind: str) -> Faults:
         hint = f"keep one IPv4 and one IPv6 address, or only `{_NONE}`"
         yield Fault(("spec", field), f"expected at most two addresses, or only `{_NONE}`", hint)
     for index, address in enumerate(found):
-        fault = None if address == _NONE else checks.ip(address)
-        if fault is not None:
-            yield fault.at(("spec", field, index) if field == "clusterIPs" else ("spec", field))
+        at = ("spec", field, index) if field == "clusterIPs" else ("spec", field)
+        yield from placed(None if address == _NONE else checks.ip(address), at)
     yield from _families(spec, found, field)
 
 
@@ -142,8 +141,7 @@ def _ports(spec: Body, kind: str, route: Route) -> Faults:
 
 def _duplicates(found: list[Body], route: Route) -> Faults:
     named = [{"name": entry.get("name") or index} for index, entry in enumerate(found)]
-    for at, (name,) in duplicates(named, route, "name"):
-        yield Fault((*at, "name"), f"duplicate port name `{name}`", "rename one of the two")
+    yield from unique(named, route, "name", "port name")
     with_protocol = [{**entry, "protocol": entry.get("protocol") or "TCP"} for entry in found]
     for at, (number, protocol) in duplicates(with_protocol, route, "port", "protocol"):
         yield _twice("port", number, protocol).at((*at, "port"))
@@ -180,12 +178,8 @@ def _ranges(annotations: Body, spec: Body, kind: str) -> Faults:
     if kind != "LoadBalancer":
         yield _FOR_LOAD_BALANCERS.at(at)
     for value in annotations[_RANGES].split(",") if annotations[_RANGES].strip() else ():
-        fault = checks.cidr(value)
-        if fault is not None:
-            yield fault.at(at)
+        yield from placed(checks.cidr(value), at)
 
 
 def _external_name(name: str, route: Route) -> Faults:
-    fault = checks.dns_name(name.removesuffix("."))
-    if fault is not None:
-        yield fault.at(route)
+    yield from placed(checks.dns_name(name.removesuffix(".")), route)

@@ -11,7 +11,7 @@ from typing import Any
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, server_rule
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels, selector
 from gen.kubernetes.rules.server.scheduling import node_selector
@@ -109,9 +109,7 @@ def template_metadata(template: Body, route: Route) -> Faults:
             yield Fault((*at, field), f"`{field}` is set by the API server", hint)
     yield from labels(metadata.get("labels"), (*at, "labels"))
     for key in metadata.get("annotations") or ():
-        fault = checks.lower_case(checks.qualified_name)(key)
-        if fault is not None:
-            yield fault.at((*at, "annotations", key))
+        yield from placed(checks.lower_case(checks.qualified_name)(key), (*at, "annotations", key))
 
 
 def _modes(spec: Body, route: Route) -> Faults:

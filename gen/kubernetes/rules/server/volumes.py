@@ -16,9 +16,9 @@ from gen.base import Route
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, containers, server_rule, unknown_name
+from gen.kubernetes.rules import Fault, Faults, ObjectView, containers, placed, server_rule, unknown_name
 from gen.kubernetes.rules import value_checks as checks
-from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
+from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, unique
 from gen.kubernetes.rules.server.containers import field_reference, resource_reference
 from gen.kubernetes.rules.volume_sources import SOURCE_CHECKS, named_secret, one_of_two, source_faults
 
@@ -49,8 +49,7 @@ def volumes(view: ObjectView) -> Faults:
     for route, pod in view.pods:
         at = (*route, "volumes")
         found = pod.get("volumes") or []
-        for here, (name,) in duplicates(found, at, "name"):
-            yield Fault((*here, "name"), f"duplicate volume name `{name}`", "rename one of the two")
+        yield from unique(found, at, "name", "volume name")
         for index, volume in enumerate(found):
             here = (*at, index)
             if "image" in volume:
@@ -121,9 +120,7 @@ def _source(source: Body, route: Route, taken: set[str]) -> Faults:
 
 
 def _path(path: str, route: Route) -> Faults:
-    fault = checks.not_empty(path) or checks.file_name(path)
-    if fault is not None:
-        yield fault.at(route)
+    yield from placed(checks.not_empty(path) or checks.file_name(path), route)
 
 
 _CONTAINER = FieldChecks(

@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, syntax_fault
-from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, selector
+from gen.kubernetes.rules.field_checks import FieldChecks, selector, unique
 
 
 def client(config: Body, route: Route) -> Faults:
@@ -144,8 +144,7 @@ def conditions(found: list[Body], route: Route, names: AbstractSet[str], minor: 
         message = f"more than {_MAX_CONDITIONS} conditions"
         yield Fault(route, message, f"remove {len(found) - _MAX_CONDITIONS} of them, or join expressions with `&&`")
     for index, condition in enumerate(found):
-        if (fault := checks.qualified_name(condition.get("name", ""))) is not None:
-            yield fault.at((*route, index, "name"))
+        yield from placed(checks.qualified_name(condition.get("name", "")), (*route, index, "name"))
         if condition.get("name") in [other.get("name") for other in found[:index]]:
             yield Fault((*route, index, "name"), f"duplicate condition `{condition.get('name')}`", "rename one")
         yield from expression(condition, "expression", (*route, index), names, minor=minor)
@@ -161,8 +160,7 @@ def expression(
     minor: int,
 ) -> Faults:
     """Faults of a required CEL expression of one of some types."""
-    if (fault := syntax_fault(holder.get(field, ""), names, types, minor=minor)) is not None:
-        yield fault.at((*route, field))
+    yield from placed(syntax_fault(holder.get(field, ""), names, types, minor=minor), (*route, field))
 
 
 _PARTS = 3
@@ -206,8 +204,7 @@ _HOOK = FieldChecks(
 def webhooks(view: ObjectView) -> Faults:
     """A webhook has an invalid name, client, rule, condition or policy."""
     found = view.body.get("webhooks") or []
-    for at, (name,) in duplicates(found, ("webhooks",), "name"):
-        yield Fault((*at, "name"), f"duplicate webhook `{name}`", "rename one of the two")
+    yield from unique(found, ("webhooks",), "name", "webhook")
     for index, hook in enumerate(found):
         route = ("webhooks", index)
         yield from _HOOK.faults(hook, route)
