@@ -43,6 +43,11 @@ _UNCERTAIN: Final = frozenset(
 """Constructs after which an assignment may not have happened."""
 _SETTERS: Final = frozenset({"read", "mapfile", "readarray", "getopts", "let", "unset", "printf"})
 """Commands that change the variables they name."""
+_LEAVES: Final = frozenset(
+    {"word", "number", "raw_string", "string_content", "variable_name", "simple_expansion", "comment", "regex"}
+    | {"file_descriptor", "special_variable_name", "ansi_c_string", "heredoc_start", "heredoc_end"}
+)
+"""Nodes without a command."""
 _ESCAPED: Final = regex(rb"\\(?:\r?\n|[ \t])")
 
 
@@ -135,7 +140,7 @@ class ScriptReader:
             children = node.children
             for number in range(len(children) - 1, -1, -1):
                 child = children[number]
-                if child.is_named:
+                if child.is_named and child.type not in _LEAVES:
                     behind = number + 1 < len(children) and children[number + 1].type == "&"
                     todo.append((child, _with(inner, BACKGROUND) if behind else inner, node.type == "command"))
 

@@ -47,6 +47,11 @@ def words_of(source: bytes, nodes: Iterable[Node], start: int) -> list[list[Piec
 
 def _add_between(words: list[list[Piece]], source: bytes, start: int, end: int) -> None:
     """Add the text between two nodes. What is neither a space nor escaped is a redirection, and ends the word."""
+    if start == end:
+        return
+    if source[start:end] == b" ":
+        words.append([])
+        return
     if _BETWEEN.fullmatch(source, start, end) is None:
         comment = _TO_A_HASH.match(source, start, end)
         if comment is not None:  # the word that ends here goes on in it
@@ -80,6 +85,7 @@ _EXPANDS: Final = regex(rb"[\w{(?$!#*@'\"-]")
 """What follows a `$` that is not itself."""
 _END_OF_LINE: Final = regex(rb"(?:[ \t]+#[^\n]*|[ \t]*)\r?\n")
 _NO_END: Final = "gen cannot find the end of this word"
+_SPECIAL: Final = regex(r"[\\\s]")
 _SPACE: Final = regex(r"(?<!\\)\s")
 """A space ends a word, but the grammar takes `[ [` for one."""
 _INDEX: Final = regex(r"\[.*\]\+?=")
@@ -140,7 +146,10 @@ class Expander(Struct):
         if not pieces:
             return []
         place = self.place(pieces[0].start)
-        array = self._whole_array(pieces[0].node) if len(pieces) == 1 and pieces[0].node is not None else None
+        alone = pieces[0].node if len(pieces) == 1 else None
+        if alone is not None and alone.type == "word" and _SPECIAL.search(text := self._text(alone)) is None:
+            return [Word(text, place)]
+        array = self._whole_array(alone) if alone is not None and alone.type in ("expansion", "string") else None
         if array is not None:
             if not self._has_space(sum(len(text) + 1 for text in array)):
                 return [Word("", place, _TOO_LONG)]

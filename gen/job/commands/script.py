@@ -187,7 +187,7 @@ def _parsed(text: str) -> Script:
         tuple(reader.assigned),
         tuple(reader.statements),
         _functions(reader, top),
-        tuple(_bash(reader, top)),
+        tuple(_bash(reader, top)) if _MAY_BE_BASH.search(text) else (),
         reader.is_clear,
     )
 
@@ -195,6 +195,9 @@ def _parsed(text: str) -> Script:
 def _functions(reader: ScriptReader, top: Node) -> frozenset[str]:
     named = (node.child_by_field_name("name") for node in top.children if node.type == "function_definition")
     return frozenset(reader.text(name) for name in named if name is not None)
+
+
+_MAY_BE_BASH: Final = regex(r"&>|\[\[|<<<|\(|\b(?:source|pushd|popd|shopt|function)\b")
 
 
 def _bash(reader: ScriptReader, top: Node) -> Iterator[tuple[str, Location]]:
@@ -254,9 +257,9 @@ class _Reader(ScriptReader):
     def on_command(
         self, node: Node, called: str, words: list[Node], behind: list[Node | None], around: tuple[str, ...]
     ) -> None:
+        read = self.expander.words(words, words[0].start_byte)
         known = tuple(
-            _known(word.text, word.place) if word.unknown is None else word
-            for word in self.expander.words(words, words[0].start_byte)
+            _known(word.text, word.place) if any(map(word.text.__contains__, _LATER)) else word for word in read
         )
         if not known or None in behind:
             self.is_clear = self.is_clear and not behind
