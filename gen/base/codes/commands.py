@@ -26,15 +26,15 @@ UNREACHED = Code(
 )
 NO_VARIABLE = Code(
     "no-variable",
-    "A command sets a variable in a way that has no effect for its programs.",
+    "A command sets a variable in a way that has no effect, or gives a launcher one that nothing sets.",
     "The shell fails or reads a program, such as with spaces around `=`, or does not export the variable.",
     "Write `export NAME=value`, or set the variable in `env`.",
 )
 NEEDS_ANSWER = Code(
     "needs-answer",
-    "A program of a command asks for confirmation.",
+    "A program of a command asks for confirmation, or for values.",
     "Containers have no standard input, so that the program stops without doing anything.",
-    "Add the option that confirms, such as `-y`.",
+    "Add the option that confirms, such as `-y`, or give the values by variables.",
 )
 PROCESS_COUNT = Code(
     "process-count",
@@ -86,7 +86,7 @@ MISSING_PATH = FatalCode(
 )
 LOST_OUTPUT = Code(
     "lost-output",
-    "An option for results names a path on no volume of the job.",
+    "An option for results names a path on no volume of the job, also one relative to the working directory.",
     "The files are deleted with the pod.",
     "Write to a path below a volume in `data`, or copy the path by `outputs`.",
 )

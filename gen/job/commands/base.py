@@ -104,6 +104,8 @@ class Launcher(Struct, frozen=True, kw_only=True):
     """Environment variables that replace missing options, by the value that they set."""
     alone: str = "start it with `torchrun`"
     """Remedy for several pods, if it starts processes on its own pod only."""
+    single_dash: bool = False
+    """Whether its long options can have one dash, such as `-np`."""
     starts_programs: bool = False
     """Whether it starts any program, and not a script of Python."""
 
@@ -132,6 +134,8 @@ class Launcher(Struct, frozen=True, kw_only=True):
                 return (options, tuple(words[at:]), None) if word.unknown is None else (options, (), word)
             written, sign, value = text.lstrip("-").partition("=")
             name = self.name_of(written)
+            if not (self.single_dash or text.startswith("--") or len(written) == 1 or written in self.short):
+                return options, (), word
             if name in self.flags and not sign:
                 options[name] = Setting("", word)
             elif name in self.values:

@@ -39,5 +39,6 @@ LAUNCHER: Final = Launcher(
     },
     roles={ALL_PROCESSES: ("num_proc",), HOSTS: ("hosts", "hostfile", "host_discovery_script")},
     alone="use `kind: mpi`",
+    single_dash=True,
     starts_programs=True,
 )

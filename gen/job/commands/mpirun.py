@@ -33,5 +33,6 @@ LAUNCHER: Final = Launcher(
         HOSTS: ("hostfile", "machinefile", "f", "H", "host", "hosts"),
     },
     alone="use `kind: mpi`",
+    single_dash=True,
     starts_programs=True,
 )

@@ -40,4 +40,4 @@ LAUNCHER: Final = Python(name="python", programs=frozenset({"python", "python2",
 
 def is_python(program: str) -> bool:
     """Whether a program is called like an interpreter, such as `python3.12`."""
-    return _PROGRAM.fullmatch(program) is not None
+    return program.startswith("python") and _PROGRAM.fullmatch(program) is not None

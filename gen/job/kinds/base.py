@@ -169,6 +169,11 @@ class Job(JobFields, ABC):
         return self.reserved_env
 
     @property
+    def given_env(self) -> frozenset[str]:
+        """Variables that the operator sets: `reserved`, and those that the kind refuses by itself."""
+        return self.reserved
+
+    @property
     def runtime_key(self) -> tuple[str, str] | None:
         """Kind and name of the runtime in the cluster with the templates of the pods; None if gen writes them."""
         return None

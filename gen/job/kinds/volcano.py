@@ -114,6 +114,10 @@ class VolcanoJob(Job):
     """How close the pods must be in the network."""
 
     @property
+    def given_env(self) -> frozenset[str]:
+        return self.reserved.union(*(_SETS.get(plugin, ()) for plugin in self.plugins))
+
+    @property
     def tasks(self) -> Mapping[str, VolcanoTask]:
         """Tasks by name."""
         has_master = MASTER in self.roles or "mpi" in self.plugins or "pytorch" in self.plugins

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gen.base import Location
+from gen.base.codes.commands import CANNOT_START
 from gen.job.commands import INNER
 from gen.job.plan import PodPlan
 from gen.render.parts.command.command import Command, read_command
 from gen.render.parts.command.launch import check_launches
 from gen.render.parts.command.paths import check_devices, check_paths
-from gen.render.parts.command.shell import check_shell, check_syntax, is_cut
+from gen.render.parts.command.shell import check_shell, check_syntax, ends_at_blank, is_copied, is_cut
 from gen.render.parts.command.start import check_start
 from gen.render.parts.context import Context
 
@@ -27,11 +29,19 @@ def check_commands(context: Context, pods: Sequence[PodPlan]) -> None:
 
 def _check_command(command: Command) -> None:
     script = command.script
+    if command.text and is_copied(command):
+        return
     if not script.readable:
         check_syntax(command)
     if not script.readable or not script.programs:
+        if script.readable and command.text and not script.statements:
+            message = "the command has only comments, so that the container ends at once"
+            command.error(CANNOT_START, Location("", 1, 1), message, "write the program to run")
         return
-    if command.text and any(is_cut(command, program) for program in script.programs if INNER not in program.around):
+    if command.text and (
+        any(is_cut(command, program) for program in script.programs if INNER not in program.around)
+        or ends_at_blank(command)
+    ):
         return  # the rest has another meaning than intended
     check_start(command)
     check_launches(command)

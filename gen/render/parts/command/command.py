@@ -84,10 +84,18 @@ class Command(Struct, frozen=True, dict=True):
         return tuple((program, launches(program.words)) for program in self.script.programs)
 
     @cached_property
+    def said(self) -> str:
+        """The words of all programs."""
+        return "\n".join(word.text or word.raw for one in self.script.programs for word in one.words)
+
+    @cached_property
     def env(self) -> Mapping[str, str | None]:
         """Values of the variables of the container; None for those that are not known here."""
-        reserved = dict.fromkeys((*self.context.job.reserved, *self.pod.role.reserved_env))
-        return {**reserved, **{entry["name"]: entry.get("value") for entry in self.pod.env}}
+        known: dict[str, str | None] = dict.fromkeys(self.context.job.given_env)
+        known.update(dict.fromkeys(self.pod.role.reserved_env))
+        for entry in self.pod.env:
+            known[entry["name"]] = entry.get("value")
+        return known
 
     @cached_property
     def options(self) -> Sequence[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base import Location, counted, regex
-from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
+from gen.base import Location, counted, names, regex
+from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, NO_VARIABLE, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
 from gen.base.shell_words import Word
 from gen.job.commands import accelerate, deepspeed, mpirun, python, torchrun
 from gen.job.commands.base import (
@@ -16,6 +16,7 @@ from gen.job.commands.base import (
     PODS,
     PORT,
     PROCESSES,
+    RANK,
     Launch,
     Setting,
 )
@@ -73,6 +74,8 @@ def check_launches(command: Command) -> None:
                     _check_processes(command, launch, numbers)
                     _check_pods(command, launch, numbers)
                     _check_port(command, launch)
+                    if "$" in command.text:
+                        _check_unset(command, launch)
                     _check_config(command, launch, numbers)
                 check_address(command, launch, numbers.pods, of_mpi=numbers.slots is not None)
             _check_single(command, launched, numbers)
@@ -190,6 +193,41 @@ def _check_port(command: Command, launch: Launch) -> None:
         if user is not None:
             message = f"port {port} is that of {user} in the same pod"
             command.warning(RESERVED_PORT, setting.word, message, "use another port, such as `29500`")
+
+
+_SAME: Final = {
+    PODS: ("NNODES", "PET_NNODES"),
+    RANK: ("NODE_RANK", "PET_NODE_RANK", "RANK"),
+    ADDRESS: ("MASTER_ADDR", "PET_MASTER_ADDR"),
+    PORT: ("MASTER_PORT", "PET_MASTER_PORT"),
+    PROCESSES: ("PET_NPROC_PER_NODE",),
+}
+"""Variables of kinds with the values of options."""
+_VARIABLE: Final = regex(r"(?:--?[\w-]+=)?\"?\$\{?(\w+)\}?(?::\S*)?\"?")
+_OF_PODS: Final = names(
+    "NNODES NUM_NODES NODE_COUNT NUM_MACHINES NODE_RANK MACHINE_RANK RANK WORLD_SIZE MASTER_ADDR MASTER_ADDRESS "
+    "MASTER_IP MASTER_PORT NPROC_PER_NODE"
+)
+"""Variables that only the command, the job or an operator sets."""
+
+
+def _check_unset(command: Command, launch: Launch) -> None:
+    """Report the first option with a variable of the pods that nothing sets."""
+    if not command.script.names.isdisjoint(("source", ".", "eval", "set", "read")):
+        return
+    for role, others in _SAME.items():
+        setting = launch.get(role)
+        match = _VARIABLE.fullmatch(setting.word.raw) if setting is not None and setting.value is None else None
+        name = match[1] if match is not None else ""
+        if setting is None or name not in _OF_PODS or name in command.env:
+            continue
+        if command.text.count(name) != command.text.count(f"${name}") + command.text.count(f"${{{name}}}"):
+            continue  # the command may set it
+        other = next((one for one in others if one in command.env), "")
+        message = f"nothing sets `{name}` in these pods, so that `{launch.option(setting)}` has no value"
+        hint = f"write `${other}`" if other else "set it in `env`, or write the value itself"
+        command.warning(NO_VARIABLE, setting.word, message, hint)
+        return
 
 
 _IN_CONFIG: Final = regex(r"(?m)^(num_processes|num_machines):[ \t]*([0-9]{1,6})[ \t]*$")

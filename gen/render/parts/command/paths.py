@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from functools import lru_cache
 from typing import Final
 
 from gen.base import Location, regex
 from gen.base.codes.commands import CLOSED_FOLDER, DEVICE_MASK, LOST_OUTPUT, MISSING_PATH, UNUSED_CODE
 from gen.base.shell_words import Word
-from gen.job.commands import deepspeed
-from gen.job.commands.base import DEVICES
+from gen.job.commands import deepspeed, program_of, unwrapped
+from gen.job.commands.base import DEVICES, Launch
+from gen.job.commands.script import SHELLS, Program
 from gen.kubernetes.check.silence import warn
-from gen.render.parts.code import DEFAULT_WORKING_DIR
+from gen.render.parts.code import CODE, DEFAULT_WORKING_DIR
 from gen.render.parts.command.command import Command
 
 _MASK: Final = "CUDA_VISIBLE_DEVICES"
@@ -68,48 +69,104 @@ def _devices(command: Command) -> Iterator[tuple[str, str, Word | Location]]:
                     yield f"--{name}", numbers, setting.word
 
 
-_DIRECTORIES: Final = regex(
-    r"-{0,2}(?:\w+\.)*(?:(?:output|out|save|result|results|log|logging|default_root|model_output)[-_.]?"
-    r"(?:dir|path|folder|directory)|(?:checkpoint|checkpoints|ckpt)[-_.]?(?:dir|folder|directory))"
-    r"|--?(?:outdir|logdir|savedir|output|out)|hydra\.run\.dir"
+_FOLDERS: Final = ("dir", "path", "folder", "directory")
+_RESULTS: Final = frozenset(
+    {"outdir", "logdir", "savedir", "output", "out", "run.dir"}
+    | {
+        f"{what}{sep}{folder}"
+        for what in ["output", "out", "save", "result", "results", "log", "logging", "default_root", "model_output"]
+        for sep in ("_", "")
+        for folder in _FOLDERS
+    }
 )
-"""Options with folders for results."""
-_CHECKPOINTS: Final = regex(r".*(?:checkpoints?|ckpt)\W?\w*")
-"""Folders that a program may also start from."""
+"""Last words of options with folders for results."""
+_CHECKPOINTS: Final = frozenset(
+    f"{what}_{folder}" for what in ("checkpoint", "checkpoints", "ckpt") for folder in _FOLDERS if folder != "path"
+)
+"""Those of folders that a program may also start from."""
 _TEMPORARY: Final = ("/tmp", "/dev", "/proc", "/var/tmp")  # noqa: S108 - paths of containers
 
 
 def check_paths(command: Command) -> None:
     _check_code(command)
-    kept: tuple[str, ...] = ()
-    for program, launched in command.launched:
-        paths = [one for one in _paths(program.words) if _DIRECTORIES.fullmatch(one[0])] if launched else ()
-        others = [one for one in paths if not _CHECKPOINTS.fullmatch(one[0])]
-        for _, value in others or paths:
-            kept = kept or _kept(command)
-            if f"{value.text}/".startswith(kept):
+    for program, launched, directory in _followed(command):
+        folders = _folders(program.words) if launched else ()
+        for name, value in [one for one in folders if one[0] in _RESULTS] or folders:
+            path = value.text if value.text.startswith("/") else _of_folder(command, name, value, directory)
+            if not path or _is_kept(command, path) or _is_used(command, program, value):
                 continue
-            message = f"`{value.text}` is on no volume, and its files are deleted with the pod"
+            if not value.text.startswith("/") and _READERS.search(
+                launched[-1].program[0].text if launched[-1].program else ""
+            ):
+                continue
+            shown = f"`{value.text}`" if path == value.text or directory is None else f"`{value.text}` in `{directory}`"
+            message = f"{shown} is on no volume, and its files are deleted with the pod"
             copied = "outputs" not in command.context.job.unsupported_fields()
             hint = "write below a volume in `data`" + (", or add the folder to `outputs`" if copied else "")
             command.warning(LOST_OUTPUT, value, message, hint)
 
 
-def _kept(command: Command) -> tuple[str, ...]:
-    """Folders whose files outlive the pod, or are temporary."""
-    mounts = (mount.path for mount in command.pod.mounts)
-    return tuple([f"{path.rstrip('/')}/" for path in (*mounts, *_TEMPORARY, *command.context.job.outputs)])
+@lru_cache(maxsize=1024)
+def _named(option: str) -> str:
+    """The last words of an option with a folder, with `_` between them; empty for others."""
+    name = option.lstrip("-").replace("-", "_")
+    name = name.removeprefix("hydra.") if name.startswith("hydra.") else name.rpartition(".")[2]
+    return name if name in _RESULTS or name in _CHECKPOINTS else ""
 
 
-def _paths(words: Sequence[Word]) -> Iterator[tuple[str, Word]]:
-    """Absolute paths with their options: `--name=value`, `--name value` and `name=value`."""
-    for before, word in pairwise(words):
+def _followed(command: Command) -> Iterator[tuple[Program, tuple[Launch, ...], str | None]]:
+    """The programs with what they launch and their working directory, as far as it is known."""
+    pod = command.pod
+    directory = pod.working_dir or (DEFAULT_WORKING_DIR if pod.code is not None else None)
+    for program, launched in command.launched:
+        if program.name in ("cd", "pushd"):
+            directory = _joined(directory, program.words[1] if len(program.words) > 1 else None)
+        yield program, launched, directory
+
+
+def _is_kept(command: Command, path: str) -> bool:
+    """Whether files outlive the pod, or are temporary. The volume with the code is the pod's own."""
+    mounts = (mount.path for mount in command.pod.mounts if command.pod.code is None or mount.volume != CODE)
+    return any(_is_below(path, folder) for folder in (*mounts, *_TEMPORARY, *command.context.job.outputs))
+
+
+def _is_used(command: Command, program: Program, value: Word) -> bool:
+    """Whether another program of the command reads or copies a folder."""
+    folder = value.text.removeprefix("./").rstrip("/")
+    return command.said.count(folder) > sum(word.text.count(folder) for word in program.words)
+
+
+_READERS: Final = regex(r"(?i)(?:plot|sample|eval|scor|visual|analy|summar|report|test)[^/]*$")
+"""Scripts that may read the folder of results."""
+
+
+def _of_folder(command: Command, name: str, value: Word, directory: str | None) -> str | None:
+    """The path of a folder relative to the directory; any path if that is unknown and the pod has no volume."""
+    if not name.endswith((*_FOLDERS, "outdir", "logdir", "savedir")) or not _FOLDER.fullmatch(value.text):
+        return None
+    if directory is None:
+        return None if command.pod.mounts or command.context.job.outputs else value.text
+    return _joined(directory, value)
+
+
+_FOLDER: Final = regex(r"(?!(?i:none|null|true|false|auto|disabled?)$)(?:\.{0,2}/)*[A-Za-z_][\w./+@-]*")
+"""Relative paths of folders, without protocols and variables."""
+
+
+def _folders(words: Sequence[Word]) -> list[tuple[str, Word]]:
+    """Names and values of options with folders: `--name=value`, `--name value`, and paths as `name=value`."""
+    found: list[tuple[str, Word]] = []
+    option = ""
+    for word in words[1:]:
         text = word.text
-        if text.startswith("/") and before.text.startswith("-"):
-            yield before.text, word
-        elif "=/" in text:
-            name, _, value = text.partition("=")
-            yield name, Word(value, Location("", word.place.line, word.place.column + len(name) + 1))
+        name, sign, value = text.partition("=")
+        if sign and (text[0] == "-" or value[:1] == "/") and (known := _named(name)):
+            place = Location("", word.place.line, word.place.column + len(name) + 1)
+            found.append((known, Word(value, place)))
+        elif option and text[:1] != "-" and (known := _named(option)):
+            found.append((known, word))
+        option = text if text[:1] == "-" and not sign else ""
+    return found
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -117,11 +174,11 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 _USERS: Final = (
-    (regex(r"(?:docker\.io/)?rayproject/ray(?:-ml|-llm)?[:@].*"), "ray", "/home/ray"),
-    (regex(r"(?:docker\.io/|quay\.io/)?jupyter/[\w-]+[:@].*"), "jovyan", "/home/jovyan"),
-    (regex(r"(?:docker\.io/)?mambaorg/micromamba[:@].*"), "mambauser", "/home/mambauser"),
+    ("ray", regex(r"(?:docker\.io/)?rayproject/ray(?:-ml|-llm)?[:@].*"), "ray", "/home/ray"),
+    ("jupyter", regex(r"(?:docker\.io/|quay\.io/)?jupyter/[\w-]+[:@].*"), "jovyan", "/home/jovyan"),
+    ("mamba", regex(r"(?:docker\.io/)?mambaorg/micromamba[:@].*"), "mambauser", "/home/mambauser"),
 )
-"""Public images with the user that they run as, and its folder."""
+"""Parts of the names of public images, the images, the users that they run as, and their folders."""
 
 
 def _check_code(command: Command) -> None:
@@ -129,8 +186,8 @@ def _check_code(command: Command) -> None:
     if pod.code is None:
         return
     folder = f"{(pod.working_dir or DEFAULT_WORKING_DIR).rstrip('/')}/code"
-    for image, user, home in _USERS if folder.startswith("/root/") else ():
-        if image.fullmatch(pod.image):
+    for part, image, user, home in _USERS if folder.startswith("/root/") else ():
+        if part in pod.image and image.fullmatch(pod.image):
             message = f"the user `{user}` of this image cannot enter `/root`, where the code is"
             place = context.place("code", key=True)
             hint = f"add `workingDir: {home}`"
@@ -141,22 +198,30 @@ def _check_code(command: Command) -> None:
 
 def _check_folders(command: Command, repository: str) -> None:
     """Follow the working directory through the command, as far as it is known."""
-    directory: str | None = command.pod.working_dir or DEFAULT_WORKING_DIR
-    for program, launched in command.launched:
+    for program, launched, directory in _followed(command):
+        script = _script(program, launched)
         if program.name in ("cd", "pushd"):
             target = program.words[1] if len(program.words) > 1 else None
-            directory = _joined(directory, target)
             if target is not None and _leads_aside(command, target, directory, repository):
                 return
-        elif launched and launched[-1].program and not launched[-1].is_module:
-            script = launched[-1].program[0]
+        elif script is not None:
             _leads_aside(command, script, _joined(directory, script), repository)
-            if directory is not None and script.text.endswith(".py") and not _uses_code(command, script):
+            if directory is not None and script.text.endswith((".py", ".sh")) and not _uses_code(command, script):
                 message = f"the command does not use the code, which is in `{repository}`"
-                path = f"{repository.removeprefix(f'{directory}/')}/{script.text}"
+                path = f"{repository.removeprefix(f'{directory}/')}/{script.text.removeprefix('./')}"
                 command.warning(UNUSED_CODE, script, message, f"write `{path}`, or remove `code`")
         elif program.name in _MOVERS:
             return
+
+
+def _script(program: Program, launched: Sequence[Launch]) -> Word | None:
+    """The file that a program runs: that of its launcher, one of a shell, or the program itself, as `./run.sh`."""
+    if launched:
+        return launched[-1].program[0] if launched[-1].program and not launched[-1].is_module else None
+    words = unwrapped(program.words)
+    if words and program_of(words[0]) in SHELLS:
+        words = words[1:]
+    return words[0] if words and words[0].unknown is None and words[0].text.endswith((".py", ".sh")) else None
 
 
 _MOVERS: Final = frozenset({"git", "mkdir", "ln", "mv", "cp", "unzip", "tar", "rsync", "source", "."})

@@ -9,6 +9,7 @@ from typing import Final
 from gen.base import Code, Location, regex
 from gen.base.codes.commands import (
     BASH_SYNTAX,
+    CANNOT_START,
     CUT_COMMAND,
     NEEDS_ANSWER,
     NO_HOOK,
@@ -52,7 +53,33 @@ def check_syntax(command: Command) -> None:
                 command.error(CUT_COMMAND, Word(quote, place), message, f"add {quote} at the end of the value")
 
 
-def _check_text(command: Command, table: tuple[tuple[str, re.Pattern[str], str, str, Code], ...]) -> None:
+def is_copied(command: Command) -> bool:
+    """Report a prompt or a mark of the page that the command is from."""
+    return "<<" not in command.text and _check_text(command, _COPIED)
+
+
+def ends_at_blank(command: Command) -> bool:
+    r"""Report a `\` with a blank behind it at the end of a line."""
+    if "\\ " not in command.text and "\\\t" not in command.text:
+        return False
+    last = {one.words[-1].place.line for one in command.script.programs if one.words[-1].unknown is not None}
+    last |= {one.words[-1].place.line for one in command.script.programs if one.words[-1].text[-1:].isspace()}
+    lines = command.text.split("\n")
+    for number in sorted(last):
+        match = _BLANK.search(lines[number - 1]) if number <= len(lines) else None
+        if match is not None:
+            message = "the command ends at this `\\`, which is not the last character of its line"
+            word = Word("\\", Location("", number, match.start() + 1))
+            command.error(CUT_COMMAND, word, message, "remove the text behind the `\\`")
+            return True
+    return False
+
+
+_BLANK: Final = regex(r"(?<!\\)\\[ \t]+(?:#.*)?$")
+
+
+def _check_text(command: Command, table: tuple[tuple[str, re.Pattern[str], str, str, Code], ...]) -> bool:
+    found = False
     for mark, pattern, message, hint, code in table:
         match = pattern.search(command.text) if mark in command.text else None
         if match is None:
@@ -63,12 +90,16 @@ def _check_text(command: Command, table: tuple[tuple[str, re.Pattern[str], str, 
             continue
         place = Location("", command.text.count("\n", 0, start) + 1, len(before) + 1)
         command.error(code, Word(match[1], place), message.format(match[1]), hint.format(match[1]))
+        found = True
+    return found
 
 
 def is_cut(command: Command, program: Program) -> bool:
     """Report a line that continues the one before, which does not go on."""
     word = program.words[0]
     text = word.text
+    if not (text.startswith("-") or "=" in text or text.endswith(".py")):
+        return False
     option = text.startswith("-") and text.strip("-")[:1].isalpha()
     if word.unknown is not None or not (option or _SETTING.match(text) or _SCRIPT.fullmatch(text)):
         return False
@@ -97,6 +128,37 @@ def is_cut(command: Command, program: Program) -> bool:
     return True
 
 
+_COPIED: Final = (
+    (
+        "$ ",
+        regex(r"(?m)^[ \t]*(?:\([\w.-]+\)[ \t]*)?(\$)[ \t]+(?=[a-zA-Z./])"),
+        "`{0}` is the prompt of a terminal, and not a program",
+        "remove it",
+        CANNOT_START,
+    ),
+    (
+        "> ",
+        regex(r"(?m)(?<!\\\n)^[ \t]*(>)[ \t]+(?=(?:torchrun|accelerate|deepspeed|mpirun|python3?|pip|cd|export)[ \t])"),
+        "`{0}` is the prompt of a terminal, and not a program",
+        "remove it",
+        CANNOT_START,
+    ),
+    (
+        "!",
+        regex(r"(?m)^[ \t]*(!)(?=(?:pip|pip3|python|python3|torchrun|accelerate|git|cd|apt|apt-get|bash|sh)\b)"),
+        "only notebooks know `{0}` before a program",
+        "remove it",
+        CANNOT_START,
+    ),
+    (
+        "```",
+        regex(r"(?m)^[ \t]*(```)"),
+        "`sh` reads these quotes of Markdown as a command",
+        "remove the line",
+        CANNOT_START,
+    ),
+)
+"""Marks of pages and terminals in front of commands, as in the tables below."""
 _MISREAD: Final = (
     (
         "[",
@@ -168,7 +230,7 @@ _HOOKS: Final = (
 
 
 def _check_programs(command: Command) -> None:
-    if _CHECKED.isdisjoint(command.script.names):
+    if all(program.name not in _CHECKED for program in command.script.programs):
         return
     defined = "()" in command.text or "function " in command.text or "alias " in command.text
     for program in command.script.programs:
@@ -188,6 +250,8 @@ def _check_programs(command: Command) -> None:
             command.warning(NO_HOOK, program.words[0], message, hint)
         elif name in _CONFIRM:
             _check_answer(command, program)
+        elif name in _LOGINS and not _is_tried(program) and "a pipe" not in program.around:
+            _check_login(command, program)
 
 
 _CONFIRM: Final[Mapping[str, frozenset[str]]] = {
@@ -197,7 +261,14 @@ _CONFIRM: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("yum", "dnf"), frozenset({"install", "remove"})),
 }
 """Programs that ask before they do something, with their subcommands."""
-_CHECKED: Final = frozenset({*_HOSTS_ONLY, *_CONFIRM, "conda", "mamba"})
+_LOGINS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str], str]]] = {
+    "accelerate": (("config",), frozenset({"default", "update", "--help", "-h"}), ""),
+    "wandb": (("login",), frozenset({"--help", "--anonymously", "--relogin"}), "WANDB_API_KEY"),
+    "huggingface-cli": (("login",), frozenset({"--token", "--help"}), "HF_TOKEN"),
+    "hf": (("auth", "login"), frozenset({"--token", "--help"}), "HF_TOKEN"),
+}
+"""Programs that ask for values: their subcommands, options and words that answer, and the variable that they read."""
+_CHECKED: Final = frozenset({*_HOSTS_ONLY, *_CONFIRM, *_LOGINS, "conda", "mamba"})
 _CONFIRMS: Final = frozenset({"--yes", "--assume-yes", "-qq", "--dry-run", "-s", "--help", "--download-only"})
 
 
@@ -211,6 +282,22 @@ def _check_answer(command: Command, program: Program) -> None:
         return
     message = f"`{program.name} {asks}` asks for confirmation, and a container has no standard input"
     command.warning(NEEDS_ANSWER, program.words[0], message, f"write `{program.name} {asks} -y`")
+
+
+def _check_login(command: Command, program: Program) -> None:
+    words = [word.text for word in program.words[1:]]
+    subcommand, answers, variable = _LOGINS[program.name]
+    behind = words[len(subcommand) :]
+    given = any(word in answers or (variable and not word.startswith("-")) for word in behind)
+    if tuple(words[: len(subcommand)]) != subcommand or given or any("=" in word for word in behind):
+        return
+    if variable and (variable in command.env or variable in command.text or variable.split("_")[0] in command.text):
+        return
+    called = f"{program.name} {' '.join(subcommand)}"
+    hint = f"remove it, and set `env: {{{variable}: {{secret: <name>, key: <key>}}}}`"
+    hint = hint if variable else "remove it, and write the options behind `accelerate launch`"
+    message = f"`{called}` asks for values, and a container has no standard input"
+    command.warning(NEEDS_ANSWER, program.words[0], message, hint)
 
 
 _ASKS_NOT: Final = regex(r"always_yes|CONDA_ALWAYS_YES|apt\.conf|\byes\b")

@@ -9,7 +9,7 @@ from gen.base import only_near, regex
 from gen.base.codes.commands import CANNOT_START
 from gen.base.shell_words import Word
 from gen.job.commands import BY_PROGRAM, unwrapped
-from gen.job.commands.base import PORT, PROCESSES, Launch
+from gen.job.commands.base import PORT, PROCESSES, Launch, Launcher
 from gen.job.commands.python import LAUNCHER as PYTHON
 from gen.job.commands.python import is_python
 from gen.job.commands.ray import LAUNCHER as RAY
@@ -97,23 +97,45 @@ def _check_program(command: Command, program: Program) -> None:
     words = unwrapped(program.words) if name in SHELLS or name in BY_PROGRAM else program.words
     second = words[1] if len(words) > 1 else None
     launcher = BY_PROGRAM.get(name)
-    if not command.text and program is command.script.programs[0] and name:
-        if name in _BUILTINS:
-            message = f"only a shell has `{name}`, and a list is executed without one"
-            command.error(CANNOT_START, words[0], message, "write the command as a text, which a shell reads")
-        elif _ASSIGNMENT.fullmatch(program.words[0].text):
-            message = f"{shown(program.words[0].text)} is not a program: a list is executed without a shell"
-            command.error(CANNOT_START, program.words[0], message, "set the variable in `env`")
-    elif name in SHELLS and second is not None and second.text.endswith(".py"):
+    if not command.text and program is command.script.programs[0]:
+        _check_entry(command, program.words[0])
+    if name in SHELLS and second is not None and (second.text.endswith(".py") or _is_program(second.text)):
         message = f"`{name}` reads {shown(second.text)} as a script of the shell"
-        command.error(CANNOT_START, words[0], message, f"write `python` instead of `{name}`")
-    elif launcher is not None and launcher.before and second is not None and second.text.endswith(".py"):
-        message = f"{shown(second.text)} is not a subcommand of `{name}`"
-        command.error(CANNOT_START, second, message, f"write `{launcher.name} {second.text}`")
+        instead = f"remove `{name}`" if " " not in second.text else "write `-c` before it"
+        instead = f"write `python` instead of `{name}`" if second.text.endswith(".py") else instead
+        command.error(CANNOT_START, words[0], message, instead)
+    elif launcher is not None and launcher.before and second is not None:
+        _check_subcommand(command, launcher, second)
     elif name and name not in HARMLESS and name not in BY_PROGRAM and "/" not in program.words[0].text:
         guess = _meant(name) if name not in command.script.functions else ""
         if guess:
             command.warning(CANNOT_START, program.words[0], f"unknown program `{name}`", f"did you mean `{guess}`?")
+
+
+def _check_entry(command: Command, word: Word) -> None:
+    """The first entry of a list."""
+    if word.text in _BUILTINS:
+        message = f"only a shell has `{word.text}`, and a list is executed without one"
+        command.error(CANNOT_START, word, message, "write the command as a text, which a shell reads")
+    elif _ASSIGNMENT.fullmatch(word.text):
+        message = f"{shown(word.text)} is not a program: a list is executed without a shell"
+        command.error(CANNOT_START, word, message, "set the variable in `env`")
+
+
+def _check_subcommand(command: Command, launcher: Launcher, word: Word) -> None:
+    guess = only_near(word.text, launcher.before) if word.text not in launcher.before else ""
+    if word.text.endswith(".py"):
+        message = f"{shown(word.text)} is not a subcommand of `{launcher.name.split()[0]}`"
+        command.error(CANNOT_START, word, message, f"write `{launcher.name} {word.text}`")
+    elif guess:
+        message = f"`{launcher.name}` is written `{word.text}` here"
+        command.warning(CANNOT_START, word, message, f"did you mean `{guess}`?")
+
+
+def _is_program(text: str) -> bool:
+    """Whether a text starts with the name of a launcher or an interpreter."""
+    name = text.partition(" ")[0].rpartition("/")[2]
+    return name in BY_PROGRAM or is_python(name)
 
 
 @lru_cache(maxsize=256)
@@ -132,9 +154,10 @@ def _check_options(command: Command, launch: Launch) -> None:
             return
         written = option.lstrip("-").partition("=")[0]
         known = launch.launcher.values | launch.launcher.flags
-        guess = only_near(written.replace("-", "_"), known) if option.startswith("--") else ""
-        if guess:
-            message = f"`{called}` has no option `--{written}`"
+        short = not option.startswith("--")
+        guess = launch.launcher.name_of(written) if short else only_near(written.replace("-", "_"), known)
+        if guess and (not short or guess in known):
+            message = f"`{called}` has no option `{option.partition('=')[0]}`"
             command.warning(CANNOT_START, unread, message, f"did you mean `--{guess}`?")
     elif unread is None and not launch.program and launch.options.keys().isdisjoint(_HELP):
         what = "program" if launch.launcher.starts_programs else "script"

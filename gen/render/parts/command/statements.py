@@ -13,6 +13,9 @@ from gen.job.scalars import shown
 from gen.render.parts.command.command import HARMLESS, Command
 
 _ONE: Final = Statement("command")
+_LOOPS: Final = frozenset({"for_statement", "c_style_for_statement"})
+_CATCHES: Final = frozenset({"a condition", "a pipe", "the background"})
+"""Constructs in a loop that use the exit code of a program."""
 _STATEMENTS: Final = frozenset({"command", "redirected_statement", "pipeline"})
 
 
@@ -28,7 +31,7 @@ def check_statements(command: Command, reported: Collection[str]) -> None:
     stops = any(one.name == "set" and _sets_errexit(one) for one in programs) or "e" in command.flags
     stops = stops or "errexit" in command.options
     traps = any(one.name == "trap" and not _ON_FAILURE.isdisjoint(word.text for word in one.words) for one in programs)
-    ignored = None if not last or stops or traps else _ignored(command, reported)
+    ignored = None if stops or traps else _ignored(command, reported)
     seen = "pipefail" in command.text or "pipefail" in command.options or "PIPESTATUS" in command.text
     pipes = {} if seen else _pipes(command)
     hidden = next((pipe for number, pipe in pipes.items() if number == last or stops), None)
@@ -43,8 +46,9 @@ def check_statements(command: Command, reported: Collection[str]) -> None:
         command.warning(IGNORED_FAILURE, training.words[0], message, f"{hint} of the pod")
     elif ignored is not None:
         program, alone = ignored
-        message = f"the command goes on when {shown(program.name)} fails"
-        if alone:
+        goes_on = "loop" if "a loop" in program.around else "command"
+        message = f"the {goes_on} goes on when {shown(program.name)} fails"
+        if alone and goes_on == "command":
             message = f"the run succeeds even if {shown(program.name)} fails, because the command goes on"
         if _ERREXIT_OF_FILE.match(command.text):
             message += ", and options behind `#!` have no effect here"
@@ -71,11 +75,15 @@ def _ignored(command: Command, reported: Collection[str]) -> tuple[Program, bool
     script, first = command.script, None
     launched = {id(one) for one, launches in command.launched if launches and launches[-1].program}
     last = max((one.statement for one in script.programs if one.name not in HARMLESS), default=0)
-    for number, statement in enumerate(script.statements[:-1]):
+    for number, statement in enumerate(script.statements):
         own = [one for one in script.of_statements.get(number, ()) if "a substitution" not in one.around]
-        if statement.type not in _STATEMENTS or statement.background or not own:
-            continue
         trained = [one for one in own if id(one) in launched]
+        if trained and statement.type in _LOOPS and not statement.background:
+            retries = any(one.name in ("break", "return", "exit") for one in own)
+            if not retries and _CATCHES.isdisjoint(trained[-1].around):
+                return trained[-1], False
+        if statement.type not in _STATEMENTS or statement.background or not own or number == len(script.statements) - 1:
+            continue
         program = (trained or own)[-1]
         if (
             not program.name
