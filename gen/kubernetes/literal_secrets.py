@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
-from gen.base import Findings, Location, Route, regex
+from gen.base import Findings, Location, Route, names, regex
 from gen.base.codes.jobs import SECRET_VALUE
-from gen.kubernetes.secrets import RANDOM, is_harmless, is_strong, known_secrets, names_secret, words_in, words_of
+from gen.kubernetes.secrets import RANDOM, is_harmless, is_strong, known_secrets, names_secret, words_of
 
 if TYPE_CHECKING:
     from gen.base.yaml.layers import Layers
@@ -149,7 +149,7 @@ _LOGINS: Final = {
 """Programs and files that take a password without a name, as they are called in messages: a text that the command, or
 the file with its path, must have, and the pattern.
 """
-_SUSPECT: Final = words_in("pass pwd secret token key credential bearer curl redis mysql login auth")
+_SUSPECT: Final = names("pass pwd secret token key credential bearer curl redis mysql login auth")
 _NO_SECRET: Final = regex(
     r"(?i)<[^<>]{1,60}>|empty|dummy|fake|none|test|(?:[a-z]{1,8}[-_])?x{3,}|\.{3}|your\W?\w.*|change_?me|no(?:t-needed|-key)|.*(?:placeholder|example).*"
     r"|[\w./~@:-]+\.(?:pem|key|json|ya?ml|txt|crt|cfg|toml|env|py|sh|pt|bin)|[A-Za-z_]\w*=[^=].*"

@@ -15,18 +15,14 @@ from typing import Final
 import orjson
 from ahocorasick_rs import BytesAhoCorasick
 
-from gen.base import Route, regex
+from gen.base import Route, names, regex
 
 _WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 MAX_NAME_LENGTH = 256
 """Characters of a name that are checked."""
 
 
-def words_in(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SECRET = words_in(
+_SECRET = names(
     "passwords passphrase secrets credential credentials apikey accesskey secretkey privatekey apitoken "
     "authtoken accesstoken"
 )
@@ -34,14 +30,14 @@ _SECRET = words_in(
 _ENDINGS = ("password", "passwd", "secret")
 _KEYS = frozenset({"access", "account", "api", "auth", "encryption", "license", "private", "secret", "signing", "ssh"})
 """Words that mark a following `key` as a secret."""
-_PASSES = words_in("admin db ftp mongo mysql pg postgres proxy redis root smtp user")
-_ABOUT = words_in(
+_PASSES = names("admin db ftp mongo mysql pg postgres proxy redis root smtp user")
+_ABOUT = names(
     "algorithm backend chain class count dir enabled endpoint expiration expiry file files format header helper "
     "host id length limit manager mode name names path paths port prefix provider ref required seconds size "
     "source store timeout ttl type uri url version"
 )
 """Last words of a name that is about a secret and does not hold it."""
-_OF_TEXT = words_in(
+_OF_TEXT = names(
     "add audio begin bos class cls concept end eos extra first image initializer instance lang language last mask "
     "max min modifier new next num pad padding per placeholder prompt sep separator special start stop sub "
     "subject text think thinking tool trigger unique unk use video vision word"

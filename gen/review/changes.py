@@ -183,15 +183,9 @@ def _merged(several: Sequence[JobChange]) -> JobChange:
     months = Counter[str]()
     for one in several:
         months.update(one.months)
-    return JobChange(
+    return replace(
+        first,
         jobs=tuple(sorted(job for one in several for job in one.jobs)),
-        overlays=first.overlays,
-        everywhere=first.everywhere,
-        added=first.added,
-        removed=first.removed,
-        edits=first.edits,
-        reason=first.reason,
-        stopped=first.stopped,
         runs=tuple(run for one in several for run in one.runs),
         gpus=sum(one.gpus for one in several),
         months=months,

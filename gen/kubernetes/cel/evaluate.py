@@ -189,20 +189,15 @@ def _equality(*, same: bool) -> Callable[[Step, Step], Step]:
     return make
 
 
-def _indexed(holder: Step, key: Step) -> Step:
-    def read(frame: Frame) -> Any:
-        frame.spend(1)
-        return field_of(holder(frame), key(frame))
+def _field(read: Callable[[Any, Any], Any]) -> Callable[[Step, Step], Step]:
+    def make(holder: Step, key: Step) -> Step:
+        def step(frame: Frame) -> Any:
+            frame.spend(1)
+            return read(holder(frame), key(frame))
 
-    return read
+        return step
 
-
-def _optional_field(holder: Step, key: Step) -> Step:
-    def read(frame: Frame) -> Any:
-        frame.spend(1)
-        return maybe_field(holder(frame), key(frame))
-
-    return read
+    return make
 
 
 def _append(items: Step, item: Step) -> Step:
@@ -237,9 +232,9 @@ SPECIAL: Final[dict[str, Callable[..., Step]]] = {
     "_?_:_": _conditional,
     "_==_": _equality(same=True),
     "_!=_": _equality(same=False),
-    "_[_]": _indexed,
-    "_[?_]": _optional_field,
-    "_?._": _optional_field,
+    "_[_]": _field(field_of),
+    "_[?_]": _field(maybe_field),
+    "_?._": _field(maybe_field),
     "@not_strictly_false": _not_strictly_false,
     "@append": _append,
     "@insert": _insert,

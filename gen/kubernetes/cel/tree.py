@@ -201,22 +201,14 @@ class _Loop:
         return step if condition is None else self.call("_?_:_", condition, step, self.result)
 
 
-def _all(variables: int) -> Callable[[Call, Node], Node]:
+def _quantified(variables: int, *, all_items: bool) -> Callable[[Call, Node], Node]:
+    """`all`, or `exists`: whether the condition is true for all items, or for one."""
+
     def macro(call: Call, target: Node) -> Node:
         loop = _Loop(call, target, variables)
-        condition = loop.call("@not_strictly_false", loop.result)
-        step = loop.call("_&&_", loop.result, loop.rest[0])
-        return loop.fold(Literal(call.at, value=True), step, condition=condition)
-
-    return macro
-
-
-def _exists(variables: int) -> Callable[[Call, Node], Node]:
-    def macro(call: Call, target: Node) -> Node:
-        loop = _Loop(call, target, variables)
-        condition = loop.call("@not_strictly_false", loop.call("!_", loop.result))
-        step = loop.call("_||_", loop.result, loop.rest[0])
-        return loop.fold(Literal(call.at, value=False), step, condition=condition)
+        goes_on = loop.result if all_items else loop.call("!_", loop.result)
+        step = loop.call("_&&_" if all_items else "_||_", loop.result, loop.rest[0])
+        return loop.fold(Literal(call.at, value=all_items), step, condition=loop.call("@not_strictly_false", goes_on))
 
     return macro
 
@@ -290,10 +282,10 @@ def _sort_by(call: Call, target: Node) -> Node:
 
 
 _MACROS: Final[dict[tuple[str, int], Callable[[Call, Node], Node]]] = {
-    ("all", 2): _all(1),
-    ("all", 3): _all(2),
-    ("exists", 2): _exists(1),
-    ("exists", 3): _exists(2),
+    ("all", 2): _quantified(1, all_items=True),
+    ("all", 3): _quantified(2, all_items=True),
+    ("exists", 2): _quantified(1, all_items=False),
+    ("exists", 3): _quantified(2, all_items=False),
     ("exists_one", 2): _exists_one(1),
     ("existsOne", 2): _exists_one(1),
     ("exists_one", 3): _exists_one(2),

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
@@ -142,6 +141,11 @@ class ManifestChecker:
     contents: Mapping[str, Content] = field(default_factory=dict)
     """What to check instead of files, by the names in findings."""
 
+    _input: dict[str, bytes] = field(default_factory=dict, init=False)
+    _of_folder: dict[str, Kinds] = field(default_factory=dict, init=False)
+    _known: dict[tuple[str, tuple[Path, ...]], Kinds] = field(default_factory=dict, init=False)
+    _definitions: dict[tuple[Path, ...], Definitions] = field(default_factory=dict, init=False)
+
     def run(self, progress: Progress | None = None) -> CheckedFiles:
         """Check all files. UsageError if there are none."""
         for location in (*self.schemas, *self.policies):
@@ -220,10 +224,6 @@ class ManifestChecker:
         if STDIN not in self._input:
             self._input[STDIN] = read_bytes(file)
         return self._input[STDIN]
-
-    @cached_property
-    def _input(self) -> dict[str, bytes]:
-        return {}
 
     def _conflicts(self, done: Mapping[str, CheckedFile]) -> Iterator[Diagnostic]:
         known = list(conflicts(self._facts(done)))
@@ -353,18 +353,6 @@ class ManifestChecker:
             definitions = self._definitions.setdefault(folders, Definitions(folders)) if folders else None
             self._known[key] = Kinds(chosen, definitions)
         return self._known[key]
-
-    @cached_property
-    def _of_folder(self) -> dict[str, Kinds]:
-        return {}
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, tuple[Path, ...]], Kinds]:
-        return {}
-
-    @cached_property
-    def _definitions(self) -> dict[tuple[Path, ...], Definitions]:
-        return {}
 
 
 def _manifests(content: Content, file: str, found: Findings) -> Manifests | None:
