@@ -139,37 +139,25 @@ def _plain(text: str) -> Script | None:
     joined: tuple[str, ...] = ()
     for number, line in enumerate(text.split("\n"), 1):
         goes_on = line.endswith("\\")
-        for column, word in _split(line[:-1] if goes_on else line):
+        column = 1
+        for word in (line[:-1] if goes_on else line).split(" "):
             if word == "&&":
-                if not words:
-                    return None
                 programs.append(Program(tuple(words), len(statements), joined or (SEQUENCE,)))
-                joined = (_CONDITION,) if programs[-1].name in _TESTS else joined or (SEQUENCE,)
+                joined = (_CONDITION,) if words and words[0].text in _TESTS else joined or (SEQUENCE,)
                 words = []
-            elif not words and ("=" in word or word in _RESERVED):
-                return None
-            else:
+            elif word:
+                if not words and ("=" in word or word in _RESERVED):
+                    return None
                 words.append(Word(word, Location("", number, column)))
+            column += len(word) + 1
         if goes_on:
             continue
-        if words:
+        if words or joined:
             programs.append(Program(tuple(words), len(statements), joined))
             statements.append(Statement("list" if joined else "command"))
-        elif joined:
-            return None
         words, joined = [], ()
-    return None if words or joined else Script(tuple(programs), (), tuple(statements))
-
-
-def _split(line: str) -> list[tuple[int, str]]:
-    """The words of a line with their columns."""
-    found: list[tuple[int, str]] = []
-    column = 1
-    for word in line.split(" "):
-        if word:
-            found.append((column, word))
-        column += len(word) + 1
-    return found
+    is_whole = not words and not joined and all(program.words for program in programs)
+    return Script(tuple(programs), (), tuple(statements)) if is_whole else None
 
 
 def _parsed(text: str) -> Script:

@@ -21,7 +21,13 @@ from gen.render.parts.context import Context
 
 def check_commands(context: Context, pods: Sequence[PodPlan]) -> None:
     """Report mistakes in the commands of the pods."""
+    checked: list[tuple[object, ...]] = []
     for pod in [pod for pod in pods if pod.role.runs] or pods[:1]:
+        role = (context.route_of(pod.role, "command"), pod.role.gpus, pod.role.reserved_env, pod.accelerator)
+        inputs = (role, pod.command, pod.args, pod.env, pod.mounts, pod.image, pod.working_dir)
+        if inputs in checked:
+            continue  # with the same findings, such as those of a master and its workers
+        checked.append(inputs)
         command = read_command(context, pods, pod)
         if command is not None:
             _check_command(command)
