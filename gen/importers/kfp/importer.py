@@ -9,15 +9,15 @@ import gzip
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import ClassVar, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, regex
-from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
+from gen.base import Diagnostic, Findings, Location, regex
+from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import label, literal
@@ -42,6 +42,8 @@ class CallJobs(Struct, frozen=True, kw_only=True):
     call: Call
     place: Location
     parts: list[Part]
+    obstacles: tuple[Diagnostic, ...] = ()
+    """Why the pipeline does something else without what the step lacks."""
 
 
 class _Step(Struct, frozen=True, kw_only=True):
@@ -56,13 +58,16 @@ class _Step(Struct, frozen=True, kw_only=True):
 def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, found: Findings) -> list[ImportedJob]:
     """The pipeline; a single step becomes a job of its own."""
     steps = _steps(every, found)
+    own = [one for step in steps for one in (*step.part.obstacles, *step.part.job.obstacles)]
+    obstacles = tuple(dict.fromkeys([*own, *(one for made in every for one in made.obstacles)]))
     if len(steps) < 2:  # noqa: PLR2004 - one step has no order
-        return [_with_params(step.part.job, step.part.params, pipeline.parameters) for step in steps]
+        jobs = [replace(step.part.job, obstacles=obstacles) for step in steps]
+        return [_with_params(job, steps[0].part.params, pipeline.parameters) for job in jobs]
     jobs = [step.part.job for step in steps]
     fields: Fields = {"kind": "pipeline", **_common(jobs)}
     for step in steps:
         _hoist(fields, step, found)
-    own = {step.name: _own(step, fields) for step in steps}
+    fields_of = {step.name: _own(step, fields) for step in steps}
     name = label(pipeline.name, "pipeline")[:_MAX_NAME].strip("-")
     _check_clashes(steps, found)
     params = frozenset().union(*(step.part.params for step in steps))
@@ -70,13 +75,14 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     job = ImportedJob(
         name=name if name[:1].isalpha() else f"pipeline-{name}",
         namespace=jobs[0].namespace,
-        fields={**fields, "steps": own},
+        fields={**fields, "steps": fields_of},
         overlay=_merged([*(job.overlay for job in jobs), account]),
         grants=_merged([job.grants for job in jobs]),
         comment=f"Imported from the pipeline {name}.",
         place=place,
         places={f"steps.{step.name}": step.part.job.place for step in steps},
         originals=tuple(replace(one, step=step.name) for step in steps for one in step.part.job.originals[:1]),
+        obstacles=obstacles,
     )
     return [_with_params(job, params, pipeline.parameters)]
 
@@ -193,6 +199,7 @@ def _merged(parts: Sequence[Mapping[str, object]]) -> Fields:
     return result
 
 
+_INPUTS: Final = frozenset({"`inputs.artifacts`", "`inputDefinitions.artifacts`", "`arguments.artifacts`"})
 _PYTHON: Final = regex(r"(?m)^(?:import|from) kfp\b|^@(?:kfp\.)?dsl\.\w+")
 _COMPILE: Final = (
     "compile it with its SDK, and name the result: `kfp dsl compile --py FILE --output pipeline.yaml` (version 2), "
@@ -237,6 +244,8 @@ class KfpImporter(Importer):
         "a compiled pipeline of Kubeflow Pipelines, also in an archive: an Argo Workflow, or the IR of version 2"
     )
 
+    options: ClassVar[frozenset[str]] = frozenset({"define"})
+
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         raw = given.files[0][1] if given.files else given.text.encode("utf-8", "replace")
         if given.file.endswith(".py") or _PYTHON.search(given.text):
@@ -258,6 +267,7 @@ class KfpImporter(Importer):
         for number, document in enumerate(read.documents):
             pipeline = _pipeline(document)
             if pipeline is not None:
+                pipeline = replace(pipeline, parameters={**pipeline.parameters, **given.define})
                 jobs += _imported(pipeline, number, read, given, places, found)
             elif isinstance(document, dict) and "platforms" in document:
                 place = read.place(number, ("platforms",))
@@ -287,8 +297,8 @@ def _imported(
         place = read.place(number, call.route)
         places.append(place)
         parts = parts_of(call, given, place, pipeline.parameters, found)
-        every.append(CallJobs(call=call, place=place, parts=parts))
-        _report(every[-1], found)
+        made = CallJobs(call=call, place=place, parts=parts)
+        every.append(replace(made, obstacles=tuple(_report(made, found))))
     for name in pipeline.lost:
         message = f"`{name}` of the pipeline is not carried: a job has no such field"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, "check whether it is needed")
@@ -298,18 +308,21 @@ def _imported(
     return assembled(pipeline, every, read.place(number, pipeline.route), found)
 
 
-def _report(made: CallJobs, found: Findings) -> None:
-    """A step without a job, and values that its job does not have."""
+def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
+    """Report a step without a job, and values that its job does not have. The findings without which it cannot run."""
     call = made.call
     if not made.parts:
         hint = "keep the step in the pipeline, or write it as a step of kind `batch`"
         message = f"step `{call.task}` is not carried: it needs the launcher of the pipeline, or runs no program"
-        found.warning(NOT_CARRIED, made.place, message, hint)
+        found.warning(CANNOT_RUN if call.leaf.words else NOT_CARRIED, made.place, message, hint)
+        yield from found.items[-1:] if call.leaf.words else ()
         return
     for what in dict.fromkeys(call.lost):
-        hint = "check whether the step needs it"
+        hint, needed = "check whether the step needs it", what in _INPUTS or what.startswith("the ")
         if what.startswith("the "):
             hint = "the step runs without it: remove the step, or test it in its command"
         elif "put" in what or "artifacts" in what:
             hint = "let steps pass files on in a folder `{{ run.id }}` of a volume"
-        found.warning(NOT_CARRIED, made.place, f"{what} of step `{call.task}` is not carried", hint)
+        code = CANNOT_RUN if needed else NOT_CARRIED
+        found.warning(code, made.place, f"{what} of step `{call.task}` is not carried", hint)
+        yield from found.items[-1:] if needed else ()

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, regex
-from gen.base.codes.imports import NOT_CARRIED
+from gen.base import Diagnostic, Findings, Location, regex
+from gen.base.codes.imports import CANNOT_RUN, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import label
-from gen.importers.kfp.graph import PARAMETER, PLACEHOLDER, with_item, with_values
+from gen.importers.kfp.graph import INPUT, PARAMETER, PLACEHOLDER, with_item, with_values
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.job.kinds import ALL_KINDS
 
@@ -89,6 +89,8 @@ class Part(Struct, frozen=True, kw_only=True):
     job: ImportedJob
     params: frozenset[str] = frozenset()
     """Parameters of the pipeline that its fields use."""
+    obstacles: tuple[Diagnostic, ...] = ()
+    """Values that only a run of the pipeline has."""
 
 
 class _Known(Struct, frozen=True, kw_only=True):
@@ -99,27 +101,40 @@ class _Known(Struct, frozen=True, kw_only=True):
     place: Location
     parameters: Mapping[str, str]
     """Values of the parameters of the pipeline, or marks."""
+    unknown: dict[str, Diagnostic]
+    """Findings about values that it lacks, by the text in place of each."""
 
     def text(self, text: str, found: Findings) -> str:
         """A text with names in place of values that are known only when the pipeline runs."""
         text = with_item(with_values(text, self.call.values), self.call.item)
         text = PARAMETER.sub(lambda match: self.parameters.get(match[1], match[0]), text)
         for unknown in dict.fromkeys(PLACEHOLDER.findall(text)):
-            hint = "set the value in the job, or a parameter of it in `params`"
             what = f"`{unknown[:60]}` of step `{self.call.task}`"
-            message = f"{what} is not carried: only a run of the pipeline has its value"
+            if (given := PARAMETER.fullmatch(unknown) or INPUT.fullmatch(unknown)) is not None:
+                message, hint = f"{what} has no value", f"give it with `--define {given[1]}=VALUE`"
+            else:
+                message = f"{what} is not carried: only a run of the pipeline has its value"
+                hint = "set the value in the job, or a parameter of it in `params`"
             found.warning(NOT_CARRIED, self.place, message, hint)
-        return PLACEHOLDER.sub(lambda match: label(match[0], "parameter"), text)
+            self.unknown[_name_of(unknown)] = replace(found.items[-1], code=CANNOT_RUN.name)
+        return PLACEHOLDER.sub(lambda match: _name_of(match[0]), text)
+
+
+def _name_of(placeholder: str) -> str:
+    """A name in place of an unknown value."""
+    return label(placeholder, "parameter")
 
 
 def parts_of(
     call: Call, given: ImportInput, place: Location, parameters: Mapping[str, str], found: Findings
 ) -> list[Part]:
     """The jobs of a step, with expressions in place of the parameters of the pipeline."""
-    known = _Known(call=call, given=given, place=place, parameters=parameters)
+    known = _Known(call=call, given=given, place=place, parameters=parameters, unknown={})
     own = Findings()
     jobs = _jobs(known, own)
-    found.extend(replace(item, place=place) for item in own)
+    texts = json.dumps([one.fields for one in jobs])
+    lacks = {replace(one, code=NOT_CARRIED.name): one for name, one in known.unknown.items() if name in texts}
+    found.extend(lacks.get(item, replace(item, place=place)) for item in own)
     marks = {name: _MARK.format(number) for number, name in enumerate(_used(call, parameters))}
     carried: dict[str, str] = {}
     marked = jobs
@@ -127,7 +142,7 @@ def parts_of(
         if next(one for one in parameters if param_name(one) == param_name(name)) != name:
             _report_fixed(name, parameters[name], call, place, found)
             continue
-        tried = _jobs(replace(known, parameters={**parameters, **carried, name: mark}), Findings())
+        tried = _jobs(replace(known, parameters={**parameters, **carried, name: mark}, unknown={}), Findings())
         if len(tried) == len(jobs) and all(
             _without(one.fields, {**carried, name: mark}, parameters) == plain.fields
             for one, plain in zip(tried, jobs, strict=True)
@@ -136,7 +151,8 @@ def parts_of(
         else:
             _report_fixed(name, parameters[name], call, place, found)
     return [
-        _part(replace(plain, fields=one.fields), carried, call, place) for plain, one in zip(jobs, marked, strict=True)
+        replace(_part(replace(plain, fields=one.fields), carried, call, place), obstacles=tuple(lacks.values()))
+        for plain, one in zip(jobs, marked, strict=True)
     ]
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import read
+from tests.importers.support import run_import
+from tests.support import Repository
 
 
 def test_a_loop_over_known_items_has_a_step_for_each() -> None:
@@ -100,3 +104,42 @@ def test_the_inputs_of_the_entry_are_the_arguments_of_the_workflow() -> None:
     assert [one.message for one in found] == [
         'task `b`: its condition `"{{workflow.parameters.lr}}" == "0.5"` is false is not carried'
     ]
+
+
+@for_each(
+    ("step", "words", "more", "why"),
+    [
+        ({}, ["{{tasks.a.outputs.parameters.o}}"], {}, "only a run of the pipeline has its value"),
+        ({}, ["{{workflow.parameters.lr}}"], {}, "`{{workflow.parameters.lr}}` of step `b` has no value"),
+        ({"when": "{{tasks.a.outputs.parameters.o}} == 1"}, [], {}, "the condition `"),
+        ({"withParam": "{{tasks.a.outputs.parameters.o}}"}, [], {}, "the loop `withParam` of step `b`"),
+        ({}, [], {"inputs": {"artifacts": [{"name": "x", "path": "/x"}]}}, "`inputs.artifacts` of step `b`"),
+        ({}, [], {"container": {"command": ["run"]}}, "step `b` is not carried"),
+    ],
+)
+def test_a_step_without_a_value_of_the_run_cannot_run(
+    repo: Repository, step: dict[str, Any], words: list[str], more: dict[str, Any], why: str
+) -> None:
+    document = workflow(
+        dag(task("a", "x"), task("c", "x"), task("b", "y", dependencies=["a"], **step)),
+        program("x"),
+        {**program("y", *words), **more},
+    )
+    file = repo.root.parent / "flow.yaml"
+    file.write_text(json.dumps(document), "utf-8")
+    report, code = run_import(repo.root, str(file), importer="kfp", namespace="team", overlay="dev", yes=True)
+    assert code == 1
+    assert "renders, but cannot run" in report.summary
+    assert why in report.summary
+    assert "renders the original" not in report.summary
+
+
+def test_values_of_parameters_can_be_given(repo: Repository) -> None:
+    file = repo.root.parent / "flow.yaml"
+    document = workflow(dag(task("a", "x")), program("x", "{{workflow.parameters.lr}}"), **values(lr="1"))
+    del document["spec"]["arguments"]["parameters"][0]["value"]
+    file.write_text(json.dumps(document), "utf-8")
+    options: Any = {"importer": "kfp", "namespace": "team", "overlay": "dev", "yes": True, "define": ("lr=0.1",)}
+    report, code = run_import(repo.root, str(file), **options)
+    assert (code, report.findings) == (0, ())
+    assert "lr: '0.1'" in (repo.root / "jobs/team/a.yaml").read_text("utf-8")
