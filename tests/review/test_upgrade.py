@@ -113,6 +113,7 @@ CONCERNED: dict[str, list[dict[str, Any]]] = {
     "`Delete`": [{"kind": "PersistentVolume", "spec": {"persistentVolumeReclaimPolicy": "Delete"}}],
     "`gitRepo`": [pod(volumes=[{"name": "a", "gitRepo": {}}])],
     "may pull": [pod(), {"kind": "Job", "spec": {"tasks": [{"template": {"spec": TEMPLATE["spec"]}}]}}],
+    "`glusterfs`": [pod(volumes=[{"name": "a", "glusterfs": {}}])],
     "externalIPs": [{"kind": "Service", "spec": {"externalIPs": ["192.0.2.1"]}}],
 }
 UNCONCERNED: list[dict[str, Any]] = [

@@ -1,7 +1,8 @@
 """Deprecated and removed API versions with their replacements, and what else a version of Kubernetes changes.
 
-API versions of Kubernetes are from its deprecation guide (`reference/using-api/deprecation-guide`). Those of operators
-are facts of their kinds. Each change names its source, and dates are from the pages of releases.
+API versions of Kubernetes are those of its Go types (`APILifecycleDeprecated` in `k8s.io/api`), older ones are from its
+deprecation guide (`reference/using-api/deprecation-guide`). Those of operators are facts of their kinds. Each change
+names its source, and has the first version in which it is the default. Dates are those of the tags.
 
 Kinds of Kubernetes that are not in a namespace. Schemas do not contain the scope.
 
@@ -35,14 +36,18 @@ _V1 = "v1"
 _ADMISSION = "MutatingWebhookConfiguration ValidatingWebhookConfiguration"
 _REVIEWS = "LocalSubjectAccessReview SelfSubjectAccessReview SubjectAccessReview SelfSubjectRulesReview"
 _RBAC = "ClusterRole ClusterRoleBinding Role RoleBinding"
+_BINDINGS = "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"
+_MUTATIONS = "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding"
+_CERTIFICATES = "ClusterTrustBundle PodCertificateRequest"
+_DEVICES = "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice"
 _FLOWS = "FlowSchema PriorityLevelConfiguration"
 
 RETIRED: Final[dict[tuple[str, str], Retired]] = {
     **{(version, fact.kind): retired for fact in RESOURCES.values() for version, retired in fact.retired.items()},
     **_all("Deployment DaemonSet ReplicaSet", _WORKLOADS, "extensions/v1beta1"),
     **_all("Deployment StatefulSet", _WORKLOADS, "apps/v1beta1"),
-    **_all("Deployment DaemonSet ReplicaSet StatefulSet", _WORKLOADS, "apps/v1beta2"),
-    **_all("NetworkPolicy", _retired("networking.k8s.io/v1", 8, 16), "extensions/v1beta1"),
+    **_all("Deployment DaemonSet ReplicaSet StatefulSet", _retired("apps/v1", 9, 16), "apps/v1beta2"),
+    **_all("NetworkPolicy", _retired("networking.k8s.io/v1", 9, 16), "extensions/v1beta1"),
     **_all("PodSecurityPolicy", _retired("Pod Security admission does this now", 11, 16), "extensions/v1beta1"),
     **_all(_ADMISSION, _retired("admissionregistration.k8s.io/v1", 16, 22), "admissionregistration.k8s.io/v1beta1"),
     **_all("CustomResourceDefinition", _retired("apiextensions.k8s.io/v1", 16, 22), "apiextensions.k8s.io/v1beta1"),
@@ -51,24 +56,44 @@ RETIRED: Final[dict[tuple[str, str], Retired]] = {
     **_all(_REVIEWS, _retired("authorization.k8s.io/v1", 19, 22), "authorization.k8s.io/v1beta1"),
     **_all("CertificateSigningRequest", _retired("certificates.k8s.io/v1", 19, 22), "certificates.k8s.io/v1beta1"),
     **_all("Lease", _retired("coordination.k8s.io/v1", 19, 22), "coordination.k8s.io/v1beta1"),
-    **_all("Ingress", _retired("networking.k8s.io/v1", 14, 22), "extensions/v1beta1", "networking.k8s.io/v1beta1"),
-    **_all("IngressClass", _retired("networking.k8s.io/v1", 19, 22), "networking.k8s.io/v1beta1"),
+    **_all("Ingress", _retired("networking.k8s.io/v1", 14, 22), "extensions/v1beta1"),
+    **_all("Ingress IngressClass", _retired("networking.k8s.io/v1", 19, 22), "networking.k8s.io/v1beta1"),
+    **_all("IPAddress ServiceCIDR", _retired("networking.k8s.io/v1", 34, 37), "networking.k8s.io/v1beta1"),
     **_all(_RBAC, _retired("rbac.authorization.k8s.io/v1", 17, 22), "rbac.authorization.k8s.io/v1beta1"),
     **_all("PriorityClass", _retired("scheduling.k8s.io/v1", 14, 22), "scheduling.k8s.io/v1beta1"),
     **_all(
-        "CSIDriver CSINode StorageClass VolumeAttachment",
+        "CSIDriver StorageClass VolumeAttachment",
         _retired("storage.k8s.io/v1", 19, 22),
         "storage.k8s.io/v1beta1",
     ),
+    **_all("CSINode", _retired("storage.k8s.io/v1", 17, 22), "storage.k8s.io/v1beta1"),
+    **_all("VolumeAttachment", _retired("storage.k8s.io/v1", 21, 24), "storage.k8s.io/v1alpha1"),
+    **_all("VolumeAttributesClass", _retired("storage.k8s.io/v1", 32, 35), "storage.k8s.io/v1alpha1"),
+    **_all("VolumeAttributesClass", _retired("storage.k8s.io/v1", 34, 37), "storage.k8s.io/v1beta1"),
+    **_all(_BINDINGS, _retired("admissionregistration.k8s.io/v1", 29, 32), "admissionregistration.k8s.io/v1alpha1"),
+    **_all(_BINDINGS, _retired("admissionregistration.k8s.io/v1", 31, 34), "admissionregistration.k8s.io/v1beta1"),
+    **_all(_MUTATIONS, _retired("admissionregistration.k8s.io/v1", 35, 38), "admissionregistration.k8s.io/v1alpha1"),
+    **_all(_MUTATIONS, _retired("admissionregistration.k8s.io/v1", 37, 40), "admissionregistration.k8s.io/v1beta1"),
+    **_all("SelfSubjectReview", _retired("authentication.k8s.io/v1", 29, 32), "authentication.k8s.io/v1alpha1"),
+    **_all("SelfSubjectReview", _retired("authentication.k8s.io/v1", 30, 33), "authentication.k8s.io/v1beta1"),
+    **_all("ClusterTrustBundle", _retired("certificates.k8s.io/v1beta1", 34, 37), "certificates.k8s.io/v1alpha1"),
+    **_all(_CERTIFICATES, _retired("certificates.k8s.io/v1", 37, 40), "certificates.k8s.io/v1beta1"),
+    **_all(
+        "StorageVersionMigration", _retired("storagemigration.k8s.io/v1", 37, 40), "storagemigration.k8s.io/v1beta1"
+    ),
+    **_all("DeviceTaintRule", _retired("resource.k8s.io/v1beta2", 36, 39), "resource.k8s.io/v1alpha3"),
+    **_all(_DEVICES, _retired("resource.k8s.io/v1", 35, 38), "resource.k8s.io/v1beta1"),
+    **_all(_DEVICES, _retired("resource.k8s.io/v1", 36, 39), "resource.k8s.io/v1beta2"),
     **_all("CronJob", _retired("batch/v1", 21, 25), "batch/v1beta1"),
     **_all("CronJob", _retired("batch/v1", 8, 21), "batch/v2alpha1"),
     **_all("EndpointSlice", _retired("discovery.k8s.io/v1", 21, 25), "discovery.k8s.io/v1beta1"),
-    **_all("Event", _retired("events.k8s.io/v1", 19, 25), "events.k8s.io/v1beta1"),
+    **_all("Event", _retired("events.k8s.io/v1", 22, 25), "events.k8s.io/v1beta1"),
     **_all("HorizontalPodAutoscaler", _retired("autoscaling/v2", 23, 25), "autoscaling/v2beta1"),
     **_all("HorizontalPodAutoscaler", _retired("autoscaling/v2", 23, 26), "autoscaling/v2beta2"),
     **_all("PodDisruptionBudget", _retired("policy/v1", 21, 25), "policy/v1beta1"),
     **_all("PodSecurityPolicy", _retired("Pod Security admission does this now", 21, 25), "policy/v1beta1"),
-    **_all("RuntimeClass", _retired("node.k8s.io/v1", 20, 25), "node.k8s.io/v1beta1"),
+    **_all("RuntimeClass", _retired("node.k8s.io/v1", 22, 25), "node.k8s.io/v1beta1"),
+    **_all("CSIStorageCapacity", _retired("storage.k8s.io/v1", 21, 24), "storage.k8s.io/v1alpha1"),
     **_all("CSIStorageCapacity", _retired("storage.k8s.io/v1", 24, 27), "storage.k8s.io/v1beta1"),
     **_all(_FLOWS, _retired("flowcontrol.apiserver.k8s.io/v1", 23, 26), "flowcontrol.apiserver.k8s.io/v1beta1"),
     **_all(_FLOWS, _retired("flowcontrol.apiserver.k8s.io/v1", 26, 29), "flowcontrol.apiserver.k8s.io/v1beta2"),
@@ -132,6 +157,7 @@ RELEASED: Final = {
     34: "2025-08-27",
     35: "2025-12-17",
     36: "2026-04-22",
+    37: "2026-08-26",
 }
 """Dates of the first releases, by minor version."""
 GUIDE: Final = "docs/reference/using-api/deprecation-guide/"
@@ -191,18 +217,25 @@ def _may_use_cached_images(body: Body) -> bool:
 
 CHANGES: Final = (
     VersionChange(
+        minor=26,
+        about="gives unbound claims without `storageClassName` the default class, also after they were created",
+        remedy="set `storageClassName`, or an empty one to bind to a volume without a class",
+        source="docs/concepts/storage/persistent-volumes/",
+        concerns=_has_field("PersistentVolumeClaim", "spec", "storageClassName", missing=True),
+    ),
+    VersionChange(
+        minor=26,
+        about="has no driver for `glusterfs` volumes any more",
+        remedy="copy the data to a volume of a CSI driver",
+        source="docs/concepts/storage/volumes/",
+        concerns=_has_volume("glusterfs"),
+    ),
+    VersionChange(
         minor=27,
         about="ignores the annotations of seccomp",
         remedy="set `seccompProfile` in `securityContext`",
         source="docs/tutorials/security/seccomp/",
         concerns=_annotated("seccomp.security.alpha.kubernetes.io"),
-    ),
-    VersionChange(
-        minor=28,
-        about="gives unbound claims without `storageClassName` the default class, also after they were created",
-        remedy="set `storageClassName`, or an empty one to bind to a volume without a class",
-        source="docs/concepts/storage/persistent-volumes/",
-        concerns=_has_field("PersistentVolumeClaim", "spec", "storageClassName", missing=True),
     ),
     VersionChange(
         minor=30,
@@ -219,7 +252,7 @@ CHANGES: Final = (
         concerns=_has_volume("cephfs", "rbd"),
     ),
     VersionChange(
-        minor=33,
+        minor=31,
         about="deletes the storage behind a volume with `Delete` also if the volume is deleted before its claim",
         remedy="set `persistentVolumeReclaimPolicy: Retain`",
         source="docs/concepts/storage/persistent-volumes/",
