@@ -48,7 +48,7 @@ from gen.review.upgrade import report_upgrades
 from gen.review.usage import read_overlays, removed_overlays
 
 if TYPE_CHECKING:
-    from gen.live.merge import LiveFacts
+    from gen.live.plan_facts import LiveFacts
 
 FORMATS = PLAN_REPORTERS
 
@@ -139,7 +139,7 @@ def _save(folder: Path, planned: Planned) -> None:
 def _live_facts(request: Request, result: Review) -> LiveFacts:
     """The answers of the clusters. They change no verdict. UsageError without the client of Kubernetes."""
     from gen.live.desired import DesiredRun, desired_run
-    from gen.live.merge import read_facts
+    from gen.live.plan_facts import read_facts
 
     found = Findings()
     targets = cluster_targets(replace(request, overlay=()), found)

@@ -17,7 +17,7 @@ from gen.base.labels import JOB_LABEL
 from gen.kubernetes.facts.state import conditions
 from gen.kubernetes.objects import COMPONENT, Body
 from gen.live.client import Api, ClusterError, NotFoundError
-from gen.live.lists import Collection, base_of, list_objects
+from gen.live.requests import Collection, base_of, list_objects
 from gen.render.parts.metadata import BOARD
 
 _CHUNK: Final = 1 << 16

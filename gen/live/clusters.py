@@ -19,9 +19,9 @@ from gen.base.repository.layout import JobFile
 from gen.live.client import ClusterError
 from gen.live.desired import DesiredRun, desired_runs
 from gen.live.diagnosis import Waiting, read_waiting
-from gen.live.lists import Event, watch_objects
 from gen.live.model import ClusterStatus, RunStatus
 from gen.live.pods import pod_of
+from gen.live.requests import Event, watch_objects
 from gen.live.snapshot import PODS, ListedCollection, Problem, Scope, Snapshot, read_snapshot, slim
 from gen.live.status import Answers, statuses
 from gen.live.target import Target

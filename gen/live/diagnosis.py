@@ -17,8 +17,8 @@ from gen.kubernetes.facts.scheduling import RESERVED, VISIBILITY, WORKLOAD
 from gen.kubernetes.facts.state import State, conditions, state_of
 from gen.kubernetes.objects import QUEUE_LABEL, Body
 from gen.live.client import Api, ClusterError, NotFoundError
-from gen.live.lists import Collection, Discovery, base_of, list_objects
 from gen.live.pods import FAILED, GANG, RUNNING, UNSCHEDULABLE, Pod, controller
+from gen.live.requests import Collection, Discovery, base_of, list_objects
 from gen.live.snapshot import Family, Problem, Snapshot
 
 _MOST_ASKED: Final = 20

@@ -17,8 +17,8 @@ from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.state import State, state_of
 from gen.live.client import ClusterError, NotFoundError
 from gen.live.clusters import Question, apply_event
-from gen.live.lists import base_of, watch_objects
 from gen.live.pods import Container, Pod
+from gen.live.requests import base_of, watch_objects
 from gen.live.snapshot import Family, ListedCollection, Snapshot, group_of, read_snapshot
 
 _BATCH: Final = 200

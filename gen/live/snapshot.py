@@ -20,8 +20,8 @@ from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.desired import DesiredRun
-from gen.live.lists import Collection, Discovery, base_of, list_objects
 from gen.live.pods import Pod, controller, pod_of
+from gen.live.requests import Collection, Discovery, base_of, list_objects
 from gen.render.starters import starter_of_object
 
 

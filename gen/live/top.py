@@ -24,8 +24,8 @@ from gen.kubernetes.facts.demand import claimed_devices, devices_in, pod_devices
 from gen.kubernetes.facts.state import conditions
 from gen.kubernetes.objects import INSTANCE_TYPE, Body
 from gen.live.client import Api, ClusterError, NotFoundError
-from gen.live.lists import Collection, Discovery, base_of, list_objects
 from gen.live.pods import RUNNING, pod_of
+from gen.live.requests import Collection, Discovery, base_of, list_objects
 from gen.live.target import Target
 from gen.overlay.profiles.accelerators import ACCELERATORS
 

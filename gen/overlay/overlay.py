@@ -133,7 +133,7 @@ class Overlay(Struct, frozen=True, dict=True):
 
     @cached_property
     def granted(self) -> dict[str, Any]:
-        """By namespace, the grants as `gen.render.judge` reads them, which keeps them here."""
+        """By namespace, the grants as `gen.render.permissions` reads them, which keeps them here."""
         return {}
 
     @cached_property

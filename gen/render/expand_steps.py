@@ -32,7 +32,7 @@ from gen.render.model import named_kind, parse_run, unknown_kind
 from gen.render.parts.names import most_characters
 from gen.render.starters import starter_of
 from gen.render.starters.start_values import is_free
-from gen.render.texts import used_params
+from gen.render.text_mistakes import used_params
 
 if TYPE_CHECKING:
     import re

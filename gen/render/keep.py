@@ -27,10 +27,10 @@ from gen.overlay.profiles.queues import QUEUES
 from gen.render.build import build
 from gen.render.committed import CommittedObject, CommittedRun
 from gen.render.emit import emit
-from gen.render.judge import lost, without_limits
 from gen.render.parts.metadata import run_metadata
 from gen.render.patch import apply_patches
-from gen.render.results import Behind, BuiltObjects, Manifest, RenderedJob, SealedObjects, ValidObjects
+from gen.render.permissions import lost, without_limits
+from gen.render.results import BuiltObjects, Manifest, OutdatedRun, RenderedJob, SealedObjects, ValidObjects
 from gen.render.seal import fill_hash
 from gen.render.starters import requested, starter_in
 
@@ -39,7 +39,7 @@ _MAX_SHOWN = 3
 
 def report_faults(
     kept: Sequence[Manifest],
-    behind: Behind,
+    behind: OutdatedRun,
     run: CommittedRun,
     plan: Plan,
     overlay: Overlay,
@@ -64,7 +64,7 @@ def report_faults(
         found.warning(KEPT_RUN_NOT_GRANTED, Location(run.workload.path), message, f"{restart}, or grant it again")
 
 
-def report_start(behind: Behind, who: str, place: Location, source: str, found: Findings) -> None:
+def report_start(behind: OutdatedRun, who: str, place: Location, source: str, found: Findings) -> None:
     """Report a suspended run that goes on, if the overlay of today would not start it as it is."""
     reasons = [f"uses {', '.join(behind.lost)}, which the overlay does not grant any more"] if behind.lost else []
     reasons += [f"has {', '.join(behind.without)}"] if behind.without else []
@@ -102,7 +102,7 @@ def keep(
     files = emit(SealedObjects((*kept, *shared)), overlay.name, str(run.record), stopped=plan.state == "stopped")
     fresh_bodies = [one.body for one in valid.manifests if one.of_run]
     kept_bodies = [one.body for one in kept]
-    behind = Behind(
+    behind = OutdatedRun(
         run=run.run,
         kept=tuple(file.path for file in files[: len(kept)]),
         claims=tuple(f"{overlay.name}/{plan.namespace}/{claim}" for claim in sorted(_claims(workload))),

@@ -27,7 +27,7 @@ from gen.render.emit import SWEEP
 from gen.render.expressions import evaluate_fields
 from gen.render.job_run import JobInput, RunValues, WrittenJob
 from gen.render.starters import starter_of
-from gen.render.texts import report_texts, warn_unused_params
+from gen.render.text_mistakes import report_texts, warn_unused_params
 
 
 def read_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> WrittenJob | None:

@@ -150,7 +150,7 @@ class RenderedObjects(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Directives of these patches that delete."""
 
 
-class Behind(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OutdatedRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A committed run that was kept although a new render gives its job another one: the platform changed since."""
 
     run: str
@@ -204,7 +204,7 @@ class RenderedJob(RenderedObjects, frozen=True, kw_only=True):
     """The folder of the earlier run that it continues from, as `volume:path`; empty without one."""
     summary: RunSummary | None = None
     """None for runs of objects that make others, and for those that are not active."""
-    behind: Behind | None = None
+    behind: OutdatedRun | None = None
     """None if the run is the one that a new render gives."""
 
 

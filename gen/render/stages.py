@@ -36,9 +36,9 @@ from gen.render.check import (
 from gen.render.emit import emit as files_of
 from gen.render.emit import run_record
 from gen.render.job_run import ExpandedRun, JobInput, JobRun
-from gen.render.judge import judge
 from gen.render.model import read_job
 from gen.render.patch import apply_patches
+from gen.render.permissions import judge
 from gen.render.plan import make_plan
 from gen.render.results import BuiltObjects, PatchedObjects, RenderedJob, ValidObjects
 from gen.render.starters import requested, starter_in, summary

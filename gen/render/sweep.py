@@ -30,7 +30,7 @@ from gen.kubernetes.check.silence import warn
 from gen.overlay.overlay import Overlay
 from gen.render.emit import NOT_PART_OF_RUN, SWEEP
 from gen.render.job_run import ExpandedRun, JobRun, WrittenJob
-from gen.render.texts import used_params
+from gen.render.text_mistakes import used_params
 
 Pairs = tuple[tuple[str, str], ...]
 """Names and values of parameters, sorted by name: the identity of a combination."""

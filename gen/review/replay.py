@@ -19,7 +19,7 @@ from gen.base.repository.layout import RenderedPath, engine_of, scope_overlay
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.base import Pattern, Wildcard
 from gen.overlay.profiles.engines import ENGINES as CLASSES
-from gen.overlay.profiles.engines.base import Change, Deed, Outcome
+from gen.overlay.profiles.engines.base import Change, Outcome, SyncEffect
 from gen.render.rendered_object import RenderedObject
 from gen.render.write.volumes import differences, immutable_changes
 from gen.review.rendered_trees import Pair, RenderedTrees
@@ -34,7 +34,7 @@ class Replayed(Struct, frozen=True, kw_only=True):
     """Title of the engine that does the most."""
 
 
-UNTOUCHED = Replayed(before=Outcome(deed=Deed.LEFT), after=Outcome(deed=Deed.LEFT))
+UNTOUCHED = Replayed(before=Outcome(deed=SyncEffect.LEFT), after=Outcome(deed=SyncEffect.LEFT))
 
 
 class _Side(Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ def replay(pairs: Sequence[Pair], trees: RenderedTrees, moved: Collection[Pair])
     found: dict[Pair, Replayed] = {}
     for engine in ENGINES:
         outcomes = {pair: merge.replay(engine, pair) for pair in affected if engine in merge.engines(pair)}
-        refused = {_folder(pair.object): pair for pair, one in outcomes.items() if one.after.deed is Deed.REFUSED}
+        refused = {_folder(pair.object): pair for pair, one in outcomes.items() if one.after.deed is SyncEffect.REFUSED}
         for pair, one in outcomes.items():
             if (cause := refused.get(_folder(pair.object))) is not None:
                 one = Replayed(  # noqa: PLW2901 - what its owner lets the engine do
@@ -123,14 +123,14 @@ def replay(pairs: Sequence[Pair], trees: RenderedTrees, moved: Collection[Pair])
     return found
 
 
-def _deeds(one: Replayed) -> tuple[Deed, Deed]:
+def _deeds(one: Replayed) -> tuple[SyncEffect, SyncEffect]:
     return one.before.deed, one.after.deed
 
 
 def _blocked(outcome: Outcome, cause: Pair) -> Outcome:
-    if outcome.deed <= Deed.REFUSED:
+    if outcome.deed <= SyncEffect.REFUSED:
         return outcome
-    return Outcome(deed=Deed.BLOCKED, reason=f"`{cause.object.key}`, which the API server refuses to change")
+    return Outcome(deed=SyncEffect.BLOCKED, reason=f"`{cause.object.key}`, which the API server refuses to change")
 
 
 def _folder(one: RenderedObject) -> str:

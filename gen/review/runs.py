@@ -25,7 +25,7 @@ from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import content
 from gen.overlay.overlay import Overlay
-from gen.overlay.profiles.engines.base import Deed
+from gen.overlay.profiles.engines.base import SyncEffect
 from gen.render.emit import has_text_of
 from gen.render.rendered_object import ObjectKey, RenderedObject, workload
 from gen.render.results import RunResult
@@ -191,7 +191,7 @@ class RunChange:
         if self.after is None or not self.after.active or self.after.later:
             return False
         deed = self.replayed.after.deed
-        return deed.creates or (deed is Deed.PATCHED and self.before is not None and not self.before.active)
+        return deed.creates or (deed is SyncEffect.PATCHED and self.before is not None and not self.before.active)
 
     @property
     def stops(self) -> bool:
@@ -201,7 +201,7 @@ class RunChange:
         if self.replayed.before.deed.deletes:
             return True
         suspended = self.after is not None and self.after.state is RunState.SUSPENDED and not self.after.counts
-        return suspended and not self.before.in_place and self.replayed.after.deed is Deed.PATCHED
+        return suspended and not self.before.in_place and self.replayed.after.deed is SyncEffect.PATCHED
 
     @property
     def remains(self) -> RunVersion | None:
@@ -210,7 +210,7 @@ class RunChange:
         if before is None or not before.counts or self.replayed.before.deed.deletes:
             return self.after
         gone = self.after is None or self.pair.replaced
-        return before if gone or self.replayed.after.deed in {Deed.BLOCKED, Deed.REFUSED} else self.after
+        return before if gone or self.replayed.after.deed in {SyncEffect.BLOCKED, SyncEffect.REFUSED} else self.after
 
     @property
     def action(self) -> RunAction:
@@ -422,7 +422,7 @@ def _check_applied(run: RunChange, found: Findings) -> None:
     asked = (
         after is not None and not after.later and (before is None or before.state is not after.state or pair.replaced)
     )
-    applied = {Deed.PATCHED, Deed.CREATED, Deed.REPLACED}
+    applied = {SyncEffect.PATCHED, SyncEffect.CREATED, SyncEffect.REPLACED}
     if asked and after is not None and after.state is not RunState.FINISHED and replayed.after.deed not in applied:
         message = f"{replayed.engine} does not apply `{run.key}`: {replayed.after.reason}"
         found.warning(NOT_APPLIED, Location(pair.object.path), message, "remove the cause, in a change of its own")

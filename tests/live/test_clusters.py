@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gen.base.findings import Findings, UsageError
-from gen.live import lists
+from gen.live import requests as live_requests
 from gen.live.client import Api, ExpiredError
 from gen.live.clusters import follow, questions, read_status
 from gen.live.target import Access, read_targets
@@ -91,7 +91,7 @@ def asked(here: World) -> tuple[list[Any], Findings]:
 def test_lists_are_read_page_by_page(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     here = world("pages")
     names = {here.job(name=f"job-{number}")["metadata"]["name"] for number in range(5)}
-    monkeypatch.setattr(lists, "PAGE", 2)
+    monkeypatch.setattr(live_requests, "PAGE", 2)
     requests: list[str] = []
     get = Api.get
 
@@ -110,7 +110,7 @@ def test_a_page_that_expires(world: Make, monkeypatch: pytest.MonkeyPatch) -> No
     here = world("expired")
     for number in range(3):
         here.job(name=f"job-{number}")
-    monkeypatch.setattr(lists, "PAGE", 1)
+    monkeypatch.setattr(live_requests, "PAGE", 1)
     (question,), _ = asked(here)
     api = question.target.api
     get, expired = api.get, list[str]()
@@ -122,8 +122,8 @@ def test_a_page_that_expires(world: Make, monkeypatch: pytest.MonkeyPatch) -> No
         return get(path, query)
 
     monkeypatch.setattr(api, "get", answer)
-    collection = lists.Collection(base="/apis/kubeflow.org/v1", resource="pytorchjobs", namespace="expired")
-    names = [body["metadata"]["name"] for body in lists.list_objects(api, collection).items]
+    collection = live_requests.Collection(base="/apis/kubeflow.org/v1", resource="pytorchjobs", namespace="expired")
+    names = [body["metadata"]["name"] for body in live_requests.list_objects(api, collection).items]
     assert len(names) == len(set(names)) == 3
     assert expired
 
@@ -168,8 +168,8 @@ def test_a_watch_of_a_version_that_the_server_forgot(world: Make) -> None:
     here = world("forgot")
     here.job()
     (question,), _ = asked(here)
-    collection = lists.Collection(base="/apis/kubeflow.org/v1", resource="pytorchjobs", namespace="forgot")
-    with closing(lists.watch_objects(question.target.api, collection, "1", lambda: False)) as events:
+    collection = live_requests.Collection(base="/apis/kubeflow.org/v1", resource="pytorchjobs", namespace="forgot")
+    with closing(live_requests.watch_objects(question.target.api, collection, "1", lambda: False)) as events:
         event = next(events)
     assert (event.kind, len(event.items)) in {("RELISTED", 1), ("ADDED", 0)}
 

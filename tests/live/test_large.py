@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from gen.base import Findings
-from gen.live import lists
+from gen.live import requests as live_requests
 from gen.live.client import Api
 from gen.live.clusters import questions, read_status
 from gen.live.target import Access, read_targets
@@ -73,7 +73,7 @@ def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: py
         return get(api, path, query)
 
     if RUNS < MEASURED:
-        monkeypatch.setattr(lists, "PAGE", max(RUNS // 10, 1))
+        monkeypatch.setattr(live_requests, "PAGE", max(RUNS // 10, 1))
     monkeypatch.setattr(Api, "get", counted)
     (target,) = read_targets(here.repository.root, (), Access(kubeconfig=str(here.kubeconfig)), Findings())
     took, alone, standard, cpu, cpu_alone = [], [], [], [], []
@@ -84,7 +84,7 @@ def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: py
         assert len(here.runs()) == RUNS + 1
         cpu.append(user() - before)
         took.append(time.monotonic() - started)
-        assert sum(path.endswith("/jobs") for path, _ in requests) >= min(10, RUNS // lists.PAGE)
+        assert sum(path.endswith("/jobs") for path, _ in requests) >= min(10, RUNS // live_requests.PAGE)
         started, asked = time.monotonic(), list(requests)
         before = user()
         for path, query in asked:

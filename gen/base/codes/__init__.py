@@ -1,4 +1,7 @@
-"""Finding codes with their explanations: constants in a module for each subject, and their type."""
+"""Finding codes with their explanations: constants in a module for each subject, and their type.
+
+Codes of rules about manifests are the rules themselves, in `gen.kubernetes.rules`.
+"""
 
 from __future__ import annotations
 

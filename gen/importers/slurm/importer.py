@@ -16,9 +16,9 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
+from gen.importers.slurm.batch_values import constants, with_values
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of
 from gen.importers.slurm.expansion import is_known, marked, shown, source_text
-from gen.importers.slurm.idioms import constants, with_values
 from gen.importers.slurm.rehearsal import rehearse
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import PATH, Site, read_site, roots_of

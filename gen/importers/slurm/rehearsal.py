@@ -18,9 +18,9 @@ from gen.base import Findings, Location, at, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
 from gen.importers.sandbox import BATCH, HOME, Process, Record, Recording, recorded
+from gen.importers.slurm.batch_values import CONTAINER_VALUES, constants, with_values
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
-from gen.importers.slurm.idioms import CONTAINER_VALUES, constants, with_values
 from gen.importers.slurm.site import Site, read_site
 from gen.importers.slurm.translation import Run, launcher_of, without_set
 from gen.kubernetes.facts import resource_of_object

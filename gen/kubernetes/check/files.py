@@ -44,7 +44,7 @@ from gen.kubernetes.manifests.read import Manifests, decoded, objects_in, read_m
 from gen.kubernetes.objects import POLICY_KINDS, Body, identity_of
 from gen.kubernetes.rules import Problem, RuleSource
 from gen.kubernetes.rules.catalogue import RULES
-from gen.kubernetes.rules.gitops.across_objects import Fact, Spot, conflicts, facts
+from gen.kubernetes.rules.gitops.across_objects import Fact, FactPlace, conflicts, facts
 from gen.kubernetes.schemas.lookup import Definitions, Kinds
 from gen.kubernetes.schemas.registry import minor_version, versions
 
@@ -238,20 +238,22 @@ class ManifestChecker:
         places = {spot: place for one in located for spot, place in one}
         return (one.finding(places) for one in known)
 
-    def _facts(self, done: Mapping[str, CheckedFile]) -> Iterator[tuple[str, Fact, Spot]]:
+    def _facts(self, done: Mapping[str, CheckedFile]) -> Iterator[tuple[str, Fact, FactPlace]]:
         """Facts with their clusters and places."""
         for file, checked in done.items():
             scope = (self.clusters.scope_of(file) if self.clusters is not None else None) or _folder(file)
             for number, route, fact in checked.facts:
-                yield scope, fact, Spot(file, number, (*route, *fact.route))
+                yield scope, fact, FactPlace(file, number, (*route, *fact.route))
 
     def _located(
-        self, files: Sequence[tuple[str, _Outline | None, tuple[Spot, ...]]], _: Callable[[int], None]
-    ) -> list[list[tuple[Spot, Location]]]:
+        self, files: Sequence[tuple[str, _Outline | None, tuple[FactPlace, ...]]], _: Callable[[int], None]
+    ) -> list[list[tuple[FactPlace, Location]]]:
         """The places of facts. Each file is read once more: to keep what was read would take much memory."""
         return [self._located_in(file, outline, spots) for file, outline, spots in files]
 
-    def _located_in(self, file: str, outline: _Outline | None, spots: Iterable[Spot]) -> list[tuple[Spot, Location]]:
+    def _located_in(
+        self, file: str, outline: _Outline | None, spots: Iterable[FactPlace]
+    ) -> list[tuple[FactPlace, Location]]:
         text = None
         with suppress(OSError, UnicodeDecodeError, Refused, YAMLError):  # it may have been removed or changed since
             content = self._content(file)

@@ -23,7 +23,7 @@ from gen.report.templates import Phrase, page
 from gen.review.result import Review
 
 if TYPE_CHECKING:
-    from gen.live.merge import LiveFacts
+    from gen.live.plan_facts import LiveFacts
 
 _STYLES: Final = ("page/base.css", "plan/page.css")
 _SCRIPTS: Final = ("page/base.js", "plan/page.js")

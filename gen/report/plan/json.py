@@ -21,7 +21,7 @@ from gen.review.runs import RunAction, RunChange, RunVersion
 from gen.review.usage import Load, NamespaceCost, Spending, Usage
 
 if TYPE_CHECKING:
-    from gen.live.merge import LiveFacts
+    from gen.live.plan_facts import LiveFacts
 
 
 def as_json(view: View[Review]) -> str:

@@ -19,7 +19,7 @@ from gen.review.result import Review
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from gen.live.merge import LiveFacts
+    from gen.live.plan_facts import LiveFacts
 
 MAX_LENGTH = 65_000
 """Characters; GitHub allows 65,536 in a comment, and CI may add a line of its own."""

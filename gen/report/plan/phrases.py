@@ -21,7 +21,7 @@ from gen.review.runs import RunAction, RunChange, RunState, RunVersion
 from gen.review.usage import Load
 
 if TYPE_CHECKING:
-    from gen.live.merge import LiveFacts
+    from gen.live.plan_facts import LiveFacts
 
 ASSUMPTIONS: Final = (
     Phrase("a run costs the price of its devices until its time limit; most runs end earlier and cost less"),

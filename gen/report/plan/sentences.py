@@ -23,7 +23,7 @@ from gen.review.result import Review
 from gen.review.runs import RunAction, RunChange
 
 if TYPE_CHECKING:
-    from gen.live.merge import LiveFacts
+    from gen.live.plan_facts import LiveFacts
 
 LOST: Final = {code.name for code in (DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE)}
 """Findings about data that a merge puts at risk."""

@@ -27,7 +27,7 @@ from gen.review.runs import RunAction, RunChange
 from gen.review.usage import DeviceUsage, NamespaceCost, Usage
 
 if TYPE_CHECKING:
-    from gen.live.merge import LiveFacts
+    from gen.live.plan_facts import LiveFacts
     from gen.report.formats import Report
 
 _DEEPEST = 16

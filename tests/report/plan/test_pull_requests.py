@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.live.merge import LiveFacts, RunLife
+from gen.live.plan_facts import LiveFacts, RunLife
 from gen.report.formats import PLAN_REPORTERS
 from gen.report.plan.text import as_text
 from gen.report.plan.view import Planned

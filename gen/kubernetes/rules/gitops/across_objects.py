@@ -150,7 +150,7 @@ def _uses(resource: Resource, body: Body, namespace: str, fact: Callable[..., Fa
                     yield fact(SHARED_SUB_PATH, (namespace, claim, mount["subPath"]), here)
 
 
-class Spot(Struct, frozen=True):
+class FactPlace(Struct, frozen=True):
     """Where a fact is: file, number of the document in it, and route. Its line is only looked up for a finding."""
 
     file: str
@@ -163,14 +163,14 @@ class Conflict(NamedTuple):
 
     rule: Rule
     fact: Fact
-    spot: Spot
+    spot: FactPlace
     what: str
-    other: Spot | None = None
+    other: FactPlace | None = None
     """One of the others, if the finding names its place."""
     noun: str = ""
     """Description of the other."""
 
-    def finding(self, places: Mapping[Spot, Location]) -> Diagnostic:
+    def finding(self, places: Mapping[FactPlace, Location]) -> Diagnostic:
         rule, fact = self.rule, self.fact
         severity = Severity.WARNING if rule.severity is Severity.ERROR and not fact.ours else rule.severity
         message, hint = f"{fact.who} {self.what}", message_text(rule.hint)
@@ -180,10 +180,10 @@ class Conflict(NamedTuple):
         return Diagnostic(places[self.spot], rule.name, message_text(message), hint, related, severity)
 
 
-_Entries = list[tuple[Fact, Spot]]
+_Entries = list[tuple[Fact, FactPlace]]
 
 
-def conflicts(known: Iterable[tuple[str, Fact, Spot]]) -> Iterator[Conflict]:
+def conflicts(known: Iterable[tuple[str, Fact, FactPlace]]) -> Iterator[Conflict]:
     """Conflicts among facts. Each fact comes with its cluster."""
     groups: dict[tuple[str, str, tuple[str, ...]], _Entries] = defaultdict(list)
     for cluster, fact, spot in known:

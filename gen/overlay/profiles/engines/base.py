@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gen.kubernetes.facts.base import Pattern, Resource
 
 
-class Deed(IntEnum):
+class SyncEffect(IntEnum):
     """Ordered by the effect on pods, the smallest first: of several engines, the largest counts."""
 
     LEFT = 0
@@ -38,15 +38,15 @@ class Deed(IntEnum):
 
     @property
     def creates(self) -> bool:
-        return self in {Deed.CREATED, Deed.REPLACED}
+        return self in {SyncEffect.CREATED, SyncEffect.REPLACED}
 
     @property
     def deletes(self) -> bool:
-        return self in {Deed.DELETED, Deed.REPLACED}
+        return self in {SyncEffect.DELETED, SyncEffect.REPLACED}
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    deed: Deed
+    deed: SyncEffect
     reason: str = ""
     """Why the engine ignores the change of the file."""
 
@@ -76,26 +76,28 @@ class Change(Struct, frozen=True, kw_only=True):
 def applied(facts: EngineFacts, change: Change, *, forced: bool = False) -> Outcome:
     """What becomes of an object with a file. `forced` means that it is deleted and created at each change."""
     if facts.finished.is_on(change.after):
-        return Outcome(deed=Deed.LEFT, reason=f"the annotation `{facts.finished}`")
+        return Outcome(deed=SyncEffect.LEFT, reason=f"the annotation `{facts.finished}`")
     if change.before is None or change.record:
-        return Outcome(deed=Deed.CREATED)
+        return Outcome(deed=SyncEffect.CREATED)
     if not change.moved and facts.settled is not None and facts.settled.is_on(change.after):
-        return Outcome(deed=Deed.LEFT, reason=f"the annotation `{facts.settled}`, which lets it create objects only")
+        return Outcome(
+            deed=SyncEffect.LEFT, reason=f"the annotation `{facts.settled}`, which lets it create objects only"
+        )
     if change.moved or (change.changed and forced):
-        return Outcome(deed=Deed.REPLACED)
+        return Outcome(deed=SyncEffect.REPLACED)
     if change.changed and change.refused:
-        return Outcome(deed=Deed.REFUSED, reason="a changed field that the API server does not let change")
-    return Outcome(deed=Deed.PATCHED if change.changed else Deed.LEFT)
+        return Outcome(deed=SyncEffect.REFUSED, reason="a changed field that the API server does not let change")
+    return Outcome(deed=SyncEffect.PATCHED if change.changed else SyncEffect.LEFT)
 
 
 def removed(change: Change, *protections: Mark) -> Outcome:
     """What becomes of an object without a file. Engines read protections from the cluster."""
     mark = next((one for one in protections if one.is_on(change.before)), None)
     if mark is not None:
-        return Outcome(deed=Deed.LEFT, reason=f"the annotation `{mark}`")
+        return Outcome(deed=SyncEffect.LEFT, reason=f"the annotation `{mark}`")
     if not change.pruned:
-        return Outcome(deed=Deed.LEFT, reason="nothing prunes data")
-    return Outcome(deed=Deed.DELETED)
+        return Outcome(deed=SyncEffect.LEFT, reason="nothing prunes data")
+    return Outcome(deed=SyncEffect.DELETED)
 
 
 RepositoryURL = Annotated[

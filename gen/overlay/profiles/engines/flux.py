@@ -18,7 +18,17 @@ from gen.job.names import ObjectName
 from gen.kubernetes.facts.base import Phase
 from gen.kubernetes.facts.builtin import DATA, RESOURCE_QUOTA
 from gen.kubernetes.objects import MANAGED_BY, MAX_NAME, Body, present
-from gen.overlay.profiles.engines.base import Change, Deed, Engine, Outcome, Owned, Site, Workload, applied, removed
+from gen.overlay.profiles.engines.base import (
+    Change,
+    Engine,
+    Outcome,
+    Owned,
+    Site,
+    SyncEffect,
+    Workload,
+    applied,
+    removed,
+)
 
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 _DISABLED = Mark(key=f"{_KUSTOMIZE}/reconcile", value="disabled", any_case=True, in_labels=True)
@@ -64,16 +74,16 @@ class Flux(Engine):
         # of the object in Git or in the cluster (`shouldSkipApply` of `ssa/manager_apply.go`)
         disabled = next((one for one in (change.after, change.before) if _DISABLED.is_on(one)), None)
         if disabled is not None:
-            return Outcome(deed=Deed.LEFT, reason=f"the annotation `{_DISABLED}`")
+            return Outcome(deed=SyncEffect.LEFT, reason=f"the annotation `{_DISABLED}`")
         if change.after is not None:
             # of either object, and only if the server refuses a dry run (`shouldForceApply`)
             force = any(mark.is_on(one) for mark in facts.force for one in (change.before, change.after))
             if change.before is None and not change.root_stays and not change.owner_stays:
-                return Outcome(deed=Deed.LEFT, reason=_NO_ROOT)
+                return Outcome(deed=SyncEffect.LEFT, reason=_NO_ROOT)
             return applied(facts, change, forced=force and change.refused)
         if not change.root_stays and not change.owner_stays:
             # nothing removes its Kustomization, which fails for a folder that is not there
-            return Outcome(deed=Deed.LEFT, reason=_NO_ROOT)
+            return Outcome(deed=SyncEffect.LEFT, reason=_NO_ROOT)
         return removed(change, *facts.protection)
 
     @classmethod

@@ -7,7 +7,7 @@ import pytest
 from gen.base.findings import Findings
 from gen.kubernetes.facts.permissions import permissions
 from gen.overlay.read import OverlayReader
-from gen.render.judge import granted
+from gen.render.permissions import granted
 from tests.history import History
 from tests.support import Repository
 

@@ -27,8 +27,8 @@ from gen.live.client import ClusterError, NotFoundError
 from gen.live.clusters import now
 from gen.live.desired import DesiredRun
 from gen.live.diagnosis import without_times
-from gen.live.lists import Collection, Discovery, base_of, list_objects
 from gen.live.pods import Pod
+from gen.live.requests import Collection, Discovery, base_of, list_objects
 from gen.live.snapshot import Family, Scope, Snapshot, read_snapshot
 from gen.live.target import Target
 from gen.live.top import Top, read_top
