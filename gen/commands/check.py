@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import replace as replaced
@@ -36,6 +37,9 @@ from gen.commands.rendering import (
 from gen.render.cache import Cache
 from gen.render.write.compare import Comparison
 from gen.report.formats import Report
+
+if TYPE_CHECKING:
+    from gen.base.repository import git as git_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +139,7 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
 def judge(request: Request, compared: Compared, *, git: Path | None = None) -> Result[Report]:
     """Check a render that was compared with `rendered/`."""
     rendering, comparison = compared.rendering, compared.comparison
+    committed = git or compared.root
     read_from = compared.root if git is None else None  # the staged files are gone before findings are printed
     check_index(compared.root, rendering.findings)
     if request.merged is not None:
@@ -146,13 +151,16 @@ def judge(request: Request, compared: Compared, *, git: Path | None = None) -> R
     if rendering.behind:
         from gen.review.kept_runs import verify_kept_runs
 
-        root = compared.root
-        verify_kept_runs(rendering.behind, root, git or root, request.base, rendering.findings)
+        verify_kept_runs(rendering.behind, compared.root, committed, request.base, rendering.findings)
     if rendering.resumed:
         from gen.review.history import check_resumed
 
-        check_resumed(rendering.resumed, compared.root, git or compared.root, rendering.findings)
-    _report_upgrades(git or compared.root, request.base, rendering.findings)
+        check_resumed(rendering.resumed, compared.root, committed, rendering.findings)
+    base, changed = _since_base(committed, request.base)
+    if base is not None and (overlays := {path for path in changed or () if not is_job(path)}):
+        from gen.review.upgrade import check_upgrades
+
+        check_upgrades(committed, base, overlays, rendering.findings)
     _report_repairs(compared.root, comparison, rendering.findings)
     if request.strict:
         _raise_unmatched(rendering.findings)
@@ -166,23 +174,17 @@ def judge(request: Request, compared: Compared, *, git: Path | None = None) -> R
         *(tuple(rendering.findings), comparison.changes, text),
         done=False,
         diff=request.diff,
-        unchanged=_unchanged(request, git or compared.root, rendering.findings),
+        unchanged=_unchanged(request, changed, rendering.findings),
         root=read_from,
     )
     return Result(output=report, exit_code=VIOLATIONS if failed else CLEAN)
 
 
-def _unchanged(request: Request, root: Path, found: Findings) -> frozenset[str]:
+def _unchanged(request: Request, changed: set[str] | None, found: Findings) -> frozenset[str]:
     """Job files with warnings that are those of the default branch at the merge base, unless jobs are chosen."""
-    files = {one.place.file for one in found if not one.is_error and is_job(one.place.file)}
-    if request.all or request.jobs or not files or not in_git(root):
+    if request.all or request.jobs or changed is None:
         return frozenset()
-    try:
-        commit = find_base(root, request.base).commit
-    except UsageError:  # there is no other branch
-        commit = "HEAD"
-    changed = changed_files(root, commit, JOBS)
-    return frozenset(files - changed) if changed is not None else frozenset()
+    return frozenset({one.place.file for one in found if not one.is_error and is_job(one.place.file)} - changed)
 
 
 def _raise_unmatched(found: Findings) -> None:
@@ -192,18 +194,19 @@ def _raise_unmatched(found: Findings) -> None:
     ]
 
 
-def _report_upgrades(root: Path, ref: str | None, found: Findings) -> None:
-    """Report new versions of Kubernetes, if there is a base with other overlays."""
-    if not in_git(root):
-        return
-    try:
-        base = find_base(root, ref)
-    except UsageError:  # no commit, or no other branch
-        return
-    if changed := changed_files(root, base.commit, OVERLAYS):
-        from gen.review.upgrade import check_upgrades
+def _since_base(root: Path, ref: str | None) -> tuple[git_files.Base | None, set[str] | None]:
+    """The base, and the jobs and files of overlays that differ from it.
 
-        check_upgrades(root, base, changed, found)
+    Without another branch, those that differ from the last commit; None without Git.
+    """
+    if not in_git(root):
+        return None, None
+    base = None
+    with suppress(UsageError):  # no commit, no other branch, or no program
+        base = find_base(root, ref)
+    with suppress(UsageError):
+        return base, changed_files(root, base.commit if base is not None else "HEAD", JOBS, OVERLAYS)
+    return base, None
 
 
 def _report_repairs(root: Path, comparison: Comparison, found: Findings) -> None:

@@ -83,7 +83,8 @@ def render_and_compare(
             _excuse_quotas(rendering, git or root, base)
         if rendering.findings.failed():
             return Compared(root=root, rendering=rendering, comparison=None)
-        comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage)
+        parallel = processes(request.parallel)
+        comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage, parallel=parallel)
         if not comparison.unknown:
             return Compared(root=root, rendering=rendering, comparison=comparison)
         if known is None:

@@ -6,9 +6,10 @@ The first line of a file shows whether gen wrote it, and whether it was edited b
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from msgspec import Struct
 from gen.base import Findings, Location
 from gen.base.codes.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
 from gen.base.engines import is_control_file, refuse_control_file
+from gen.base.parallel import map_parallel
 from gen.base.repository import files, layout
 from gen.base.repository.files import Folders
 from gen.kubernetes.facts.builtin import REQUEST
@@ -70,21 +72,36 @@ class Comparison(Struct, frozen=True):
     """Whether the folder for temporary files exists. `apply` removes it."""
 
 
-def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage: bool = False) -> Comparison:
+_FILES_PER_PROCESS = 1500
+"""Starting a process takes as long as comparing about this many files."""
+
+
+def _is_same(root: Path, files: Sequence[File], done: Callable[[int], None]) -> list[bool]:
+    """Whether each file has the text of the run."""
+    folders = Folders(root)
+    old = (_read(root, one.path) if folders.check(one.path.rpartition("/")[0]) else None for one in files)
+    same = [text is not None and has_text_of(file, text) for file, text in zip(files, old, strict=True)]
+    done(len(same))
+    return same
+
+
+def compare(
+    root: Path, rendering: RunResult, found: Findings, *, prune_storage: bool = False, parallel: int = 1
+) -> Comparison:
     """Compare the files; report foreign files, and storage changes that a cluster would reject.
 
     UsageError if a folder of `rendered/` is a link, or a file cannot be read.
     """
     changes: list[Change] = []
     folders = Folders(root)
-    same = 0
     unknown: set[str] = set()
-    for path, file in rendering.files.items():
+    expected = [*rendering.files.values()]
+    same = map_parallel(partial(_is_same, root), expected, parallel, worth_it=_FILES_PER_PROCESS)
+    for file in (file for file, is_same in zip(expected, same, strict=True) if not is_same):
+        path = file.path
         there = folders.check(path.rpartition("/")[0])
         old = _read(root, path) if there else None
-        if old is not None and has_text_of(file, old):
-            same += 1
-        elif file.text is None:
+        if file.text is None:
             unknown.add(file.source.file)
         elif not there:
             changes.append(Change(path, Status.MISSING, None, file.text))
@@ -97,7 +114,7 @@ def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage:
     changes += _surplus(root, surplus, rendering, found, prune_storage=prune_storage)
     return Comparison(
         changes=tuple(sorted(changes)),
-        same=same,
+        same=sum(same),
         unknown=frozenset(unknown),
         executable=tuple(entry.path for entry in entries if entry.type is files.EntryType.EXECUTABLE),
         empty=empty,

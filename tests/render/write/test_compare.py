@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.base.findings import UsageError
+from gen.base.findings import Findings, Location, UsageError
+from gen.render.emit import emit_file
+from gen.render.results import RunResult
+from gen.render.write import compare
 from gen.report.findings.text import text
 from gen.report.formats import REPORTERS
 from tests.render.write.demo import CLAIM, JOB, RUN, VOLUME, statuses
@@ -15,6 +18,7 @@ from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def test_what_was_rendered_is_clean_and_rendering_again_touches_nothing(rendered: Repository) -> None:
@@ -194,3 +198,21 @@ def test_ours_in_another_place_is_left_over(rendered: Repository, place: str) ->
     report, code = rendered.render()
     assert (code, statuses(report)) == (0, {f"rendered/{place}": "leftover"})
     assert not stray.exists()
+
+
+def test_files_that_several_processes_compare_are_those_that_one_finds(tmp_path: Path) -> None:
+    source = Location("jobs/team/demo.yaml")
+    files = [emit_file(f"rendered/dev/jobs/team/demo/{name}.yaml", {"a": name}, source, "") for name in range(3000)]
+    (tmp_path / "rendered/dev/jobs/team/demo").mkdir(parents=True)
+    for number, file in enumerate(files):
+        if number % 100:
+            text = file.text or ""
+            (tmp_path / file.path).write_text(text.replace("a:", "b:") if number % 100 == 1 else text, "utf-8")
+    run = RunResult(files={file.path: file for file in files}, overlays=("dev",), jobs=1, whole=True)
+    one, several = (compare(tmp_path, run, Findings(), parallel=processes) for processes in (1, 2))
+    assert several == one
+    assert (one.same, len(one.changes)) == (2940, 60)
+    shutil.move(tmp_path / "rendered/dev/jobs/team", tmp_path / "moved")
+    (tmp_path / "rendered/dev/jobs/team").symlink_to(tmp_path / "moved")
+    with pytest.raises(UsageError, match="rendered/dev/jobs/team is not a regular folder"):
+        compare(tmp_path, run, Findings(), parallel=2)
