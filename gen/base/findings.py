@@ -133,12 +133,7 @@ class Findings(Struct):
         )
 
     def warning(
-        self,
-        code: Code,
-        place: Location,
-        message: str,
-        hint: str,
-        related: Iterable[tuple[Location, str]] = (),
+        self, code: Code, place: Location, message: str, hint: str, related: Iterable[tuple[Location, str]] = ()
     ) -> None:
         self.items.append(
             Diagnostic(place, code.name, message_text(message), message_text(hint), tuple(related), Severity.WARNING)

@@ -147,9 +147,7 @@ def completions(incomplete: str, words: Iterable[str]) -> list[str]:
 Jobs = Annotated[
     tuple[str, ...],
     typer.Argument(
-        help="Job files, folders or patterns. [default: all jobs]",
-        metavar="JOB",
-        autocompletion=complete_jobs,
+        help="Job files, folders or patterns. [default: all jobs]", metavar="JOB", autocompletion=complete_jobs
     ),
 ]
 Overlays = Annotated[

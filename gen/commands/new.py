@@ -19,16 +19,7 @@ from pydantic import ValidationError
 from gen.base import Findings, UsageError, as_mapping, did_you_mean
 from gen.base.repository.files import EntryType, linked_folder, tree_entries, unusable
 from gen.base.repository.job_files import overlay_names
-from gen.base.repository.layout import (
-    ENDING,
-    JOBS,
-    LABEL,
-    TEMPLATES,
-    VENDOR,
-    JobFile,
-    jobs_path,
-    overlays_path,
-)
+from gen.base.repository.layout import ENDING, JOBS, LABEL, TEMPLATES, VENDOR, JobFile, jobs_path, overlays_path
 from gen.base.yaml.source import read, source_of
 from gen.commands.common import Result, Root, complete_namespaces, completions, repository
 from gen.job.kinds import ALL_KINDS

@@ -67,8 +67,7 @@ class Request(LiveRequest):
         ),
     ] = None
     live: Annotated[
-        bool,
-        typer.Option("--live", help="Ask the clusters, too: training that stops, free devices, queues, claims."),
+        bool, typer.Option("--live", help="Ask the clusters, too: training that stops, free devices, queues, claims.")
     ] = False
     max_removed: Annotated[
         str | None,
@@ -102,10 +101,7 @@ def run(request: Request) -> Result[Planned]:
     checked = _checked(request, compared) if compared is not None else None
     result = review(request, compared)
     planned = Planned(
-        data=result,
-        live=_live_facts(request, result) if request.live else None,
-        checked=checked,
-        terminal=terminal(),
+        data=result, live=_live_facts(request, result) if request.live else None, checked=checked, terminal=terminal()
     )
     if request.save is not None:
         _save(request.save, planned)

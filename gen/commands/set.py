@@ -117,10 +117,7 @@ class Request:
     unset: Annotated[
         tuple[str, ...],
         typer.Option(
-            "--unset",
-            metavar="FIELD",
-            help="Remove this field; may be repeated.",
-            autocompletion=complete_present,
+            "--unset", metavar="FIELD", help="Remove this field; may be repeated.", autocompletion=complete_present
         ),
     ] = ()
     resume: Annotated[

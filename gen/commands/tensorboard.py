@@ -28,8 +28,7 @@ FORMATS = None
 class Request(LiveRequest):
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern for one job.", metavar="JOB")]
     port: Annotated[
-        int,
-        typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of this machine; 0 is any free one."),
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of this machine; 0 is any free one.")
     ] = _DEFAULT_PORT
 
 

@@ -26,10 +26,7 @@ from gen.report.formats import Report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    paths: Annotated[
-        tuple[str, ...],
-        typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH"),
-    ]
+    paths: Annotated[tuple[str, ...], typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH")]
     schemas: Annotated[
         tuple[Path, ...],
         typer.Option(

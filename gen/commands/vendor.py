@@ -84,12 +84,10 @@ class Request:
         ),
     ] = ()
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Compare the files with their repositories, and change nothing."),
+        bool, typer.Option("--check", help="Compare the files with their repositories, and change nothing.")
     ] = False
     update: Annotated[
-        bool,
-        typer.Option("--update", help="Take the highest version, or the newest commit of a branch."),
+        bool, typer.Option("--update", help="Take the highest version, or the newest commit of a branch.")
     ] = False
     message: common.Message = None
     request_timeout: common.RequestTimeout = common.DEFAULT_SECONDS

@@ -91,12 +91,7 @@ class _Edited(Struct, frozen=True):
 
 
 def change_files(
-    root: Path,
-    jobs: Sequence[JobFile],
-    edit: Edit,
-    listed: Findings,
-    *,
-    dry_run: bool = False,
+    root: Path, jobs: Sequence[JobFile], edit: Edit, listed: Findings, *, dry_run: bool = False
 ) -> Result[Report]:
     """Edit all files, or none if one would become invalid."""
     overlays = OverlayReader(root, Findings()).read()  # `gen render` reports errors in overlays
@@ -116,13 +111,7 @@ def change_files(
     return Result(output=Report(tuple(found), (), _summary(done, len(jobs), notes, dry_run=dry_run), root=root))
 
 
-def _edit(
-    root: Path,
-    job: JobFile,
-    edit: Edit,
-    overlays: Sequence[Overlay],
-    found: Findings,
-) -> _Edited | None:
+def _edit(root: Path, job: JobFile, edit: Edit, overlays: Sequence[Overlay], found: Findings) -> _Edited | None:
     """One file with its changes; None if it cannot be read."""
     source = read(root, job.file, found)
     if source is None:

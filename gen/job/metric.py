@@ -146,7 +146,5 @@ def _distinct(metrics: tuple[str | Metric, ...]) -> tuple[str | Metric, ...]:
 
 
 Metrics = Annotated[
-    tuple[OrMapping[MetricText, Metric], ...],
-    Field(max_length=_MAX_METRICS),
-    AfterValidator(_distinct),
+    tuple[OrMapping[MetricText, Metric], ...], Field(max_length=_MAX_METRICS), AfterValidator(_distinct)
 ]

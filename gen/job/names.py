@@ -171,10 +171,7 @@ PATH = r"/(?!\.\.(?:/|$))[^\x00-\x1f/:]*"
 MountPath = Annotated[
     str,
     matching(
-        regex(rf"(?:{PATH})+"),
-        4096,
-        "an absolute path without `:` or `..`",
-        "start with `/`, and resolve any `..`",
+        regex(rf"(?:{PATH})+"), 4096, "an absolute path without `:` or `..`", "start with `/`, and resolve any `..`"
     ),
     schema("absolute path", "string", pattern=r"^/|\{\{"),
 ]

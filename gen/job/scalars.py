@@ -193,11 +193,7 @@ def _truth(value: object) -> object:
 
 
 def matching(
-    pattern: re.Pattern[str],
-    limit: int,
-    expected: str,
-    remedy: str = "",
-    meant: Callable[[str], str] = lambda _: "",
+    pattern: re.Pattern[str], limit: int, expected: str, remedy: str = "", meant: Callable[[str], str] = lambda _: ""
 ) -> BeforeValidator:
     """Accept strings that match; `meant` makes a valid string of one that does not, for the remedy."""
 
@@ -322,9 +318,7 @@ Positive = Annotated[int, BeforeValidator(_whole), _number("positive integer", 1
 Percentage = Annotated[int, BeforeValidator(_whole), _number("percentage", 1), Field(ge=1, le=100)]
 Port = Annotated[int, BeforeValidator(_whole), _number("port", 1), Field(ge=1, le=65535)]
 Truth = Annotated[
-    bool,
-    BeforeValidator(_truth),
-    WithJsonSchema({"title": "boolean", "anyOf": [{"type": "boolean"}, _EXPRESSION]}),
+    bool, BeforeValidator(_truth), WithJsonSchema({"title": "boolean", "anyOf": [{"type": "boolean"}, _EXPRESSION]})
 ]
 Quantity = Annotated[str, BeforeValidator(_quantity), schema("quantity", "string", "number")]
 Cpus = Annotated[str, BeforeValidator(_cpus), schema("quantity", "string", "number")]

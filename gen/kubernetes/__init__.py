@@ -13,15 +13,7 @@ if TYPE_CHECKING:
     from gen.base import DefinitionError, Diagnostic, Location, Severity, UsageError
     from gen.kubernetes.check.python import check_manifests, check_objects
 
-__all__ = [
-    "DefinitionError",
-    "Diagnostic",
-    "Location",
-    "Severity",
-    "UsageError",
-    "check_manifests",
-    "check_objects",
-]
+__all__ = ["DefinitionError", "Diagnostic", "Location", "Severity", "UsageError", "check_manifests", "check_objects"]
 
 
 def __getattr__(name: str) -> object:

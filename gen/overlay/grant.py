@@ -109,10 +109,7 @@ class Grant(Model):
     networks: tuple[Label, ...] | None = None
     """Networks of the overlay. Defaults to all."""
     accelerators: (
-        Annotated[
-            Annotated[tuple[Label, ...], ShortForm] | Annotated[dict[Label, Count], LongForm],
-            ScalarOrMapping,
-        ]
+        Annotated[Annotated[tuple[Label, ...], ShortForm] | Annotated[dict[Label, Count], LongForm], ScalarOrMapping]
         | None
     ) = None
     """Accelerators of the overlay, as a list, or with the GPU quota of each, such as `{h100: 16}`. Defaults to all."""

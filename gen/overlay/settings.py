@@ -151,12 +151,7 @@ ContextName = Annotated[
 
 OriginRef = Annotated[
     str,
-    matching(
-        ORIGIN_REF,
-        250,
-        "a branch, a tag, a full commit hash or a digest",
-        "use a form like `v1.4.0`",
-    ),
+    matching(ORIGIN_REF, 250, "a branch, a tag, a full commit hash or a digest", "use a form like `v1.4.0`"),
     WithJsonSchema({"title": "ref", "type": "string"}),
 ]
 OriginPath = Annotated[

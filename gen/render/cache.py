@@ -27,15 +27,7 @@ from gen.base import Diagnostic, Findings, UsageError
 from gen.base.repository.files import MAX_BYTES, read_regular, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
-from gen.render.results import (
-    File,
-    JobResult,
-    RenderedJob,
-    RenderedObjects,
-    RenderedOverlay,
-    RunResult,
-    summaries_of,
-)
+from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult, summaries_of
 
 RenderedT = TypeVar("RenderedT", bound=RenderedObjects)
 
@@ -237,11 +229,7 @@ class Cache(Struct, frozen=True, kw_only=True):
 
     def _write(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
         record = CachedRun(
-            key=self.key,
-            shared=tuple(shared),
-            overlays=run.overlays,
-            keep=run.keep,
-            findings=tuple(run.findings),
+            key=self.key, shared=tuple(shared), overlays=run.overlays, keep=run.keep, findings=tuple(run.findings)
         )
         temporary = self.path.with_suffix(f".{os.getpid()}")
         self.path.parent.mkdir(parents=True, exist_ok=True)

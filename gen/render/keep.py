@@ -38,12 +38,7 @@ _MAX_SHOWN = 3
 
 
 def report_faults(
-    kept: Sequence[Manifest],
-    behind: OutdatedRun,
-    run: CommittedRun,
-    plan: Plan,
-    overlay: Overlay,
-    found: Findings,
+    kept: Sequence[Manifest], behind: OutdatedRun, run: CommittedRun, plan: Plan, overlay: Overlay, found: Findings
 ) -> None:
     """Report objects of a kept run that do not meet today's rules, and permissions without a grant."""
     restart = f"start a new run with `gen render --restart {plan.source}`"

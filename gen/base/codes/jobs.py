@@ -72,10 +72,7 @@ NO_CREDENTIALS = Code(
     "Name a Secret with the keys `ssh` and `known_hosts` in `credentials`, or use the https URL of the repository.",
 )
 NO_PODS = Code(
-    "no-pods",
-    "No role of a job has any pods.",
-    "Nothing would run.",
-    "Increase `workers` or the replicas of a role.",
+    "no-pods", "No role of a job has any pods.", "Nothing would run.", "Increase `workers` or the replicas of a role."
 )
 INVALID_EXPRESSION = Code(
     "invalid-expression",

@@ -20,12 +20,7 @@ from typing import Final
 from msgspec import Struct
 
 from gen.base.codes.files import NOT_A_FILE
-from gen.base.codes.rendered import (
-    EMPTY_FOLDER,
-    EXECUTABLE_FILE,
-    SUBMODULE,
-    TEMPORARY_FILES,
-)
+from gen.base.codes.rendered import EMPTY_FOLDER, EXECUTABLE_FILE, SUBMODULE, TEMPORARY_FILES
 from gen.base.engines import refuse_control_file
 from gen.base.findings import Findings, Location, UsageError, near
 from gen.base.repository import layout

@@ -81,11 +81,7 @@ def _prepared(value: object) -> Any:
 
 
 def _prepared_text(value: str) -> Any:
-    from ruamel.yaml.scalarstring import (
-        DoubleQuotedScalarString,
-        LiteralScalarString,
-        ScalarString,
-    )
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString, ScalarString
 
     if isinstance(value, ScalarString):
         return value

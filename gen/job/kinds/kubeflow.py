@@ -59,9 +59,7 @@ class KubeflowJob(Job):
 
     def run_policy(self, plan: "Plan") -> Body:
         return present(
-            cleanPodPolicy=self.cleanup,
-            activeDeadlineSeconds=plan.timeout,
-            backoffLimit=self.backoff_limit(plan),
+            cleanPodPolicy=self.cleanup, activeDeadlineSeconds=plan.timeout, backoffLimit=self.backoff_limit(plan)
         )
 
     def backoff_limit(self, plan: "Plan") -> int | None:

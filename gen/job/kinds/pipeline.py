@@ -118,21 +118,13 @@ class PipelineJob(Job):
         {"kind", "name", "clusters", "state", "attempt", "schedule", "params", "sweep", "tensorboard", "steps"}
         | {"labels", "annotations", "metrics", "search", "kfp"}
     )
-    unsupported: ClassVar[Mapping[str, str]] = {
-        "search": "Katib cannot read the metrics of steps",
-    }
+    unsupported: ClassVar[Mapping[str, str]] = {"search": "Katib cannot read the metrics of steps"}
     example: ClassVar[Mapping[str, object]] = {
         "image": "pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime",
         "command": "python main.py --stage {{ params.stage }}",
         "steps": {
             "prepare": {"kind": "batch", "params": {"stage": "prepare"}},
-            "train": {
-                "kind": "pytorch",
-                "needs": ["prepare"],
-                "params": {"stage": "train"},
-                "workers": 2,
-                "gpus": 1,
-            },
+            "train": {"kind": "pytorch", "needs": ["prepare"], "params": {"stage": "train"}, "workers": 2, "gpus": 1},
         },
     }
 

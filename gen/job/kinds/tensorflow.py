@@ -63,12 +63,7 @@ class TensorFlowJob(KubeflowJob):
             Role(name="master", replica_type="Master", replicas=int(roles.master is not None), fields=roles.master),
             Role(name="worker", replica_type="Worker", replicas=_count(worker, self.workers), fields=worker),
             Role(name="ps", replica_type="PS", replicas=_count(roles.ps), fields=roles.ps, trains=False),
-            Role(
-                name="evaluator",
-                replica_type="Evaluator",
-                replicas=_count(roles.evaluator),
-                fields=roles.evaluator,
-            ),
+            Role(name="evaluator", replica_type="Evaluator", replicas=_count(roles.evaluator), fields=roles.evaluator),
         )
         return tuple(role for role in every if role.replicas > 0)
 
@@ -86,9 +81,7 @@ class TensorFlowJob(KubeflowJob):
 
     def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
         return present(
-            successPolicy=self.success_policy,
-            runPolicy=self.run_policy(plan),
-            tfReplicaSpecs=replica_specs(plan, pods),
+            successPolicy=self.success_policy, runPolicy=self.run_policy(plan), tfReplicaSpecs=replica_specs(plan, pods)
         )
 
 

@@ -23,15 +23,7 @@ from gen.kubernetes.check.schema_errors import MAX_PROBLEMS, schema_problems
 from gen.kubernetes.check.silence import Checked, silenced
 from gen.kubernetes.facts.api_versions import RETIRED
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import (
-    DAMAGED,
-    ObjectView,
-    Problem,
-    Rule,
-    dropped,
-    is_custom,
-    is_generated,
-)
+from gen.kubernetes.rules import DAMAGED, ObjectView, Problem, Rule, dropped, is_custom, is_generated
 from gen.kubernetes.rules.catalogue import RULES, rules_for
 from gen.kubernetes.rules.field_checks import duplicates
 from gen.kubernetes.schemas.structural import ExtraChecks, schema_at, with_defaults

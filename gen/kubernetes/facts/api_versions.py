@@ -61,11 +61,7 @@ RETIRED: Final[dict[tuple[str, str], Retired]] = {
     **_all("IPAddress ServiceCIDR", _retired("networking.k8s.io/v1", 34, 37), "networking.k8s.io/v1beta1"),
     **_all(_RBAC, _retired("rbac.authorization.k8s.io/v1", 17, 22), "rbac.authorization.k8s.io/v1beta1"),
     **_all("PriorityClass", _retired("scheduling.k8s.io/v1", 14, 22), "scheduling.k8s.io/v1beta1"),
-    **_all(
-        "CSIDriver StorageClass VolumeAttachment",
-        _retired("storage.k8s.io/v1", 19, 22),
-        "storage.k8s.io/v1beta1",
-    ),
+    **_all("CSIDriver StorageClass VolumeAttachment", _retired("storage.k8s.io/v1", 19, 22), "storage.k8s.io/v1beta1"),
     **_all("CSINode", _retired("storage.k8s.io/v1", 17, 22), "storage.k8s.io/v1beta1"),
     **_all("VolumeAttachment", _retired("storage.k8s.io/v1", 21, 24), "storage.k8s.io/v1alpha1"),
     **_all("VolumeAttributesClass", _retired("storage.k8s.io/v1", 32, 35), "storage.k8s.io/v1alpha1"),

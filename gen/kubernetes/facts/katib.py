@@ -142,11 +142,7 @@ ALGORITHMS: Final[Mapping[str, Algorithm]] = {
         steps=False,
     ),
     "cmaes": Algorithm(
-        settings={
-            **_SEED,
-            "sigma": Setting(whole=False),
-            "restart_strategy": Setting(words=("none", "None", "ipop")),
-        },
+        settings={**_SEED, "sigma": Setting(whole=False), "restart_strategy": Setting(words=("none", "None", "ipop"))},
         ranges=2,
     ),
     "sobol": Algorithm(),

@@ -248,11 +248,7 @@ def _groups(option: str, *versions: str) -> tuple[base.Group, ...]:
     return (
         base.Group(
             scheduler="volcano",
-            settings={
-                "queue": (*policy, "queue"),
-                "priorityClass": (*policy, "priorityClass"),
-                "minAvailable": size,
-            },
+            settings={"queue": (*policy, "queue"), "priorityClass": (*policy, "priorityClass"), "minAvailable": size},
             option=f"{option}=volcano",
             versions=versions,
         ),

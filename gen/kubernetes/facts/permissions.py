@@ -338,11 +338,7 @@ def _of_pod(spec: Body) -> Iterator[str]:
 
 
 def _of_container(context: Body) -> Iterator[str]:
-    for field, safe in (
-        ("runAsNonRoot", True),
-        ("readOnlyRootFilesystem", True),
-        ("allowPrivilegeEscalation", False),
-    ):
+    for field, safe in (("runAsNonRoot", True), ("readOnlyRootFilesystem", True), ("allowPrivilegeEscalation", False)):
         if context.get(field) is safe:
             yield f"{field}: {str(safe).lower()}"
     for field in ("runAsUser", "runAsGroup"):

@@ -28,10 +28,7 @@ _LABELS = ("metadata", "labels")
 # `controllers/ray/batchscheduler/volcano`: the group has the head and all workers, but not the submitter
 _VOLCANO = base.Group(
     scheduler="volcano",
-    settings={
-        "queue": (*_LABELS, "volcano.sh/queue-name"),
-        "priorityClass": (*_LABELS, "ray.io/priority-class-name"),
-    },
+    settings={"queue": (*_LABELS, "volcano.sh/queue-name"), "priorityClass": (*_LABELS, "ray.io/priority-class-name")},
     option="--batch-scheduler=volcano",
 )
 _DEPLOYMENT_STATUS = ("status", "jobDeploymentStatus")
@@ -73,12 +70,7 @@ def _cluster(*spec: str) -> tuple[base.PodSet, ...]:
     workers = replicas, base.Count(route=(*group, "numOfHosts"))
     return (
         base.PodSet(template=(*spec, "headGroupSpec", "template"), role=HEAD, pod_name=_pod_name),
-        base.PodSet(
-            template=(*group, "template"),
-            counts=workers,
-            item_name="groupName",
-            pod_name=_pod_name,
-        ),
+        base.PodSet(template=(*group, "template"), counts=workers, item_name="groupName", pod_name=_pod_name),
     )
 
 
@@ -245,10 +237,7 @@ RAYJOB: Final = base.Resource(
     kind="RayJob",
     versions=_VERSIONS,
     retired=_RETIRED,
-    pods=(
-        *_cluster("spec", "rayClusterSpec"),
-        base.PodSet(template=("spec", "submitterPodTemplate"), role=SUBMITTER),
-    ),
+    pods=(*_cluster("spec", "rayClusterSpec"), base.PodSet(template=("spec", "submitterPodTemplate"), role=SUBMITTER)),
     pod_env=_ray_env,
     added_containers=_added_containers,
     # the cluster has the name of the RayJob and five more characters (`GenerateRayClusterName`, `labelPod`)

@@ -284,21 +284,12 @@ def _cpus(container: Body, trainer: Body) -> int:
 
 
 def _jax(_container: Body, _trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
-    return {
-        "JAX_NUM_PROCESSES": nodes,
-        "JAX_PROCESS_ID": _INDEX,
-        "JAX_COORDINATOR_ADDRESS": f"{host}:{_PORT}",
-    }
+    return {"JAX_NUM_PROCESSES": nodes, "JAX_PROCESS_ID": _INDEX, "JAX_COORDINATOR_ADDRESS": f"{host}:{_PORT}"}
 
 
 def _xgboost(container: Body, trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
     workers = nodes * max(_devices(container, trainer), 1) if isinstance(nodes, int) else nodes
-    return {
-        "DMLC_TRACKER_URI": host,
-        "DMLC_TRACKER_PORT": _PORT,
-        "DMLC_TASK_ID": _INDEX,
-        "DMLC_NUM_WORKER": workers,
-    }
+    return {"DMLC_TRACKER_URI": host, "DMLC_TRACKER_PORT": _PORT, "DMLC_TASK_ID": _INDEX, "DMLC_NUM_WORKER": workers}
 
 
 def _mpi(container: Body, trainer: Body, runtime: Runtime, _nodes: Any, _host: str) -> Mapping[str, object]:

@@ -27,10 +27,7 @@ TRAINJOB: Final = base.Resource(
     kind="TrainJob",
     versions={_V1ALPHA1: ("OnFailure",)},  # of the runtimes that the Trainer installs; a job cannot change it
     releases=dict.fromkeys(("2.3", "2.2", "2.1", "2.0"), _V1ALPHA1),
-    nodes=base.Nodes(
-        count=("spec", "trainer", "numNodes"),
-        resources=("spec", "trainer", "resourcesPerNode"),
-    ),
+    nodes=base.Nodes(count=("spec", "trainer", "numNodes"), resources=("spec", "trainer", "resourcesPerNode")),
     # since 2.2, in 2.1, and in 2.0, as their labels
     partial_templates=("runtimePatches", "podTemplateOverrides", "podSpecOverrides"),
     container="node",

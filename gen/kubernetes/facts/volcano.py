@@ -97,9 +97,7 @@ VOLCANO_JOB: Final = base.Resource(
     versions={"batch.volcano.sh/v1alpha1": ("Never", "OnFailure", "Always")},
     pods=(
         base.PodSet(
-            template=(*_TASK, "template"),
-            counts=(base.Count(route=(*_TASK, "replicas")),),
-            pod_name="{run}-{role}-{0}",
+            template=(*_TASK, "template"), counts=(base.Count(route=(*_TASK, "replicas")),), pod_name="{run}-{role}-{0}"
         ),
     ),
     pod_env=_plugin_env,

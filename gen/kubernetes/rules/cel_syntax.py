@@ -28,11 +28,7 @@ _OTHER_LANGUAGES: Final = {
 
 
 def syntax_fault(
-    expression: str,
-    names: AbstractSet[str],
-    types: AbstractSet[str] | None = BOOLEAN,
-    *,
-    minor: int = 0,
+    expression: str, names: AbstractSet[str], types: AbstractSet[str] | None = BOOLEAN, *, minor: int = 0
 ) -> Fault | None:
     """The fault of an expression over some names that must have one of some types; None for any type.
 

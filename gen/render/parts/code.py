@@ -44,10 +44,7 @@ def plan_code(context: Context) -> CodePlan | None:
         return None
     if code.git is not None and not _NAME.fullmatch(with_hash(name)):
         context.error(
-            INVALID_VALUE,
-            ("code",),
-            f"`{name}` is not a valid directory name for the code",
-            "add `name` to `code`",
+            INVALID_VALUE, ("code",), f"`{name}` is not a valid directory name for the code", "add `name` to `code`"
         )
         return None
     if code.credentials is not None:

@@ -200,12 +200,7 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
             context.error(INVALID_VALUE, context.route_of(role, "command"), "`command` is empty", hint)
         elif args:
             hint = "move them into `command`, or make `command` a list"
-            context.error(
-                INVALID_VALUE,
-                context.route_of(role, "args"),
-                "a shell `command` cannot have `args`",
-                hint,
-            )
+            context.error(INVALID_VALUE, context.route_of(role, "args"), "a shell `command` cannot have `args`", hint)
         return "sh", "-c", command
     return tuple(command)
 

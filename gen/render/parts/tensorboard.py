@@ -154,11 +154,7 @@ def _deployment(plan: Plan, board: TensorBoardPlan) -> Body:
     pod = present(
         automountServiceAccountToken=False,
         imagePullSecrets=[{"name": name} for name in plan.pull_secrets],
-        securityContext={
-            "runAsNonRoot": True,
-            "runAsUser": _NOBODY,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        securityContext={"runAsNonRoot": True, "runAsUser": _NOBODY, "seccompProfile": {"type": "RuntimeDefault"}},
         containers=[_container(board)],
         volumes=[*containers.pod_volumes([board.volume]), {"name": "tmp", "emptyDir": {}}],
     )

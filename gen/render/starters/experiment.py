@@ -375,10 +375,6 @@ def _algorithm(algorithm: SearchAlgorithm) -> Body:
 
 def _parameter(name: str, space: Space) -> Body:
     feasible = present(
-        min=space.min,
-        max=space.max,
-        step=space.step,
-        list=list(space.values or ()),
-        distribution=space.distribution,
+        min=space.min, max=space.max, step=space.step, list=list(space.values or ()), distribution=space.distribution
     )
     return {"name": name, "parameterType": space.kind, "feasibleSpace": feasible}

@@ -43,8 +43,7 @@ class AckShare(AcceleratorProfile):
     def effect(self, count: int) -> Effect:
         cores = {_CORES: str(self.cores * count)} if self.cores is not None else {}
         return Effect(
-            resources={_MEMORY: str(self.memory * count), **cores},
-            node_labels={"ack.node.gpu.schedule": self.schedule},
+            resources={_MEMORY: str(self.memory * count), **cores}, node_labels={"ack.node.gpu.schedule": self.schedule}
         )
 
     def problem(self, request: Request) -> Problem | None:

@@ -20,17 +20,10 @@ from gen.base.repository.layout import object_file, object_files, rendered_path,
 from gen.job.names import ObjectName
 from gen.job.scalars import Text, matching
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
-from gen.kubernetes.facts.builtin import (
-    PERSISTENT_VOLUME,
-)
+from gen.kubernetes.facts.builtin import PERSISTENT_VOLUME
 from gen.kubernetes.facts.state import changed_by_kueue, filled_in_cluster
 from gen.kubernetes.objects import MANAGED_BY, QUEUE_LABEL, Body, present
-from gen.overlay.profiles.engines.argocd_settings import (
-    RUN_ENDED,
-    SYNC_FAILED,
-    health_settings,
-    notification_settings,
-)
+from gen.overlay.profiles.engines.argocd_settings import RUN_ENDED, SYNC_FAILED, health_settings, notification_settings
 from gen.overlay.profiles.engines.base import Change, Engine, Outcome, Owned, Settings, Site, applied, removed
 
 SYNC_OPTIONS: Final = ("ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true")
@@ -329,12 +322,7 @@ class ArgoCD(Engine):
         return self._object("AppProject", name, spec)
 
     def _application_set(
-        self,
-        name: str,
-        folders: Sequence[str],
-        policy: Body,
-        template: Application,
-        finalizers: Sequence[str] = (),
+        self, name: str, folders: Sequence[str], policy: Body, template: Application, finalizers: Sequence[str] = ()
     ) -> Body:
         directories = [{"path": folder} for folder in folders]
         git = {"repoURL": self.repo_url, "revision": self.revision, "directories": directories}

@@ -97,10 +97,7 @@ def _template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(  # noqa: S701 - the result is not HTML
-        loader=PackageLoader("gen"),
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
+        loader=PackageLoader("gen"), keep_trailing_newline=True, undefined=StrictUndefined, trim_blocks=True
     )
     return environment.get_template("health.lua.j2")
 

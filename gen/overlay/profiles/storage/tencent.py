@@ -57,10 +57,6 @@ class COS(StaticProfile):
 
     def persistent_source(self, volume: Volume) -> Body:
         attributes = present(
-            url=self.url,
-            bucket=self.bucket,
-            path=self.path,
-            mounter=self.mounter,
-            additional_args=self.additional_args,
+            url=self.url, bucket=self.bucket, path=self.path, mounter=self.mounter, additional_args=self.additional_args
         )
         return csi("com.tencent.cloud.csi.cosfs", volume, attributes, secret=self.secret)
