@@ -56,9 +56,9 @@ NO_RENDEZVOUS = FatalCode(
 )
 IDLE_GPUS = Code(
     "idle-gpus",
-    "A command starts one process of PyTorch on pods with several GPUs.",
-    "A process usually trains on one GPU, so that the others are reserved and idle.",
-    "Start it with `torchrun`, or reduce `gpus`.",
+    "A command starts one process of PyTorch on pods with several GPUs, or does not end with the training.",
+    "A process usually trains on one GPU, so that the others are reserved and idle, as all are after the training.",
+    "Start it with `torchrun`, reduce `gpus`, or remove the program that does not end.",
 )
 NO_LAUNCHER = FatalCode(
     "no-launcher",
@@ -86,7 +86,7 @@ MISSING_PATH = FatalCode(
 )
 LOST_OUTPUT = Code(
     "lost-output",
-    "An option for results names a path on no volume of the job, also one relative to the working directory.",
+    "An option for results names a path on no volume of the job, or on one that is read-only.",
     "The files are deleted with the pod.",
     "Write to a path below a volume in `data`, or copy the path by `outputs`.",
 )

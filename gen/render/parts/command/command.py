@@ -85,8 +85,9 @@ class Command(Struct, frozen=True, dict=True):
 
     @cached_property
     def said(self) -> str:
-        """The words of all programs."""
-        return "\n".join(word.text or word.raw for one in self.script.programs for word in one.words)
+        """The words of all programs that may read files."""
+        programs = (one for one in self.script.programs if one.name not in HARMLESS and one.name != "tee")
+        return "\n".join(word.text or word.raw for one in programs for word in one.words)
 
     @cached_property
     def env(self) -> Mapping[str, str | None]:

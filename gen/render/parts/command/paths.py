@@ -93,7 +93,9 @@ def check_paths(command: Command) -> None:
         folders = _folders(program.words) if launched else ()
         for name, value in [one for one in folders if one[0] in _RESULTS] or folders:
             path = value.text if value.text.startswith("/") else _of_folder(command, name, value, directory)
-            if not path or _is_kept(command, path) or _is_used(command, program, value):
+            if not path or _is_read_only(command, path, value):
+                continue
+            if _is_kept(command, path) or _is_used(command, program, value):
                 continue
             if not value.text.startswith("/") and _READERS.search(
                 launched[-1].program[0].text if launched[-1].program else ""
@@ -128,6 +130,16 @@ def _is_kept(command: Command, path: str) -> bool:
     """Whether files outlive the pod, or are temporary. The volume with the code is the pod's own."""
     mounts = (mount.path for mount in command.pod.mounts if command.pod.code is None or mount.volume != CODE)
     return any(_is_below(path, folder) for folder in (*mounts, *_TEMPORARY, *command.context.job.outputs))
+
+
+def _is_read_only(command: Command, path: str, value: Word) -> bool:
+    """Whether the innermost volume of a folder is read-only, which is reported."""
+    over = [mount for mount in command.pod.mounts if _is_below(path, mount.path)]
+    if not over or not max(over, key=lambda mount: len(mount.path)).read_only:
+        return False
+    message = f"`{value.text}` is on a read-only volume, so that no file can be written there"
+    command.warning(LOST_OUTPUT, value, message, "write below another volume in `data`, or remove `readOnly`")
+    return True
 
 
 def _is_used(command: Command, program: Program, value: Word) -> bool:
@@ -199,19 +211,34 @@ def _check_code(command: Command) -> None:
 def _check_folders(command: Command, repository: str) -> None:
     """Follow the working directory through the command, as far as it is known."""
     for program, launched, directory in _followed(command):
-        script = _script(program, launched)
+        script = _script(program, launched) or _requirements(program, directory)
         if program.name in ("cd", "pushd"):
             target = program.words[1] if len(program.words) > 1 else None
             if target is not None and _leads_aside(command, target, directory, repository):
                 return
         elif script is not None:
             _leads_aside(command, script, _joined(directory, script), repository)
-            if directory is not None and script.text.endswith((".py", ".sh")) and not _uses_code(command, script):
-                message = f"the command does not use the code, which is in `{repository}`"
+            if (
+                directory is not None
+                and script.text.endswith((".py", ".sh", ".txt"))
+                and not _uses_code(command, script)
+            ):
+                what = f"`{program.name}`" if program.name in _PIP else "the command"
+                message = f"{what} does not use the code, which is in `{repository}`"
                 path = f"{repository.removeprefix(f'{directory}/')}/{script.text.removeprefix('./')}"
-                command.warning(UNUSED_CODE, script, message, f"write `{path}`, or remove `code`")
+                hint = f"write `{path}`" + (", or remove `code`" if program.name not in _PIP else "")
+                command.warning(UNUSED_CODE, script, message, hint)
         elif program.name in _MOVERS:
             return
+
+
+def _requirements(program: Program, directory: str | None) -> Word | None:
+    """The file with the requirements of the code, if `pip` reads it next to the code."""
+    words = program.words
+    if program.name not in _PIP or directory != DEFAULT_WORKING_DIR:
+        return None
+    at = next((at for at, word in enumerate(words) if word.text in ("-r", "--requirement")), len(words))
+    return words[at + 1] if at + 1 < len(words) else None
 
 
 def _script(program: Program, launched: Sequence[Launch]) -> Word | None:
@@ -224,11 +251,14 @@ def _script(program: Program, launched: Sequence[Launch]) -> Word | None:
     return words[0] if words and words[0].unknown is None and words[0].text.endswith((".py", ".sh")) else None
 
 
+_PIP: Final = frozenset({"pip", "pip3"})
 _MOVERS: Final = frozenset({"git", "mkdir", "ln", "mv", "cp", "unzip", "tar", "rsync", "source", "."})
 """Programs that may make a folder."""
 
 
 def _uses_code(command: Command, script: Word) -> bool:
+    if script.text.endswith(".txt"):
+        return "/" in script.text or script.text in command.context.job.files
     if script.text.startswith("/") or "code" in command.text or "code" in script.text:
         return True
     words = (word.text for one in command.script.programs for word in one.words)

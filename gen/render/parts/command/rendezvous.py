@@ -37,7 +37,8 @@ def check_address(command: Command, launch: Launch, pods: int | None, *, of_mpi:
     if _has_fixed_rank(command, launch, pods):
         return
     variables = launch.launcher.variables
-    meets = chosen is not None or (PODS in variables and variables[PODS] in command.env)
+    by_hosts = launch.launcher is deepspeed.LAUNCHER and "no_ssh" not in launch.options
+    meets = (chosen is not None and not by_hosts) or (PODS in variables and variables[PODS] in command.env)
     if not meets:
         _report_alone(command, launch, pods)
         return

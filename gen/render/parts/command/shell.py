@@ -100,6 +100,8 @@ def is_cut(command: Command, program: Program) -> bool:
     text = word.text
     if not (text.startswith("-") or "=" in text or text.endswith(".py")):
         return False
+    if program.assigned:
+        return False
     option = text.startswith("-") and text.strip("-")[:1].isalpha()
     if word.unknown is not None or not (option or _SETTING.match(text) or _SCRIPT.fullmatch(text)):
         return False
@@ -165,6 +167,13 @@ _MISREAD: Final = (
         regex(r"\b(?:if|elif|while)[ \t]+(?:![ \t]*)?(\[\[?)(?=[$\w\"-])"),
         "the shell reads the word as a program, because `{0}` has no space behind it",
         "write a space behind the bracket, and one before the closing bracket",
+        CUT_COMMAND,
+    ),
+    (
+        "pip",
+        regex(r"\bpip3?[ \t]+install\b[^\n'\"#;&|]*?[\w\]]([<>])=?(?=[0-9])"),
+        "the shell reads `{0}` as a redirection to a file, so that `pip` gets no version",
+        "write the requirement in quotes",
         CUT_COMMAND,
     ),
     (
@@ -317,6 +326,10 @@ def _has_lost_variable(command: Command) -> bool:
         elif name == "set" and second is not None and _ASSIGNMENT.fullmatch(second.text):
             message = f"`set` sets no variable: {shown(second.text)} becomes the first argument of the shell"
             hint = f"write `export {second.text}`"
+        elif program.assigned and _VALUE.fullmatch(first.text):
+            given = program.assigned[-1]
+            message = f"the value of `{given.name}` ends at the space, and the next word is read as a program"
+            hint = f'write the value in quotes: `{given.name}="…"`'
         elif first.unknown is not None and _DOLLAR.fullmatch(first.raw):
             variable = first.raw[1:].partition("=")[0]
             message, hint = f"{shown(first.raw)} is read as a program", f"write `{variable}=…`, without the `$`"
@@ -338,6 +351,8 @@ def _has_lost_variable(command: Command) -> bool:
 
 _VARIABLE: Final = regex(r"[A-Za-z_]\w*")
 _ASSIGNMENT: Final = regex(r"[A-Za-z_]\w*=.*")
+_VALUE: Final = regex(r"-{1,2}[A-Za-z]\S*|[0-9][0-9.e+-]*")
+"""Words that are no program: options and numbers."""
 _DOLLAR: Final = regex(r"\$[A-Za-z_]\w*=[^=].*")
 _READ: Final = regex(
     r"(?:NCCL|WANDB|CUDA|HF_HUB|HF_DATASETS|OMP|OMPI|MKL|GLOO|UCX|TF|XLA|JAX|TOKENIZERS|TRANSFORMERS|HOROVOD|ACCELERATE|FI)_[A-Z0-9_]+"

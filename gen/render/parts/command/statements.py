@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from gen.base import regex
-from gen.base.codes.commands import ENDS_AT_ONCE, IGNORED_FAILURE, UNREACHED
+from gen.base.codes.commands import ENDS_AT_ONCE, IDLE_GPUS, IGNORED_FAILURE, UNREACHED
+from gen.base.shell_script import BACKGROUND
 from gen.job.commands import program_of, unwrapped
 from gen.job.commands.script import Program, Statement
 from gen.job.scalars import shown
@@ -26,7 +27,7 @@ def check_statements(command: Command, reported: Collection[str]) -> None:
     is_one = not last and script.statements[0] == _ONE
     if is_one and not any(name in command.text for name in _DETACH):
         return  # one program, which does not go on in the background
-    if _ends_at_once(command) or (last and _has_unreached(command)):
+    if _ends_at_once(command) or (last and (_has_unreached(command) or _keeps_gpus(command))):
         return
     stops = any(one.name == "set" and _sets_errexit(one) for one in programs) or "e" in command.flags
     stops = stops or "errexit" in command.options
@@ -186,6 +187,24 @@ def _has_unreached(command: Command) -> bool:
         command.error(UNREACHED, later.words[0], message, hint)
         return True
     return False
+
+
+def _keeps_gpus(command: Command) -> bool:
+    """Report a last program behind a training that never ends."""
+    program, last = command.script.programs[-1], len(command.script.statements) - 1
+    runs = _SERVERS.get(program.name)
+    if runs is None or not runs([word.text for word in program.words[1:]]) or not command.pod.role.gpus:
+        return False
+    before = [
+        one
+        for one, launched in command.launched
+        if launched and launched[-1].program and one.statement < last and BACKGROUND not in one.around
+    ]
+    if not before or program.statement != last or command.script.statements[before[-1].statement].background:
+        return False
+    message = f"`{program.name}` keeps the GPUs after {shown(before[-1].name)} has ended, until the run is stopped"
+    command.warning(IDLE_GPUS, program.words[0], message, "remove it")
+    return True
 
 
 def _pipes(command: Command) -> dict[int, tuple[Program, Program]]:

@@ -63,6 +63,12 @@ SIBLINGS = {
     "a value behind a blank behind the backslash": ("command-cut-before-a-value", "the command ends at this"),
     "--nnodes=$NNODES without the variable": ("variables-that-nothing-sets", "nothing sets `NNODES`"),
     "accelerate config": ("programs-that-ask-for-values", "`accelerate config` asks for values"),
+    "ARGS=--lr 0.1": ("values-that-end-at-a-space", "the value of `ARGS` ends at the space"),
+    "pip install torch>=2.4": ("versions-that-a-shell-reads", "so that `pip` gets no version"),
+    "sleep infinity behind the training": ("gpus-kept-after-the-training", "`sleep` keeps the GPUs"),
+    "an output on a read-only volume": ("output-on-a-read-only-volume", "is on a read-only volume"),
+    "deepspeed --num_nodes 2": ("deepspeed-with-nodes-but-no-hosts", "each of the 2 pods trains alone"),
+    "pip install -r requirements.txt": ("requirements-outside-of-the-code", "`pip` does not use the code"),
     ".pgpass in files": ("passwords-in-lists-and-files", "`.pgpass` gets a literal password"),
 }
 """Mistakes of the same sort. A program that buffers its output is none: training containers have the variable."""
