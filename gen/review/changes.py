@@ -77,6 +77,16 @@ class JobChange:
     def actions(self) -> Counter[RunAction]:
         return Counter(run.action for run in self.runs)
 
+    @property
+    def of_sweeps(self) -> bool:
+        """Whether each of its jobs has several runs."""
+        return any(run.pair.object.values for run in self.runs)
+
+    @property
+    def of_some_runs(self) -> bool:
+        """Whether it names runs of a sweep, so that their states are not those of the job."""
+        return any(edit.path.startswith("sweep.overrides") for edit in self.edits)
+
 
 def job_changes(
     runs: Iterable[RunChange],

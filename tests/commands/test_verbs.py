@@ -9,10 +9,11 @@ import pytest
 
 from gen.base.findings import Findings, UsageError
 from gen.base.yaml.strict import parse
+from gen.commands import rerun
 from gen.edit.change import VERBS
 from gen.review.runs import RunAction
 from tests.cases import for_each
-from tests.commands.changes import JOB, codes
+from tests.commands.changes import JOB, change, codes
 from tests.history import History
 from tests.support import Repository, opened
 
@@ -177,3 +178,24 @@ def test_the_sentence_of_a_plan_says_that_a_job_is_stopped(history: History) -> 
     history.commit()
     apply(history, "rerun")
     assert "and is no longer stopped" in history.report()["changes"][0]["sentence"]
+
+
+def test_the_sentence_of_a_plan_is_about_runs_of_a_sweep(history: History) -> None:
+    """Of three runs, one continues, one is finished, and one is new: no word is about the whole job."""
+    history.overlay(OVERLAY + "volumes: {nas: {size: 1Ti, nas: {server: a.example.com, path: /a}}}\n")
+    model = (
+        JOB.replace("train.py", "train.py {{ params.lr }}") + "gpus: 2\ndata: {nas: /data}\ncheckpoints: /data/saved\n"
+    )
+    history.job(model + "sweep: {matrix: {lr: [0.1, 0.01]}}\n")
+    history.commit()
+    name = history.objects()[1]["metadata"]["name"]
+    apply(history, "stop", when=("lr=0.1",))
+    assert history.report()["changes"][0]["sentence"].endswith("}]`: -2 GPUs, 1 run is stopped")
+    change(history, "demo", unset=("sweep.overrides",))
+    opened(rerun.run(rerun.Request(jobs=("demo",), when=("lr=0.1",), resume=True, root=history.root)))
+    apply(history, "finish", when=("lr=0.01",))
+    change(history, "demo", "sweep.matrix.lr+=1")
+    sentence = history.report()["changes"][0]["sentence"]
+    assert sentence.partition("`sweep.matrix.lr`: ")[2] == (
+        f"+2 GPUs, 1 run is stopped, 2 new ones start, 1 record stays in Git; 1 run continues from `{name}`"
+    )

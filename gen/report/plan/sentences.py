@@ -118,7 +118,7 @@ def _predicate(change: JobChange, *, alone: bool) -> Parts:
     def verb(singular: str, plural: str) -> str:
         return f" {singular if alone else plural}"
 
-    states = [word for action, word in _STATES.items() if change.actions[action]]
+    states = [word for action, word in _STATES.items() if change.actions[action] and not change.of_some_runs]
     if change.stopped is not None:
         states.append("stopped" if change.stopped else "no longer stopped")
     state = f"{verb('is', 'are')} {' and '.join(states)}" if states else ""
@@ -209,14 +209,15 @@ def _effects(change: JobChange, live: LiveFacts | None) -> Parts:
 
 def _beginnings(change: JobChange) -> Parts:
     """Where starting runs continue, as far as earlier runs have checkpoints."""
-    earlier = sorted({run.continues for run in change.starting if run.continues})
+    alone = len(change.starting) == 1
+    earlier = [run.continues for run in change.starting if run.continues]
     over = sum(run.starts_over for run in change.starting)
     if earlier:
-        yield from _listed(
-            earlier, "runs", f"; {'it continues' if len(change.starting) == 1 else 'they continue'} from "
-        )
+        who = "it" if alone else "they" if len(earlier) == len(change.starting) else counted(len(earlier), "run")
+        who += " continues" if len(earlier) == 1 else " continue"
+        yield from _listed(sorted(set(earlier)), "runs", f"; {who} from ")
     if over:
-        who = "it starts" if len(change.starting) == 1 else f"{counted(over, 'run')} start{'s' if over == 1 else ''}"
+        who = "it starts" if alone else f"{counted(over, 'run')} start{'s' if over == 1 else ''}"
         yield _said(f"; {who} from zero, although an earlier run has checkpoints")
 
 
@@ -239,7 +240,7 @@ def span(seconds: int) -> str:
 def run_effects(change: JobChange, trained: str) -> Iterator[str]:
     """`its run is stopped`, `a new one starts`. `trained` is the longest training that ends."""
     stopping, starting, actions = change.stopping, change.starting, change.actions
-    alone = len(change.jobs) == 1
+    alone = len(change.jobs) == 1 and not change.of_sweeps
     if stopping:
         one = len(stopping) == 1 and alone
         scheduled = one and actions[RunAction.UNSCHEDULED]
@@ -255,13 +256,16 @@ def run_effects(change: JobChange, trained: str) -> Iterator[str]:
     if edited := actions[RunAction.EDITED]:
         names = "keeps its name" if edited == 1 else "keep their names"
         yield f"{counted(edited, 'run')} {names}, so the cluster rejects the change or applies a part of it"
+    if retired := actions[RunAction.RETIRED]:
+        records = ("its record" if alone else "1 record") if retired == 1 else f"{retired:,} records"
+        stay = "stays" if retired == 1 else "stay"
+        yield f"{records} {stay} in Git{'' if stopping else ' and nothing is stopped'}"
     for action, words in _NOTES.items():
         if actions[action]:
             yield words
 
 
 _NOTES: Final = {
-    RunAction.RETIRED: "its record stays in Git and nothing is stopped",
     RunAction.SCHEDULED: "runs start at the times of its schedule",
     RunAction.RESCHEDULED: "present runs go on and later ones have the change",
     RunAction.DEFINED: "people start its runs",
