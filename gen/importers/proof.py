@@ -115,6 +115,8 @@ def run_objects(root: Path, job: ImportedJob, overlay: str, text: str) -> list[B
 
 def summary(verdicts: Sequence[Verdict]) -> list[str]:
     """The lines about jobs that are written: how many are ready, and why others are not."""
+    if not verdicts:
+        return ["no jobs found; nothing was written"]
     jobs = counted(len(verdicts), "job")
     outcomes = {one.outcome for one in verdicts}
     if outcomes <= {Outcome.READY}:

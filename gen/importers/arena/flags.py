@@ -10,7 +10,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import label, literal
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes import quantity
-from gen.kubernetes.objects import INSTANCE_TYPE, ZONE
+from gen.kubernetes.objects import INSTANCE_TYPE, NVIDIA_DEVICES, ZONE
 
 if TYPE_CHECKING:
     from gen.importers import Fields
@@ -388,3 +388,18 @@ def devices(draft: Draft) -> None:
             draft.set(count, "gpus", place=value.place)
             draft.set(name, "accelerator", place=value.place)
             draft.need({"extended": {"resource": resource}}, "accelerators", name)
+
+
+def hidden_devices(draft: Draft) -> None:
+    """Report the variable that Arena sets in pods without `--gpus`."""
+    given = draft.given
+    shares = any(one.text.startswith("aliyun.com/gpu-") for flag in ("label", "device") for one in given.every(flag))
+    none, no_ps = (given.text(flag) in ("", "0") for flag in ("gpus", "ps-gpus"))
+    what = f"`{NVIDIA_DEVICES}=void`, which Arena sets in pods without `--gpus`,"
+    if given.type.kind == "volcano" or shares or not (none or (no_ps and given.text("ps") not in ("", "0"))):
+        return
+    if none and "gpus" in draft.fields:
+        draft.drop(given.place, what, "it would hide the GPUs of other flags", "check that the job should use its GPUs")
+    else:
+        hint = "set `gpu: {hideFromOthers: true}` in the overlay, if images show all GPUs of their node"
+        draft.drop(given.place, what, "the overlay decides about it", hint)

@@ -17,6 +17,7 @@ from gen.importers.arena.flags import (
     containers,
     data,
     devices,
+    hidden_devices,
     metadata,
     network,
     placement,
@@ -214,6 +215,8 @@ def _times(draft: Draft) -> None:
 
 def ray(draft: Draft) -> None:
     given = draft.given
+    hint = "choose `network` or `queue` in the job, if it needs one"
+    draft.ignore("hostNetwork", "rdma", "gang", why="Arena ignores it for Ray", hint=hint)
     common(draft)
     hint = "use `--worker-replicas` and `--worker-gpu`"
     draft.lose("workers", "Arena ignores it for Ray", hint)
@@ -296,6 +299,10 @@ def mpi(draft: Draft) -> None:
         if "gpus" in draft.fields and "accelerator" not in draft.fields:
             draft.set("topology", "accelerator", place=draft.given.place_of("gputopology"))
             draft.need({"ackTopology": {}}, "accelerators", "topology")
+            if not draft.given.on("hostNetwork"):
+                what = "the network of the nodes, which Arena sets with `--gputopology`,"
+                hint = "add `--hostNetwork`, if the training needs it"
+                draft.drop(draft.given.place_of("gputopology"), what, "the accelerator does not need it", hint)
         else:
             draft.lose("gputopology", "the job has no GPUs", "add `--gpus`, or remove it")
     draft.lose("mounts-on-launcher", "the launcher always has the data of the job", "remove it")
@@ -306,8 +313,7 @@ def elastic(draft: Draft) -> None:
     given = draft.given
     given.values.pop("retry", None) if given.text("retry") == "0" else None
     if given.last("job-backoff-limit") is not None:
-        draft.lose("retry", "Arena ignores it for this type", "remove it; `--job-backoff-limit` counts")
-        given.values.pop("retry", None)
+        draft.ignore("retry", why="Arena ignores it for this type", hint="remove it; `--job-backoff-limit` counts")
     simple(draft)
     draft.carry("job-backoff-limit", "retries")
     draft.carry("job-restart-policy", "restart")
@@ -421,6 +427,7 @@ def _imported(given: Submission, source: ImportInput, found: Findings) -> Iterat
         _report_spark(given, found)
         return
     carry(draft)
+    hidden_devices(draft)
     for flag in ROOT:
         draft.lose(flag.name, _CLIENT, "remove it") if flag.name != "namespace" else None
     _report_rest(given, found)

@@ -365,6 +365,12 @@ class Draft(JobDraft):
         if self.given.every(flag):
             self.drop(self.given.place_of(flag), f"`--{flag}`", why, hint)
 
+    def ignore(self, *flags: str, why: str, hint: str) -> None:
+        """Report flags without an effect, and forget their values."""
+        for flag in flags:
+            self.lose(flag, why, hint)
+            self.given.values.pop(flag, None)
+
     def secret(self, flag: str, what: str, hint: str) -> None:
         """Report that the job reads a value from a Secret."""
         self.found.warning(NEEDS_SECRET, self.given.place_of(flag), f"{what} is a secret", hint)

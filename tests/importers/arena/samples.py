@@ -119,6 +119,9 @@ OF_TYPE: dict[str, dict[str, str | None]] = {
     "etjob": {"selector": "roles.worker.placement"},
     "deepspeedjob": {"selector": "roles.worker.placement"},
     "rayjob": {
+        "hostNetwork": None,
+        "rdma": None,
+        "gang": None,
         "gpus": None,
         "workers": None,
         "ttl-after-finished": "keepCluster",

@@ -108,3 +108,32 @@ def test_an_alias_is_the_type(kind: JobType) -> None:
     for alias in kind.aliases:
         jobs, _ = imported(f"arena submit {alias} --name=demo 'run'\n")
         assert [job.fields["kind"] for job in jobs] == ([kind.kind] if kind.kind else [])
+
+
+VOID = "`NVIDIA_VISIBLE_DEVICES=void`, which Arena sets in pods without `--gpus`, is not carried"
+
+
+@for_each(
+    ("command", "message"),
+    [
+        ("pytorchjob", f"{VOID}: the overlay decides about it"),
+        ("tfjob --ps=1 --gpus=1", f"{VOID}: the overlay decides about it"),
+        ("pytorchjob --device=nvidia.com/mig-1g.5gb=1", f"{VOID}: it would hide the GPUs of other flags"),
+        ("rayjob --worker-gpu=1", f"{VOID}: it would hide the GPUs of other flags"),
+        (
+            "mpijob --gpus=1 --gputopology",
+            "the network of the nodes, which Arena sets with `--gputopology`, is not carried",
+        ),
+        ("rayjob --gpus=1 --hostNetwork", "`--hostNetwork` is not carried: Arena ignores it for Ray"),
+        ("pytorchjob --gpus=1", ""),
+        ("tfjob --ps=1 --ps-gpus=1 --gpus=1", ""),
+        ("tfjob --device=aliyun.com/gpu-mem=3", ""),
+        ("mpijob --gpus=1 --gputopology --hostNetwork", ""),
+        ("volcanojob", ""),
+    ],
+)
+def test_what_arena_sets_in_silence_is_listed(command: str, message: str) -> None:
+    (job,), found = imported(f"arena submit {command} --name=demo 'run it'\n")
+    listed = [one.message for one in found if "which Arena sets" in one.message or "ignores" in one.message]
+    assert [one[: len(message)] for one in listed] == [message] * bool(message)
+    assert ("network" in job.fields) == (job.fields["kind"] == "mpi" and "--hostNetwork" in command)
