@@ -43,6 +43,7 @@ from gen.edit.checks import check_quota, in_old_file, job_findings
 from gen.edit.splice import edited, flow
 from gen.job.scalars import clipped
 from gen.kubernetes.facts.pods import templates_by_shape
+from gen.kubernetes.facts.server_defaults import GRACE_PERIOD_S
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
 from gen.render.rendered_object import generated_object, workload
@@ -165,8 +166,6 @@ def _summary(done: Sequence[_Edited], jobs: int, notes: Sequence[str], *, dry_ru
     return "\n".join([*lines, *listed, f"{verb} {len(done)} of {files}; {end}"])
 
 
-_GRACE = 30
-"""Seconds of a pod without `terminationGracePeriodSeconds` (`PodSpec` of Kubernetes)."""
 _MOST_NAMED = 3
 
 
@@ -353,11 +352,11 @@ def _named(runs: Sequence[DesiredRun]) -> str:
 
 def _grace(runs: Sequence[DesiredRun]) -> int:
     times = [
-        template.get("spec", {}).get("terminationGracePeriodSeconds", _GRACE)
+        template.get("spec", {}).get("terminationGracePeriodSeconds", GRACE_PERIOD_S)
         for run in runs
         for _, template in templates_by_shape(run.body)
     ]
-    return max((time for time in times if isinstance(time, int)), default=_GRACE)
+    return max((time for time in times if isinstance(time, int)), default=GRACE_PERIOD_S)
 
 
 def _values(run: DesiredRun) -> dict[str, Any]:

@@ -16,6 +16,7 @@ COMPONENT = "app.kubernetes.io/component"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+NVIDIA_GPU = "nvidia.com/gpu"
 NVIDIA_PRODUCT = "nvidia.com/gpu.product"  # product of the GPUs, by GPU Feature Discovery
 ZONE = "topology.kubernetes.io/zone"
 ARCHITECTURE = "kubernetes.io/arch"

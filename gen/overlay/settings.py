@@ -24,7 +24,7 @@ from gen.job.synonyms import GPU as GPU_SYNONYMS
 from gen.kubernetes.facts.runtimes import POLICIES, SHIPPED, Runtime, described, runtimes_in, with_labels
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS
 from gen.kubernetes.manifests.read import objects_in, read_manifests
-from gen.kubernetes.objects import NVIDIA_PRODUCT
+from gen.kubernetes.objects import NVIDIA_GPU, NVIDIA_PRODUCT
 from gen.overlay.entries import AcceleratorFields
 from gen.overlay.vendored import ORIGIN_OCI, ORIGIN_PATH, ORIGIN_REF, ORIGIN_URL
 
@@ -125,7 +125,7 @@ class GPU(Model):
     synonyms: ClassVar[Mapping[str, str]] = GPU_SYNONYMS
     main: ClassVar[str] = "resource"
 
-    resource: ResourceName = "nvidia.com/gpu"
+    resource: ResourceName = NVIDIA_GPU
     """Extended resource for GPUs, without `accelerators`. Pods with GPUs tolerate the taint with the same key."""
     model_label: LabelKey = NVIDIA_PRODUCT
     """Node label that `placement.gpuModel` matches, without `accelerators`."""

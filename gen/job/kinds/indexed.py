@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gen.job.kinds.base import Job, Problem
-from gen.job.kinds.rendezvous import TORCH_EXAMPLE
+from gen.job.kinds.rendezvous import TORCH_EXAMPLE, TORCH_PORT
 from gen.job.kinds.role import Target
 from gen.job.model import Model
 from gen.job.names import LabelKey
@@ -34,7 +34,7 @@ class IndexedJob(Job):
     reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
     example: ClassVar[Mapping[str, object]] = TORCH_EXAMPLE
 
-    master_port: Port = 29500
+    master_port: Port = TORCH_PORT
     """Port of the pod with rank 0, as `MASTER_PORT`."""
     pod_failure_policy: Annotated[tuple[FailureRule, ...], Field(max_length=20)] | None = None
     """Failures that count. [default: all; for `batch`, all except pods on drained nodes] Requires `restart: Never`.

@@ -21,7 +21,7 @@ from gen.job.pods import RoleFields
 from gen.job.scalars import Positive
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.kubeflow import MPIJOB, V1, V2
-from gen.kubernetes.objects import NVIDIA_DEVICES, Body, present
+from gen.kubernetes.objects import NVIDIA_DEVICES, NVIDIA_GPU, Body, present
 
 if TYPE_CHECKING:
     from gen.job.plan import Plan
@@ -50,7 +50,6 @@ def ssh_port(target: Target) -> int:
     return _PORTS[crc32(f"{target.namespace}/{target.name}".encode()) % len(_PORTS)]
 
 
-_GPU: Final = "nvidia.com/gpu"
 """What `gpus` of `v1alpha1` meant (`pkg/controllers/v1alpha1` of the MPI operator 0.2)."""
 
 
@@ -236,6 +235,6 @@ def _launcher_of(template: Body, resources: Body) -> Body:
 
 def _worker_of(template: Body, gpus: int | None) -> Body:
     """The operator sets the command of workers, and their GPUs if the object has their number."""
-    limits = {"limits": {_GPU: gpus}} if gpus else None
+    limits = {"limits": {NVIDIA_GPU: gpus}} if gpus else None
     worker = _with_container(template, command=None, args=None)
     return _with_container(worker, resources=limits) if limits else worker

@@ -33,7 +33,7 @@ TORCH_EXAMPLE: Final[Mapping[str, object]] = {
     "gpus": 1,
 }
 """A job that trains a small model on data that it makes."""
-_PORT: Final = 29500
+TORCH_PORT: Final = 29500
 """The default of torchrun."""
 
 
@@ -49,7 +49,7 @@ class Rendezvous(Struct, frozen=True, kw_only=True):
     pods: int
     address: str = ""
     """Host name of the first pod."""
-    port: int = _PORT
+    port: int = TORCH_PORT
     """Port of the first pod."""
     rank: str | None = None
     """Field of a pod with its rank. Without one, torchrun decides the ranks, and JAX has none."""

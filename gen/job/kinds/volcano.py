@@ -20,7 +20,7 @@ from gen.job.names import JobName
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Count, Duration, Positive, Text
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
-from gen.kubernetes.facts.volcano import DEFAULT_QUEUE, DEFAULT_RETRIES, SCHEDULER, VOLCANO_JOB
+from gen.kubernetes.facts.volcano import DEFAULT_QUEUE, DEFAULT_RETRIES, SCHEDULER, TORCH_PORT, VOLCANO_JOB
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ class VolcanoJob(Job):
 def _port(arguments: Iterable[str]) -> int:
     """The port of the plugin `pytorch` (`pkg/controllers/job/plugins/distributed-framework/pytorch`)."""
     ports = [text.rpartition("=")[2] for text in arguments if text.lstrip("-").startswith("port=")]
-    return int(ports[-1]) if ports and ports[-1].isdecimal() else 23456
+    return int(ports[-1]) if ports and ports[-1].isdecimal() else TORCH_PORT
 
 
 def _policy(policy: LifecyclePolicy) -> Body:

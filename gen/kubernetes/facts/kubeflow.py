@@ -55,6 +55,10 @@ def _of_containers(made: Callable[[PodOf], list[Body]]) -> Callable[[PodOf], lis
     return lambda pod: [] if pod.init else made(pod)
 
 
+_TORCH_PORT: Final = ("pytorch", "pytorchjob-port", 23456)
+"""Container, name and default of the port."""
+
+
 @_of_containers
 def of_pytorch(pod: PodOf) -> list[Body]:
     roles, name = _roles(pod.body, "pytorchReplicaSpecs"), at(pod.body, "metadata", "name")
@@ -62,7 +66,7 @@ def of_pytorch(pod: PodOf) -> list[Body]:
     elastic = at(pod.body, "spec", "elasticPolicy")
     made = [_UNBUFFERED]
     if _MASTER in roles:
-        port = _port(roles[_MASTER], "pytorch", "pytorchjob-port", 23456)
+        port = _port(roles[_MASTER], *_TORCH_PORT)
         rank = pod.index + (pod.role == _WORKER)
         size = total * (int(processes) if str(processes).isdecimal() else 1)
         address = f"{name}-master-0"
@@ -75,7 +79,7 @@ def of_pytorch(pod: PodOf) -> list[Body]:
     workers = _counts(roles).get(_WORKER, 1)
     least, most = elastic.get("minReplicas"), elastic.get("maxReplicas")
     host = elastic.get("rdzvHost") or f"{name}-worker-0"
-    port = elastic.get("rdzvPort") or _port(roles.get(_WORKER), "pytorch", "pytorchjob-port", 23456)
+    port = elastic.get("rdzvPort") or _port(roles.get(_WORKER), *_TORCH_PORT)
     made += _env({"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_RDZV_BACKEND": elastic.get("rdzvBackend") or "c10d"})
     made += _env({"PET_NNODES": f"{workers if least is None else least}:{workers if most is None else most}"})
     optional = {"PET_MAX_RESTARTS": "maxRestarts", "PET_NPROC_PER_NODE": "nProcPerNode", "PET_RDZV_ID": "rdzvId"}

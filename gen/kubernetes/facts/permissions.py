@@ -17,6 +17,7 @@ from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.facts.pods import templates_by_shape
 from gen.kubernetes.facts.runtimes import Runtimes
+from gen.kubernetes.facts.volcano import QUEUE_LABEL
 from gen.kubernetes.objects import COMPONENT, Body
 
 SELECTS: Final = "nodeSelector"
@@ -56,7 +57,7 @@ _VOLUMES: Final = names(
 _CLAIMED: Final = frozenset({"name", "persistentVolumeClaim"})
 _HARMLESS: Final = frozenset({"name", "configMap", "downwardAPI", "emptyDir"})
 _TYPES_OF_SELINUX: Final = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
-_QUEUE_LABELS: Final = (QUEUE, "volcano.sh/queue-name")
+_QUEUE_LABELS: Final = (QUEUE, QUEUE_LABEL)
 """Labels of YuniKorn and Volcano."""
 _REMOTE: Final = regex(r"S[0-9]+:(?P<place>[^/]+(?:/.*)?)")
 """A place of an object store in an argument for rclone, as gen names it."""

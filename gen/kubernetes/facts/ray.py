@@ -14,6 +14,7 @@ from gen.base import as_mapping, at
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import base
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
+from gen.kubernetes.facts.volcano import QUEUE_LABEL
 from gen.kubernetes.objects import Body
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"ray.io/v1": ("Never", "OnFailure", "Always")}
@@ -28,7 +29,7 @@ _LABELS = ("metadata", "labels")
 # `controllers/ray/batchscheduler/volcano`: the group has the head and all workers, but not the submitter
 _VOLCANO = base.Group(
     scheduler="volcano",
-    settings={"queue": (*_LABELS, "volcano.sh/queue-name"), "priorityClass": (*_LABELS, "ray.io/priority-class-name")},
+    settings={"queue": (*_LABELS, QUEUE_LABEL), "priorityClass": (*_LABELS, "ray.io/priority-class-name")},
     option="--batch-scheduler=volcano",
 )
 _DEPLOYMENT_STATUS = ("status", "jobDeploymentStatus")

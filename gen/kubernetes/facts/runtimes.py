@@ -15,13 +15,14 @@ from msgspec import Struct
 from gen.base import as_mapping, as_mappings, at
 from gen.base.labels import ACCELERATOR_LABEL
 from gen.kubernetes import quantity
+from gen.kubernetes.facts.builtin import INDEX
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS, TRAINJOB
-from gen.kubernetes.objects import Body, present
+from gen.kubernetes.objects import NVIDIA_GPU, Body, present
 
 NODE: Final = "node"
 """Container that the fields of a TrainJob change, and the job of the nodes in an MPI runtime."""
 LAUNCHER: Final = "launcher"
-_STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
+STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 _TRAINER: Final = "trainer"
 _STEPS: Final = (_TRAINER, "dataset-initializer", "model-initializer")
 POLICIES: Final = ("torch", "mpi", "jax", "xgboost", "flux", "plain")
@@ -79,7 +80,7 @@ class Runtime(Struct, frozen=True):
 
 
 def _step(job: Body) -> object:
-    return at(job, "template", "metadata", "labels", _STEP)
+    return at(job, "template", "metadata", "labels", STEP)
 
 
 def _pod(job: Body) -> Body:
@@ -102,7 +103,7 @@ def described(
         needed = {"limits": dict(resources)} if trains and resources else None
         container = present(name=NODE if trains else name, image=image if trains else None, resources=needed)
         template = present(metadata=present(labels=labels if trains else None), spec={"containers": [container]})
-        metadata = present(labels=present(**{_STEP: step}))
+        metadata = present(labels=present(**{STEP: step}))
         return {"name": name, "template": present(metadata=metadata, spec={"template": template})}
 
     more = [job(f"initializer-{index}", trains=False) for index in range(others)]
@@ -122,7 +123,7 @@ def with_labels(runtime: Runtime, labels: Mapping[str, str]) -> Runtime:
     return Runtime(_merge(runtime.spec, {"template": {"spec": {"replicatedJobs": jobs}}}))
 
 
-_TWO_GPUS: Final = {"nvidia.com/gpu": "2"}
+_TWO_GPUS: Final = {NVIDIA_GPU: "2"}
 SHIPPED: Final[Mapping[str, Runtime]] = {
     "torch-distributed": described("torch"),
     "torch-distributed-with-cache": described("torch", others=1),
@@ -226,7 +227,6 @@ def _container(container: Body, trainer: Body, runtime: Runtime, release: str, *
 
 _REPLACED: Final = ("2.0", "2.1", "2.2")
 _TORCHTUNE: Final = ["tune", "run"]
-_INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _PORT: Final = 29500
 
 
@@ -250,7 +250,7 @@ def _with_env(container: Body, job: Body, train: Body, runtime: Runtime, nodes: 
     made = added(container, as_mapping(at(train, "spec", "trainer")), runtime, nodes, host)
     values = [
         {"name": name, "valueFrom": {"fieldRef": {"fieldPath": value}}}
-        if value is _INDEX
+        if value is INDEX
         else {"name": name, "value": str(value)}
         for name, value in made.items()
     ]
@@ -271,7 +271,7 @@ def _torch(container: Body, trainer: Body, _runtime: Runtime, nodes: Any, host: 
     processes = trainer.get("numProcPerNode")
     if processes is None:
         processes = "auto" if _devices(container, trainer) else max(1, _cpus(container, trainer))
-    made = {"PET_NNODES": nodes, "PET_NPROC_PER_NODE": processes, "PET_NODE_RANK": _INDEX}
+    made = {"PET_NNODES": nodes, "PET_NPROC_PER_NODE": processes, "PET_NODE_RANK": INDEX}
     if trainer.get("command") == _TORCHTUNE:
         return made
     return {**made, "PET_MASTER_ADDR": host, "PET_MASTER_PORT": _PORT}
@@ -284,12 +284,12 @@ def _cpus(container: Body, trainer: Body) -> int:
 
 
 def _jax(_container: Body, _trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
-    return {"JAX_NUM_PROCESSES": nodes, "JAX_PROCESS_ID": _INDEX, "JAX_COORDINATOR_ADDRESS": f"{host}:{_PORT}"}
+    return {"JAX_NUM_PROCESSES": nodes, "JAX_PROCESS_ID": INDEX, "JAX_COORDINATOR_ADDRESS": f"{host}:{_PORT}"}
 
 
 def _xgboost(container: Body, trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
     workers = nodes * max(_devices(container, trainer), 1) if isinstance(nodes, int) else nodes
-    return {"DMLC_TRACKER_URI": host, "DMLC_TRACKER_PORT": _PORT, "DMLC_TASK_ID": _INDEX, "DMLC_NUM_WORKER": workers}
+    return {"DMLC_TRACKER_URI": host, "DMLC_TRACKER_PORT": _PORT, "DMLC_TASK_ID": INDEX, "DMLC_NUM_WORKER": workers}
 
 
 def _mpi(container: Body, trainer: Body, runtime: Runtime, _nodes: Any, _host: str) -> Mapping[str, object]:

@@ -13,11 +13,12 @@ from gen.base import at, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import canonical
 
+GRACE_PERIOD_S: Final = 30
 POD_DEFAULTS: Final = {
     "restartPolicy": "Always",
     "dnsPolicy": "ClusterFirst",
     "schedulerName": "default-scheduler",
-    "terminationGracePeriodSeconds": 30,
+    "terminationGracePeriodSeconds": GRACE_PERIOD_S,
     "securityContext": {},
 }
 CONTAINER_DEFAULTS: Final = {

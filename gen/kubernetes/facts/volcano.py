@@ -14,9 +14,12 @@ from gen.kubernetes.objects import Body
 SCHEDULER: Final = "volcano"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Annotation of a pod with the name of its PodGroup."""
+QUEUE_LABEL: Final = "volcano.sh/queue-name"
 DEFAULT_QUEUE: Final = "default"
 DEFAULT_RETRIES: Final = 3
 """Defaults of the webhook (`pkg/webhooks/admission/jobs/mutate`)."""
+TORCH_PORT: Final = 23456
+"""Default port of the plugin `pytorch`."""
 _TASK: base.Pattern = ("spec", "tasks", base.ANY_ITEM)
 _PHASE = ("status", "state", "phase")
 
@@ -43,7 +46,10 @@ def _svc(pod: base.PodOf, _arguments: Iterable[str]) -> list[Body]:
 
 
 def _pytorch(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
-    names, tasks = {"master": "master", "worker": "worker", "port": "23456", **_flags(arguments)}, _tasks(pod.body)
+    names, tasks = (
+        {"master": "master", "worker": "worker", "port": str(TORCH_PORT), **_flags(arguments)},
+        _tasks(pod.body),
+    )
     if pod.init or names["master"] not in tasks:
         return []
     size = sum(tasks.get(name, 0) for name in {names["master"], names["worker"]})

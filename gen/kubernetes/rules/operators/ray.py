@@ -13,7 +13,7 @@ import yaml
 
 from gen.base import Route
 from gen.kubernetes.facts.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import QUEUE_LABEL, Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import unique
 from gen.kubernetes.rules.operators.common import MULTIKUEUE
@@ -253,7 +253,7 @@ def kueue_rayjob(view: ObjectView) -> Faults:
     """A queued job does not shut down its cluster, selects an existing one, has more than 17 groups, an autoscaler, or
     a group named `head`.
     """
-    if "kueue.x-k8s.io/queue-name" not in (view.metadata.get("labels") or {}):
+    if QUEUE_LABEL not in (view.metadata.get("labels") or {}):
         return
     if not view.spec.get("shutdownAfterJobFinishes"):
         yield Fault(("spec",), "a queued job requires `shutdownAfterJobFinishes: true`")

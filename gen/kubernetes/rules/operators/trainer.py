@@ -10,6 +10,7 @@ from typing import Any
 
 from gen.base import Route, Severity, as_list, at, regex
 from gen.kubernetes.facts import trainer
+from gen.kubernetes.facts.runtimes import STEP
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
 from gen.kubernetes.rules.field_checks import duplicates, find
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault
@@ -23,7 +24,6 @@ _RUNTIMES = (str(trainer.TRAINING_RUNTIME), str(trainer.CLUSTER_TRAINING_RUNTIME
 _WEBHOOK = "The Trainer webhook rejects the object."
 _INJECTED = {"node", "dataset-initializer", "model-initializer"}
 _STEPS = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
-_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 _DISABLED = "trainer.kubeflow.org/webhook-validation"
 _manager = text_check(
     r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)+/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
@@ -168,7 +168,7 @@ def runtime_jobs(view: ObjectView) -> Faults:
     jobs = ((view.spec.get("template") or {}).get("spec") or {}).get("replicatedJobs") or ()
     for index, job in enumerate(jobs):
         template, at = job.get("template") or {}, ("spec", "template", "spec", "replicatedJobs", index)
-        step = ((template.get("metadata") or {}).get("labels") or {}).get(_STEP)
+        step = ((template.get("metadata") or {}).get("labels") or {}).get(STEP)
         if step not in _STEPS:
             continue
         if job.get("replicas", 1) != 1:

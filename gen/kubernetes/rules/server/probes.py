@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gen.base import Route
+from gen.kubernetes.facts.server_defaults import GRACE_PERIOD_S
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules import value_checks as checks
@@ -39,7 +40,6 @@ _PROBE = FieldChecks(
         "terminationGracePeriodSeconds": checks.at_least(1),
     }
 )
-_GRACE_PERIOD = 30
 _NO_SLEEP_SINCE = 33
 
 
@@ -51,7 +51,7 @@ _NO_SLEEP_SINCE = 33
 def probes(view: ObjectView) -> Faults:
     """A probe or lifecycle hook has no handler or several, or an invalid port or number."""
     for route, pod in view.pods:
-        grace = pod.get("terminationGracePeriodSeconds", _GRACE_PERIOD)
+        grace = pod.get("terminationGracePeriodSeconds", GRACE_PERIOD_S)
         for field in ("initContainers", "containers"):
             for index, container in enumerate(pod.get(field) or ()):
                 at = (*route, field, index)

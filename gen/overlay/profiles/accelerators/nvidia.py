@@ -18,10 +18,8 @@ from gen.job.names import LabelValue, ResourceName
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Percentage, Positive, matching
 from gen.kubernetes.facts.volcano import SCHEDULER
-from gen.kubernetes.objects import NVIDIA_PRODUCT, Body
+from gen.kubernetes.objects import NVIDIA_GPU, NVIDIA_PRODUCT, Body
 from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, WholeGpus, one_share, toleration_of
-
-NVIDIA_GPU = "nvidia.com/gpu"
 
 
 class Nvidia(WholeGpus):

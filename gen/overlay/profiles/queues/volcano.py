@@ -12,7 +12,7 @@ from typing import ClassVar
 from gen.job.names import Label
 from gen.job.queue import LimitedGang, Member, PodChanges, PriorityClassName, Run, pod_group
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.volcano import GROUP_NAME, POD_GROUP, SCHEDULER
+from gen.kubernetes.facts.volcano import GROUP_NAME, POD_GROUP, QUEUE_LABEL, SCHEDULER
 from gen.kubernetes.objects import MAX_NAME, Body, present
 
 
@@ -21,10 +21,7 @@ class Volcano(LimitedGang):
 
     short: ClassVar[str] = "queue"
     known_as: ClassVar[str] = SCHEDULER
-    keys: ClassVar[tuple[str, ...]] = (
-        *("scheduling.volcano.sh/", GROUP_NAME),
-        *("volcano.sh/queue-name", "volcano.sh/task-spec"),
-    )
+    keys: ClassVar[tuple[str, ...]] = (*("scheduling.volcano.sh/", GROUP_NAME, QUEUE_LABEL, "volcano.sh/task-spec"),)
     companions: ClassVar[tuple[Resource, ...]] = (POD_GROUP,)
 
     queue: Label
