@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gen.base import Code, Location
+from gen.base import Code, Location, names
 from gen.base.shell_words import Word
 from gen.job.commands import launches, with_inner
 from gen.job.commands.base import Launch
@@ -17,45 +17,10 @@ from gen.job.plan import PodPlan
 from gen.kubernetes.check.silence import warn
 from gen.render.parts.context import Context
 
-HARMLESS: Final = frozenset(
-    {
-        "echo",
-        "eval",
-        "printf",
-        "mkdir",
-        "export",
-        "ulimit",
-        "ldconfig",
-        "set",
-        "nvidia-smi",
-        "env",
-        "date",
-        "hostname",
-        "sleep",
-        "pwd",
-    }
-    | {"ls", "which", "trap", "wait", "unset", "alias", "umask", "cat", "true", ":", "df", "free", "rm", "chmod", "ps"}
-    | {
-        "read",
-        "pkill",
-        "kill",
-        "killall",
-        "screen",
-        "clear",
-        "exit",
-        "nproc",
-        "whoami",
-        "id",
-        "ln",
-        "touch",
-        "printenv",
-        "lscpu",
-        "top",
-        "head",
-        "tail",
-        "shopt",
-        "shift",
-    }
+HARMLESS: Final = names(
+    "echo eval printf mkdir export ulimit ldconfig set nvidia-smi env date hostname sleep pwd ls which trap wait "
+    "unset alias umask cat true : df free rm chmod ps read pkill kill killall screen clear exit nproc whoami id ln "
+    "touch printenv lscpu top head tail shopt shift"
 )
 """Programs that do not fail, or with a failure that has no effect on the next statement."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from gen.base import only_near, regex
+from gen.base import names, only_near, regex
 from gen.base.codes.commands import CANNOT_START
 from gen.base.shell_words import Word
 from gen.job.commands import BY_PROGRAM, unwrapped
@@ -38,20 +38,8 @@ _NAMES: Final = (
     "colossalai",
     "python",
 )
-_SIMILAR: Final = frozenset(
-    {
-        "ipython",
-        "ipython3",
-        "bpython",
-        "cpython",
-        "jython",
-        "pythran",
-        "mpirun_rsh",
-        "torchtune",
-        "deepspeech",
-        "deepseek",
-    }
-    | {"accelerator", "prun"}
+_SIMILAR: Final = names(
+    "ipython ipython3 bpython cpython jython pythran mpirun_rsh torchtune deepspeech deepseek accelerator prun"
 )
 """Other programs with similar names."""
 _HELP: Final = frozenset({"help", "version", "configfile", "check_build", "tune", "am"})
