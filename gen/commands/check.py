@@ -26,14 +26,7 @@ from gen.base.repository.git import (
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import JOBS, OVERLAYS, is_job
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, Shards, repository
-from gen.commands.rendering import (
-    Compared,
-    RenderRequest,
-    refused,
-    render_and_compare,
-    results_of_shards,
-    summary,
-)
+from gen.commands.rendering import Compared, RenderRequest, refused, render_and_compare, results_of_shards, summary
 from gen.render.cache import Cache
 from gen.render.write.compare import Comparison
 from gen.report.formats import Report
@@ -61,8 +54,7 @@ class Request(RenderRequest):
         typer.Option("--merged", metavar="TREE", help="List files that differ from the tree that a plan approved."),
     ] = None
     shard: Annotated[
-        str | None,
-        typer.Option("--shard", metavar="K/N", help="Check one of N parts of the jobs, such as 3/8."),
+        str | None, typer.Option("--shard", metavar="K/N", help="Check one of N parts of the jobs, such as 3/8.")
     ] = None
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Write the result of a shard to this `.json` file.")

@@ -279,10 +279,7 @@ def _check(request: Request) -> None:
 def _templates(folder: str, values: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
     """Files of the package. `dot_` replaces a leading dot, so that tools do not apply the files to this project."""
     environment = Environment(  # noqa: S701 - the output is not HTML
-        loader=PackageLoader("gen"),
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        undefined=StrictUndefined,
+        loader=PackageLoader("gen"), keep_trailing_newline=True, trim_blocks=True, undefined=StrictUndefined
     )
     for path, file in _walk(files("gen").joinpath(folder), ""):
         target = re.sub(r"(^|/)dot_", r"\1.", path)

@@ -207,18 +207,8 @@ class Verb(Struct, frozen=True, kw_only=True):
 VERBS: Final = {
     verb.name: verb
     for verb in (
-        Verb(
-            name="stop",
-            state="stopped",
-            of=_STATES - {"stopped"},
-            instead="a stopped run needs nothing more",
-        ),
-        Verb(
-            name="suspend",
-            state="suspended",
-            of=frozenset({"active"}),
-            instead="only active runs can be suspended",
-        ),
+        Verb(name="stop", state="stopped", of=_STATES - {"stopped"}, instead="a stopped run needs nothing more"),
+        Verb(name="suspend", state="suspended", of=frozenset({"active"}), instead="only active runs can be suspended"),
         Verb(
             name="resume",
             state="active",

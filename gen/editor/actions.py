@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from lsprotocol.types import (
-    CodeAction,
-    CodeActionKind,
-    Command,
-    Position,
-    Range,
-    TextEdit,
-    WorkspaceEdit,
-)
+from lsprotocol.types import CodeAction, CodeActionKind, Command, Position, Range, TextEdit, WorkspaceEdit
 from lsprotocol.types import Diagnostic as Shown
 
 from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, follow

@@ -24,11 +24,7 @@ from gen.editor.view import JOB, OVERLAY, View
 from gen.render.expressions import FILTERS
 from gen.report.explain import default_text
 
-_VALUES: Final = {
-    "job": ("name", "namespace"),
-    "run": ("id", "hash"),
-    "overlay": ("name",),
-}
+_VALUES: Final = {"job": ("name", "namespace"), "run": ("id", "hash"), "overlay": ("name",)}
 """Names in `{{ … }}` by scope, besides those that files define."""
 
 

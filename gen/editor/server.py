@@ -410,18 +410,12 @@ FEATURES: Final[Mapping[str, tuple[Callable[..., Any], Any]]] = {
     types.TEXT_DOCUMENT_DID_CLOSE: (_closed, None),
     types.TEXT_DOCUMENT_DID_SAVE: (_saved, None),
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (_on_disk, None),
-    types.TEXT_DOCUMENT_COMPLETION: (
-        _complete,
-        _COMPLETION,
-    ),
+    types.TEXT_DOCUMENT_COMPLETION: (_complete, _COMPLETION),
     types.TEXT_DOCUMENT_HOVER: (_hover, None),
     types.TEXT_DOCUMENT_DEFINITION: (_define, None),
     types.TEXT_DOCUMENT_REFERENCES: (_refer, None),
     types.TEXT_DOCUMENT_RENAME: (_rename, None),
-    types.TEXT_DOCUMENT_CODE_ACTION: (
-        _act,
-        _ACTIONS,
-    ),
+    types.TEXT_DOCUMENT_CODE_ACTION: (_act, _ACTIONS),
     types.TEXT_DOCUMENT_CODE_LENS: (_lens, None),
 }
 """What answers a request or a notification, with its options."""

@@ -193,10 +193,7 @@ TASK: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("EnhancedService", "Zones", "ActionIfComputeNodeInactive", "Notifications", "Tags"), _CLUSTER),
 }
 """Values that no job has: the reason and the remedy."""
-_VARIABLES: Final = {
-    "BATCH_TASK_INSTANCE_INDEX": "JOB_COMPLETION_INDEX",
-    "BATCH_TASK_INSTANCE_NUM": "TASK_COUNT",
-}
+_VARIABLES: Final = {"BATCH_TASK_INSTANCE_INDEX": "JOB_COMPLETION_INDEX", "BATCH_TASK_INSTANCE_NUM": "TASK_COUNT"}
 """Variables of BatchCompute, and those of an array with the same value."""
 
 

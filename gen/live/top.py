@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from gen.kubernetes.facts.demand import Unit
 
 
-_SELECTORS: Final = (
-    "app.kubernetes.io/name in (dcgm-exporter, gke-managed-dcgm-exporter)",
-    "app=nvidia-dcgm-exporter",
-)
+_SELECTORS: Final = ("app.kubernetes.io/name in (dcgm-exporter, gke-managed-dcgm-exporter)", "app=nvidia-dcgm-exporter")
 _PORT: Final = 9400
 _MOST_BYTES: Final = 4 << 20
 _MOST_EXPORTERS: Final = 500

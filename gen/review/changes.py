@@ -89,10 +89,7 @@ class JobChange:
 
 
 def job_changes(
-    runs: Iterable[RunChange],
-    overlays: Mapping[str, Overlay],
-    before: Mapping[str, str],
-    after: Mapping[str, str],
+    runs: Iterable[RunChange], overlays: Mapping[str, Overlay], before: Mapping[str, str], after: Mapping[str, str]
 ) -> tuple[JobChange, ...]:
     """`before` and `after` are the texts of job files at the base and in the work tree, by path."""
     of_job: dict[tuple[str, str], list[RunChange]] = {}

@@ -221,11 +221,7 @@ def _namespace_cost(row: NamespaceCost) -> dict[str, object]:
 
 
 def _spending(side: Spending) -> dict[str, object]:
-    return {
-        "month": plain_money(side.month),
-        "unboundedRuns": list(side.unbounded),
-        "unpriced": sorted(side.unpriced),
-    }
+    return {"month": plain_money(side.month), "unboundedRuns": list(side.unbounded), "unpriced": sorted(side.unpriced)}
 
 
 def _usage(row: Usage) -> dict[str, object]:

@@ -28,16 +28,7 @@ _NO_MODULES: Final = {
 _BUILTINS: Final = frozenset({"cd", "export", "source", "set", "alias", "ulimit", "unset", ".", "pushd"})
 _ASSIGNMENT: Final = regex(r"[A-Za-z_]\w*=.*")
 _PLAIN_SCRIPT: Final = regex(r"[\w-]+\.py")
-_NAMES: Final = (
-    "torchrun",
-    "accelerate",
-    "deepspeed",
-    "mpirun",
-    "mpiexec",
-    "horovodrun",
-    "colossalai",
-    "python",
-)
+_NAMES: Final = ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai", "python")
 _SIMILAR: Final = names(
     "ipython ipython3 bpython cpython jython pythran mpirun_rsh torchtune deepspeech deepseek accelerator prun"
 )
