@@ -199,7 +199,9 @@ def _merged(parts: Sequence[Mapping[str, object]]) -> Fields:
     return result
 
 
-_INPUTS: Final = frozenset({"`inputs.artifacts`", "`inputDefinitions.artifacts`", "`arguments.artifacts`"})
+_NEEDED: Final = frozenset(
+    {"`inputs.artifacts`", "`inputDefinitions.artifacts`", "`arguments.artifacts`", "`IfPresent`"}
+)
 _PYTHON: Final = regex(r"(?m)^(?:import|from) kfp\b|^@(?:kfp\.)?dsl\.\w+")
 _COMPILE: Final = (
     "compile it with its SDK, and name the result: `kfp dsl compile --py FILE --output pipeline.yaml` (version 2), "
@@ -318,7 +320,7 @@ def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
         yield from found.items[-1:] if call.leaf.words else ()
         return
     for what in dict.fromkeys(call.lost):
-        hint, needed = "check whether the step needs it", what in _INPUTS or what.startswith("the ")
+        hint, needed = "check whether the step needs it", what in _NEEDED or what.startswith("the ")
         if what.startswith("the "):
             hint = "the step runs without it: remove the step, or test it in its command"
         elif "put" in what or "artifacts" in what:

@@ -150,8 +150,9 @@ def _items(loop: object) -> tuple[tuple[object, ...] | None, tuple[str, ...]]:
 
 def _leaf(name: str, component: object, container: object, route: Route) -> Leaf:
     command = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
-    words = tuple(_inputs(one) for one in command)
-    lost = [field for field in ("inputDefinitions.artifacts", "outputDefinitions") if at(component, *field.split("."))]
+    words = tuple(_inputs(_joined(one)) for one in command)
+    lost = ["IfPresent"] if any('{"IfPresent"' in one for one in words) else []
+    lost += [field for field in ("inputDefinitions.artifacts", "outputDefinitions") if at(component, *field.split("."))]
     return Leaf(
         name=name,
         route=route,
@@ -160,6 +161,16 @@ def _leaf(name: str, component: object, container: object, route: Route) -> Leaf
         defaults=_defaults(component),
         lost=tuple(lost),
     )
+
+
+def _joined(text: str) -> str:
+    """The text of a placeholder `Concat`; other texts as they are."""
+    try:
+        parts = json.loads(text)["Concat"] if text.startswith('{"Concat"') else ()
+    except (ValueError, RecursionError):
+        return text
+    known = parts if isinstance(parts, list) else ()
+    return "".join(_joined(one if isinstance(one, str) else json.dumps(one)) for one in known) or text
 
 
 def _pod(container: Any, words: tuple[str, ...]) -> Body:

@@ -34,6 +34,10 @@ _OF_PIPELINE: Final = frozenset({"--output-dir", "--output-data", "--arena-image
 _LOGS: Final = "--log-dir"
 
 
+_DEFAULTS: Final = frozenset({"restart", "workers"})
+"""Fields of a Job from a step, which has one pod that is not restarted, as without them."""
+
+
 class Launched(Struct):
     """A command of Arena, and options of the launcher itself."""
 
@@ -221,7 +225,8 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
         hint = "add `retries` to the job if its pods should be repeated"
         found.warning(NOT_CARRIED, known.place, f"{what} is not carried: it repeats the submission", hint)
     if not jobs and leaf.pod and not found.failed():
-        jobs += _of_manifest(json.dumps(_job(known, found)), given, found)
+        made = _of_manifest(json.dumps(_job(known, found)), given, found)
+        jobs += [replace(job, fields={k: v for k, v in job.fields.items() if k not in _DEFAULTS}) for job in made]
     return jobs
 
 
@@ -233,6 +238,9 @@ def _of_manifest(text: str, given: ImportInput, found: Findings) -> list[Importe
 def _job(known: _Known, found: Findings) -> Any:
     """The container of a step as a Job."""
     pod = {"restartPolicy": "Never", **_texts(known.call.leaf.pod, known, found)}
+    container = pod["containers"][0]
+    if container.get("command"):  # as one list, so that a shell with a script becomes a text
+        container["command"] = [*container["command"], *(container.pop("args", None) or ())]
     spec = {"backoffLimit": known.call.retries.limit, "template": {"spec": pod}}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_ir_has_the_same_meaning() -> None:
         "eval": (["train", "loop", "loop-2"], "succeeded"),
         "bye": (["eval"], "ended"),
     }
-    assert {name: step["args"] for name, step in steps.items() if name} == {
+    assert {name: step["command"][1:] for name, step in steps.items() if name} == {
         "train": ["{{ params.lr }}"],
         "loop": ["1"],
         "loop-2": ["2"],
@@ -107,7 +108,7 @@ def test_integers_are_not_written_as_fractions() -> None:
     document["root"]["inputDefinitions"]["parameters"]["lr"] = {"defaultValue": 3.0, **number}
     (job,), _ = read(document)
     assert job.fields["params"] == {"lr": "3"}
-    assert job.fields["steps"]["bye"]["args"] == ["9"]
+    assert job.fields["steps"]["bye"]["command"][1:] == ["9"]
 
 
 def test_an_else_of_a_known_condition_is_left_out() -> None:
@@ -117,3 +118,18 @@ def test_an_else_of_a_known_condition_is_left_out() -> None:
     }
     (job,), _ = read(document)
     assert "bye" not in job.fields["steps"]
+
+
+def test_placeholders_of_components_are_joined_or_reported() -> None:
+    rate = "{{$.inputs.parameters['rate']}}"
+    document = deepcopy(IR)
+    container = document["deploymentSpec"]["executors"]["exec"]["container"]
+    container["args"] = [json.dumps({"Concat": ["--lr=", rate, {"Concat": ["-", "x"]}]}), '{"a": 1}']
+    (job,), found = read(document)
+    assert job.fields["steps"]["train"]["command"][1:] == ["--lr={{ params.lr }}-x", '{"a": 1}']
+    known = {one.message for one in found}
+    container["args"] = ['{"Concat": 1}', json.dumps({"IfPresent": {"InputName": "rate", "Then": ["--lr", rate]}})]
+    (job,), found = read(document)
+    new = "`IfPresent` of step `train` is not carried"
+    assert new in {one.message for one in found} - known
+    assert new in {one.message for one in job.obstacles}

@@ -147,3 +147,13 @@ def test_an_imported_pipeline_renders(repo: Repository) -> None:
     assert code == 0, report
     (text,) = [text for path, text in repo.rendered().items() if "workflow-flow" in path]
     assert "b-wait" in text
+
+
+def test_a_step_has_no_field_with_a_default() -> None:
+    shell = {"name": "y", "container": {"image": "busybox:1", "command": ["sh", "-c"], "args": ["date | tee out"]}}
+    steps = pipeline(workflow(dag(task("a", "x"), task("b", "y")), program("x", "1"), shell))
+    assert steps == {
+        "": {"kind": "pipeline", "image": "busybox:1", "steps": {"a": steps["a"], "b": steps["b"]}},
+        "a": {"kind": "batch", "command": ["run", "1"]},
+        "b": {"kind": "batch", "command": "date | tee out"},
+    }
