@@ -67,7 +67,7 @@ class Request:
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the job, for slurm.")] = None
     define: Annotated[
         tuple[str, ...],
-        typer.Option("--define", metavar="NAME=VALUE", help="Value of a variable or parameter, for slurm and kfp."),
+        typer.Option("--define", metavar="NAME=VALUE", help="Value of a variable, for slurm, kfp and manifests."),
     ] = ()
     site: Annotated[
         Path | None,

@@ -172,7 +172,7 @@ def as_read(value: object) -> object:
 
 
 ORDER: Final = (
-    *("kind", "needs", "when", "name", "image", "imagePullPolicy", "command", "args", "workingDir", "env"),
+    *("kind", "needs", "when", "name", "params", "image", "imagePullPolicy", "command", "args", "workingDir", "env"),
     *("workers", "gpus", "accelerator", "cpu", "memory", "sharedMemory", "roles"),
     *("code", "data", "files", "tensorboard", "network", "placement", "queue", "priority"),
 )

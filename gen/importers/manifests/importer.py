@@ -13,7 +13,15 @@ from gen.base import Findings, Location, at, contained, follow, replaced, with_f
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.draft import JobDraft, is_secret
-from gen.importers.manifests.objects import Item, cleaned, items, templates
+from gen.importers.manifests.objects import (
+    Item,
+    cleaned,
+    filled,
+    items,
+    report_placeholders,
+    templates,
+    with_params,
+)
 from gen.importers.manifests.pods import carry_metadata, has_default_policy, without_metadata
 from gen.importers.manifests.run import queue_of, read_run, reserved
 from gen.importers.manifests.volumes import boards, config_maps, set_board, without_files
@@ -81,6 +89,7 @@ class ManifestsImporter(Importer):
 
     summary: ClassVar[str] = "files and folders of Kubernetes objects, or the output of `kubectl get -o yaml`"
     reads_files: ClassVar[bool] = True
+    options: ClassVar[frozenset[str]] = frozenset({"define"})
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         every = items(given, found)
@@ -119,6 +128,7 @@ def _imported(
     item: Item, known: tuple[str, Resource], every: list[Item], given: ImportInput, found: Findings, used: set[int]
 ) -> Iterator[ImportedJob]:
     kind, facts = known
+    item, placeholders = filled(item)
     place = item.place("metadata")
     namespace = given.namespace_of(item.namespace)
     if not item.name or not namespace:
@@ -148,6 +158,8 @@ def _imported(
     if board is not None:
         used.update(set_board(draft, board))
     gone = reserved(model, draft.fields)
+    draft.fields = with_params(draft.fields, placeholders)
+    report_placeholders(draft, item, placeholders, draft.fields.get("params", {}))
     job = draft.finished(f"Imported from {facts.kind} {item.name}.", (_original(item, body, facts, maps, gone),))
     if job is not None:
         yield job

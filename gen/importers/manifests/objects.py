@@ -1,15 +1,20 @@
-"""Objects in the input of an import, and the pod templates of a run, each with its role."""
+"""Objects in the input of an import, their placeholders, and the pod templates of a run, each with its role."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain, count
 from math import prod
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_mapping, at, follow, get
-from gen.importers import ImportInput
+from gen.base import Findings, Location, Route, as_mapping, at, follow, get, regex
+from gen.base.codes.imports import INVALID_MANIFEST
+from gen.importers import Fields, ImportInput
+from gen.importers.draft import JobDraft, label
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.manifests.read import Manifests, read_manifests
@@ -57,7 +62,7 @@ class Item(Struct, frozen=True, kw_only=True):
 
 def items(given: ImportInput, found: Findings) -> list[Item]:
     """All objects of all files. Other documents are ignored."""
-    read = (read_manifests(raw, file, found) for file, raw in given.files)
+    read = (_read(_with_values(raw, given.define), file, found) for file, raw in given.files)
     return [
         Item(body=body, manifests=one, document=number, at=route)
         for one in read
@@ -65,6 +70,179 @@ def items(given: ImportInput, found: Findings) -> list[Item]:
         for number, document in enumerate(one.documents)
         for route, body in _objects(document, (), MAX_DEPTH)
     ]
+
+
+_OF_HELM: Final = regex(
+    r"(?m)^[^#\n]*(\{\{-?\s*(?:(?:if|range|with|else|end|define|template|include|toYaml)\b|\$)|\{\{[^\n}]*\|\s*n?indent)"
+)
+_BARE: Final = regex(r"(?m)^([ \t]*(?:- +)*(?:[\w./-]+: +|(?<=- )))(\{\{[^\n{}]*\}\}[^\n\"'#]*?)[ \t]*$")
+"""A template as a value without quotes, which YAML reads as a mapping."""
+
+
+def _with_values(raw: bytes, values: Mapping[str, str]) -> bytes:
+    """A file with the values of `--define` in place of their variables, also in commands."""
+    for name, value in values.items():
+        form = rf"\$(?:\{{{name}\}}|{name}\b)|<{name}>|\{{\{{ *\.?(?:Values\.)?{name} *\}}\}}"
+        raw = re.sub(form.encode(), lambda _, value=value: value.encode(), raw)  # type: ignore[misc]
+    return raw
+
+
+def _read(raw: bytes, file: str, found: Findings) -> Manifests | None:
+    """The documents of a file, which may be a template with values that YAML cannot read."""
+    own = Findings()
+    read = read_manifests(raw, file, own)
+    text = raw.decode("utf-8", "replace")
+    if own.failed() and (control := _OF_HELM.search(text)):
+        place = Location(file, text.count("\n", 0, control.start(1)) + 1)
+        hint = "render it first, for example with `helm template`, and import the result"
+        found.error(INVALID_MANIFEST, place, "the file is a template of Helm", hint)
+        return None
+    if own.failed() and _BARE.search(text):
+        own = Findings()
+        read = read_manifests(_BARE.sub(_quoted, text).encode(), file, own)
+    found.extend(own.items)
+    return read
+
+
+def _quoted(found: re.Match[str]) -> str:
+    inner = found[2].replace('"', "'")
+    return f'{found[1]}"{inner}"'
+
+
+_FORMS: Final = (
+    r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|<([A-Za-z][\w .:/-]*)>|\{\{-?\s*(\.?[A-Za-z_][\w.-]*)\s*-?\}\}|"
+    r"\b((?:CHANGE|REPLACE)[ _-]?ME|TODO)\b"
+)
+_PLACEHOLDER: Final = regex(_FORMS)
+_OF_IMAGE: Final = regex(rf"{_FORMS}|\b((?i:your)[-_][\w-]+|[A-Z][A-Z0-9_-]{{2,}}(?=[/:.]|$))")
+_IN_SHELL: Final = regex(r"()()<([A-Za-z][\w .:/-]*)>()")
+"""In an argument, where `$NAME` is of the shell or of the pod."""
+_SHELL: Final = frozenset({"command", "args", "entrypoint", "runtimeEnvYAML", "postStart", "preStop"})
+_NUMBER_PARENTS: Final = frozenset({"limits", "requests", "resourcesPerNode"})
+_NUMBERS: Final = regex(
+    r"(?i:.*(?:replicas|seconds|limit|port|count)|parallelism|completions|nprocPerNode|numNodes|numProcPerNode)"
+    r"|slotsPerWorker|maxRestarts|minAvailable"
+)
+_SIZES: Final = frozenset({"memory", "ephemeral-storage", "sizeLimit", "storage"})
+_WITH_PARAMS: Final = frozenset({"image", "command", "args", "env", "workingDir"})
+_START: Final = "change-me"
+_UNNAMED: Final = frozenset({"", "change me", "changeme", "replace me", "todo"})
+
+
+class Placeholder(Struct, frozen=True, kw_only=True):
+    """A text that people replace before they apply a manifest."""
+
+    text: str
+    name: str
+    """Name of its parameter."""
+    value: str
+    """What stands in its place."""
+    route: Route
+
+    @property
+    def is_number(self) -> bool:
+        return not self.value.startswith(_START)
+
+
+def filled(item: Item) -> tuple[Item, list[Placeholder]]:
+    """An object with valid values in place of its placeholders. Its name loses them."""
+    made: dict[str, Placeholder] = {}
+    body = {**item.body, "spec": _filled(item.body.get("spec"), ("spec",), made)}
+    metadata: Body = _filled(item.body["metadata"], ("metadata",), {})
+    if isinstance(name := item.body["metadata"].get("name"), str) and _PLACEHOLDER.search(name):
+        known = re.sub(r"-{2,}", "-", _PLACEHOLDER.sub("", name)).strip("-.")
+        metadata["name"] = known or metadata["name"]
+        made[name] = Placeholder(text=name, name="name", value=_START, route=("metadata", "name"))
+    if _PLACEHOLDER.search(item.namespace):
+        del metadata["namespace"]
+    return replace(item, body={**body, "metadata": metadata}), list(made.values())
+
+
+def _filled(value: Any, route: Route, made: dict[str, Placeholder]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(inner, (*route, key), made) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, (*route, index), made) for index, inner in enumerate(value)]
+    return _filled_text(value, route, made) if isinstance(value, str) else value
+
+
+def _filled_text(text: str, route: Route, made: dict[str, Placeholder]) -> str | int:
+    key = _key(route)
+    shell = not _SHELL.isdisjoint(route)
+    form = _IN_SHELL if shell else _OF_IMAGE if key == "image" else _PLACEHOLDER
+    whole = form.fullmatch(text)
+    several = shell and re.search(r"\s|<<", re.sub("<[^<>]*>", "", text)) is not None
+    if several or not form.search(text) or (key == "value" and whole is None):
+        return text
+    if _NUMBERS.fullmatch(key) or key in _SIZES or not _NUMBER_PARENTS.isdisjoint(route):
+        given = "1Gi" if key in _SIZES else "1"
+        made.setdefault(text, Placeholder(text=text, name=key, value=given, route=route))
+        return given if key in _SIZES else 1
+    if whole is not None or key == "image":
+        return _param(text, whole, route, made)
+    return form.sub(lambda found: _param(found[0], found, route, made), text)
+
+
+def _key(route: Route) -> str:
+    return next(str(step) for step in reversed(route) if isinstance(step, str))
+
+
+def _param(text: str, found: re.Match[str] | None, route: Route, made: dict[str, Placeholder]) -> str:
+    """The value of a placeholder; each has a parameter of its own."""
+    if text not in made:
+        inner = next(filter(None, found.groups()), "") if found is not None else ""
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", inner.removeprefix(".Values")).lower()
+        slug = label(words if words.replace("-", " ") not in _UNNAMED else _key(route).lower(), "value")[:40].strip("-")
+        taken = {one.value for one in made.values()}
+        names = chain([slug], (f"{slug}-{number}" for number in count(2)))
+        slug = next(one for one in names if f"{_START}-{one}" not in taken)
+        first, *others = slug.split("-")
+        name = first + "".join(map(str.capitalize, others))
+        made[text] = Placeholder(text=text, name=name, value=f"{_START}-{slug}", route=route)
+    return made[text].value
+
+
+def report_placeholders(
+    draft: JobDraft, item: Item, placeholders: list[Placeholder], values: Mapping[str, object]
+) -> None:
+    """A finding for each placeholder, since its job cannot run."""
+    for one in placeholders:
+        place, field, named = item.place(*one.route), _key(one.route), _PLACEHOLDER.fullmatch(one.text)
+        variable = next(filter(None, named.groups()), "").rpartition(".")[2] if named is not None else ""
+        again = f", or import it again with `--define {variable}=VALUE`" if variable.isidentifier() else ""
+        message = f"`{field}` has the placeholder `{one.text}`"
+        if one.name in values:
+            draft.cannot_run(place, message, f"set `params.{one.name}` of the job{again}")
+        elif one.route[0] == "metadata":
+            why = f"the job is `{draft.name}`"
+            draft.drop(
+                place, f"the placeholder in the name `{one.text}`", why, "rename the file of the job, if you like"
+            )
+        else:
+            draft.cannot_run(place, f"{message}; `{one.value}` stands in its place", f"replace it in the job{again}")
+
+
+def with_params(fields: Fields, placeholders: list[Placeholder]) -> Fields:
+    """Fields of a job with a parameter for each placeholder, where people write parameters."""
+    known = {one.value: one.name for one in placeholders if not one.is_number}
+    if not known:
+        return fields
+    form = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
+    used: dict[str, str] = {}
+
+    def expression(found: re.Match[str]) -> str:
+        used[known[found[0]]] = found[0]
+        return f"{{{{ params.{known[found[0]]} }}}}"
+
+    def named(value: Any, *, inside: bool) -> Any:
+        if isinstance(value, dict):
+            return {key: named(inner, inside=inside or key in _WITH_PARAMS) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [named(inner, inside=inside) for inner in value]
+        return form.sub(expression, value) if inside and isinstance(value, str) else value
+
+    changed: Fields = named(fields, inside=False)
+    return {**changed, "params": used} if used else fields
 
 
 def _objects(value: object, route: Route, depth: int) -> Iterator[tuple[Route, Body]]:

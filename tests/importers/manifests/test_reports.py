@@ -184,3 +184,63 @@ def test_a_folder_becomes_jobs_that_render(repo: Repository) -> None:
     assert (code, [item.message for item in report.findings]) == (0, [])
     assert "team/pytorch renders the original; gen adds" in report.summary
     assert rendered(repo.root)[1] == 0
+
+
+FROM_TEMPLATE = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{.Name}}-tune
+spec:
+  parallelism: $NODES
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: tune
+          image: ${IMAGE_URI}
+          command: [sh, -c, 'python train.py --seed $SEED']
+          args: ["--bucket=<your bucket>"]
+          env:
+            - {name: LEVEL, value: "<CHANGE ME>"}
+"""
+
+
+def from_template(text: str, **define: str) -> tuple[Any, list[Any]]:
+    found = Findings()
+    given = ImportInput(file="a.yaml", files=(("a.yaml", text.encode()),), otherwise="team", define=define)
+    return IMPORTERS["manifests"]().read(given, found), list(found)
+
+
+def test_placeholders_become_params() -> None:
+    (job,), found = from_template(FROM_TEMPLATE)
+    assert job.name == "tune"
+    assert job.fields["image"] == "{{ params.imageUri }}"
+    assert job.fields["command"][2] == "python train.py --seed $SEED", "the shell of the pod has its own variables"
+    assert job.fields["args"] == ["--bucket={{ params.yourBucket }}"]
+    assert job.fields["env"] == {"LEVEL": "{{ params.value }}"}
+    assert set(job.fields["params"]) == {"imageUri", "yourBucket", "value"}
+    assert [(one.place.line, one.message) for one in job.obstacles] == [
+        (6, "`parallelism` has the placeholder `$NODES`; `1` stands in its place"),
+        (12, "`image` has the placeholder `${IMAGE_URI}`"),
+        (14, "`args` has the placeholder `<your bucket>`"),
+        (16, "`value` has the placeholder `<CHANGE ME>`"),
+    ]
+    assert not [one for one in found if one.severity is Severity.ERROR]
+
+
+def test_placeholders_have_the_values_of_define() -> None:
+    text = (
+        FROM_TEMPLATE.replace("<CHANGE ME>", "high").replace("<your bucket>", "data").replace("{{.Name}}-tune", "tune")
+    )
+    (job,), _ = from_template(text, IMAGE_URI="registry.example.com/a:1", NODES="4", SEED="7")
+    assert (job.fields["image"], job.fields["workers"]) == ("registry.example.com/a:1", "4")
+    assert job.fields["command"][2] == "python train.py --seed 7"
+    assert "params" not in job.fields
+    assert not job.obstacles
+
+
+def test_charts_are_refused() -> None:
+    jobs, found = from_template("{{- if .Values.on }}\napiVersion: batch/v1\n{{- end }}\n")
+    assert not jobs
+    assert (found[0].place.line, found[0].message) == (1, "the file is a template of Helm")
