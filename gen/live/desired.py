@@ -9,7 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from gen.base import Findings, at, regex
-from gen.base.engines import is_finished, is_stopped, name_in_cluster
+from gen.base.engines import ENGINES, is_finished, name_in_cluster
+from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED
 from gen.base.repository.files import read_regular, walk
 from gen.base.repository.layout import JobFile, source_job, tree_folder
 from gen.kubernetes.facts.base import Resource
@@ -20,6 +21,8 @@ from gen.render.starters import starter_of_object
 
 _MAX_BYTES = 4 << 20
 _NAME = regex(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
+_LABELS = regex(r"\nmetadata:\n(?:  .*\n)*?  labels:\n((?:    .*\n)*)")
+"""The labels of a generated file, whose values need no escapes."""
 _VERSION = regex(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?v[a-z0-9]{1,30}")
 
 
@@ -33,25 +36,44 @@ class DesiredRun(Struct, frozen=True, kw_only=True):
     """Name of the object."""
     run: str
     """Its hash; empty without one."""
-    values: str
-    """The values of a run of a sweep, as JSON."""
-    path: str
     source: JobFile | None
     """Its job file; None if the file in `rendered/` does not name one."""
     resource: Resource
-    body: Body
+    rendered: RenderedObject
+    """The object in Git, which is parsed only where its identity is not enough."""
+
+    @property
+    def path(self) -> str:
+        return self.rendered.path
+
+    @property
+    def body(self) -> Body:
+        return self.rendered.body
+
+    @property
+    def values(self) -> str:
+        """The values of a run of a sweep, as JSON."""
+        return self.rendered.values
 
     @property
     def state(self) -> str:
-        metadata = self.body.get("metadata")
-        if is_finished(metadata):
-            return "stopped" if is_stopped(metadata) else "finished"
+        if self._may_be_record() and is_finished(self.rendered.metadata):
+            return "stopped" if self.rendered.is_stopped else "finished"
         suspend = self.resource.suspend
-        return "suspended" if suspend is not None and at(self.body, *suspend) is True else "active"
+        if suspend is None or not self.rendered.may_have(f"  {suspend[-1]}: true\n"):
+            return "active"
+        return "suspended" if at(self.body, *suspend) is True else "active"
+
+    def _may_be_record(self) -> bool:
+        marks = [engine.finished for engine in ENGINES.values() if self.rendered.may_have(engine.finished.key)]
+        found = ((mark, line) for mark in marks for line in self.rendered.text.split(f"{mark.key}: ")[1:])
+        return self.rendered.parsed is not None or any(
+            mark.matches(line.partition("\n")[0].strip('"')) for mark, line in found
+        )
 
     @property
     def version(self) -> str:
-        return str(self.body.get("apiVersion"))
+        return _version(self.rendered)
 
 
 def desired_runs(root: Path, overlays: Collection[str], jobs: Collection[JobFile] | None) -> list[DesiredRun]:
@@ -85,28 +107,38 @@ def _read(root: Path, overlay: str, path: str, jobs: Collection[JobFile] | None)
 
 def desired_run(one: RenderedObject, overlay: str, source: JobFile | None) -> DesiredRun | None:
     """The run or schedule in a file; None for another object."""
-    resource = workload(one)
-    if resource is None or not starter_of_object(resource).runs_in_git or not _is_plain(one):
+    resource, job = workload(one), _label(one, JOB_LABEL) or one.key.name
+    if resource is None or not starter_of_object(resource).runs_in_git or not _is_plain(one, job):
         return None
     return DesiredRun(
         overlay=overlay,
         namespace=one.key.namespace,
-        job=one.job,
-        name=name_in_cluster(one.metadata),
-        run=one.run,
-        values=one.values,
-        path=one.path,
+        job=job,
+        name=name_in_cluster(one.metadata) if one.may_have(STOPPED) else one.key.name,
+        run=_label(one, RUN_LABEL),
         source=source,
         resource=resource,
-        body=one.body,
+        rendered=one,
     )
 
 
-def _is_plain(one: RenderedObject) -> bool:
+def _label(one: RenderedObject, key: str) -> str:
+    """The value of a label, or an empty string. A text that gen wrote is not parsed for it."""
+    if one.parsed is not None:
+        return one.label(key)
+    labels = _LABELS.search(one.text)
+    return labels[1].partition(f"    {key}: ")[2].partition("\n")[0].strip('"') if labels is not None else ""
+
+
+def _version(one: RenderedObject) -> str:
+    if one.parsed is not None:
+        return str(one.body.get("apiVersion"))
+    return one.text.partition("\napiVersion: ")[2].partition("\n")[0]
+
+
+def _is_plain(one: RenderedObject, job: str) -> bool:
     """Whether an API server accepts its names. They become a part of paths and selectors of requests, and a file that
     was edited by hand can have any text there.
     """
-    names = (one.key.namespace, one.key.name, one.job)
-    return (
-        all(_NAME.fullmatch(name) for name in names) and _VERSION.fullmatch(str(one.body.get("apiVersion"))) is not None
-    )
+    names = (one.key.namespace, one.key.name, job)
+    return all(_NAME.fullmatch(name) for name in names) and _VERSION.fullmatch(_version(one)) is not None

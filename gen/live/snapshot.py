@@ -28,7 +28,7 @@ from gen.render.starters import starter_of_object
 def child_kinds(one: DesiredRun) -> Iterator[tuple[str, Resource]]:
     """API versions and kinds of the objects that a run starts."""
     starter = starter_of_object(one.resource)
-    for body in starter.started(one.resource, one.body):
+    for body in starter.started(one.resource, one.body) if starter.unit else ():
         known = resource_of_object(at(body, "apiVersion"), at(body, "kind"))
         if known is not None and known.is_run:
             yield str(body["apiVersion"]), known

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Route, at, dotted
+from gen.base import Route, at, dotted, with_field
 from gen.base.engines import ENGINES, RECORDS
 from gen.base.labels import JOB_LABEL, VALUES
 from gen.job.kinds import ALL_KINDS
@@ -31,6 +31,7 @@ from gen.live.pods import FAILED, RUNNING, SUCCEEDED, Pod
 from gen.live.snapshot import Family, Snapshot, step_of
 from gen.live.target import Target
 from gen.overlay.overlay import Overlay
+from gen.render.emit import scalar
 from gen.render.starters import starter_of_object
 
 
@@ -98,6 +99,72 @@ def _differences(ours: object, theirs: object, route: Route) -> Iterator[Route]:
         yield route
 
 
+class WrittenText:
+    """Compares the text of an object that gen wrote with the object of a cluster, without reading its values: they are
+    equal if gen writes the value of the cluster so. Where the two differ, or may differ, the text is parsed.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.lines, self.at = text.split("\n"), 1  # after the first line
+
+    def agrees(self, live: Body) -> bool:
+        """Whether the object of the cluster has all that the text has. Anybody can write a text of another form."""
+        try:
+            return self._mapping("", self.lines[1], live)
+        except IndexError:
+            return False
+
+    def _mapping(self, pad: str, line: str, theirs: object) -> bool:
+        """Whether the entries at a depth agree; `line` is the rest of the line of the first."""
+        if theirs.__class__ is not dict:
+            return False
+        size, lines = len(pad), self.lines
+        while True:
+            key, _, value = line.partition(": ") if line[-1] != ":" else (line[:-1], "", "")
+            other = theirs.get(key if key[0] != '"' else key[1:-1])
+            self.at += 1
+            if not (self._scalar(value, other, pad) if value else self._container(pad, other)):
+                return False
+            line = lines[self.at]
+            if not line.startswith(pad) or line[size : size + 1] in " -":
+                return True
+            line = line[size:]
+
+    def _container(self, pad: str, theirs: object) -> bool:
+        """A value without anything on the line of its key. Entries of a list are as deep as the key."""
+        line, size = self.lines[self.at], len(pad)
+        return self._sequence(pad, theirs) if line[size] == "-" else self._mapping(f"{pad}  ", line[size + 2 :], theirs)
+
+    def _sequence(self, pad: str, theirs: object) -> bool:
+        if theirs.__class__ is not list:
+            return False
+        lead, start, inner = f"{pad}- ", len(pad) + 2, f"{pad}  "
+        for one in theirs:
+            line = self.lines[self.at]
+            if not line.startswith(lead):
+                return False
+            if one.__class__ is dict and one:
+                if not self._mapping(inner, line[start:], one):
+                    return False
+            else:
+                self.at += 1
+                if not self._scalar(line[start:], one, pad):
+                    return False
+        return not self.lines[self.at].startswith(f"{pad}-")
+
+    def _scalar(self, text: str, theirs: object, pad: str) -> bool:
+        kind = theirs.__class__
+        if kind is not str:
+            return text == ("{}" if kind is dict else str(theirs).lower() if kind in (int, bool, float, list) else "")
+        if text[0] != "|":
+            return text == scalar(theirs)
+        size, start, last = len(pad) + 2, self.at, len(self.lines) - 1
+        while self.at < last and ((line := self.lines[self.at]).startswith(f"{pad}  ") or not line):
+            self.at += 1
+        block = "\n".join([line[size:] for line in self.lines[start : self.at]])
+        return theirs == (block if text == "|-" else f"{block}\n")
+
+
 def _equal(ours: object, theirs: object, route: Route) -> bool:
     """Servers keep amounts in a form of their own."""
     if ours == theirs:
@@ -159,7 +226,7 @@ class _Join:
             yield self._absent(one, overlay)
             return
         self.seen.add(_uid(live))
-        routes = drift(resource, one.body, live) if one.state not in RECORDS else []
+        routes = self._drift(one, live) if one.state not in RECORDS else []
         fields = [dotted(route, clipped) for route in routes[:_MOST_FIELDS]]
         more = [f"… and {len(routes) - _MOST_FIELDS} more"] if len(routes) > _MOST_FIELDS else []
         children = list(self._children(live, overlay, one.name, resource))
@@ -167,6 +234,15 @@ class _Join:
         yield row
         source = one.source.file if one.source is not None else ""
         yield from (replace(child, job=one.job, file=source, overlay=one.overlay) for child in children)
+
+    def _drift(self, one: DesiredRun, live: Body) -> list[Route]:
+        suspend = one.resource.suspend
+        if one.rendered.parsed is None:
+            queued = suspend is not None and queue_in(at(live, "metadata", "labels"))
+            as_in_git = with_field(live, suspend, value=one.state == "suspended") if queued and suspend else live
+            if WrittenText(one.rendered.text).agrees(as_in_git):
+                return []
+        return drift(one.resource, one.body, live)
 
     def others(self) -> Iterator[RunStatus]:
         """Runs of the repository's namespaces that Git does not have."""

@@ -10,21 +10,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import orjson
-
-from gen.base import BugError, Findings, Location, at, regex
+from gen.base import Findings, Location, at, regex
 from gen.base.codes.rendered import NOT_A_MANIFEST
 from gen.base.engines import is_stopped
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED, VALUES
 from gen.base.parallel import map_parallel
 from gen.base.repository.layout import RenderedPath
 from gen.base.yaml.source import source_of
-from gen.base.yaml.strict import Plain, parse, typed
+from gen.base.yaml.strict import parse, typed
 from gen.kubernetes.facts import builtin as core
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body, identity
-from gen.render.emit import HEADER, to_yaml, untouched
+from gen.render.emit import HEADER, untouched
 
 DATA = frozenset(resource.kind for resource in core.DATA)
 
@@ -160,93 +158,8 @@ def _bodies(objects: Sequence[RenderedObject], done: Callable[[int], None]) -> l
 
 def content(text: str) -> Body:
     """The object in a text; empty if it is not valid YAML."""
-    body = _Written.read(text.partition("\n")[2] if text.startswith("#") else text)
-    if body is None:
-        body = typed(parse(text, "", Findings()) or {})
+    body = typed(parse(text, "", Findings()) or {})
     return body if isinstance(body, dict) else {}
-
-
-_KEY = regex(r'"(?:[^"\\]|\\.)*"')
-_DEEPEST = 64
-"""Most spaces before a line; deeper texts are left to libyaml."""
-
-
-class _Written:
-    """Reads the text of `to_yaml` in a third of the time of libyaml, which counts for thousands of runs.
-
-    It reads other YAML wrongly. So its result is only used if `to_yaml` makes the same text of it: all readers
-    of YAML find the same in that.
-    """
-
-    __slots__ = ("at", "lines")
-
-    def __init__(self, text: str) -> None:
-        self.lines, self.at = text.split("\n"), 0
-
-    @classmethod
-    def read(cls, text: str) -> Body | None:
-        """The object in a text; None if `to_yaml` does not write it so."""
-        if not text.isascii():  # YAML has no form for some characters
-            return None
-        try:
-            reader = cls(text)
-            body = reader._mapping("", reader.lines[0])
-            return body if to_yaml(body) == text else None
-        except (ValueError, IndexError, BugError):
-            return None
-
-    def _mapping(self, pad: str, line: str) -> Body:
-        """Entries at a depth; `line` is the rest of the line of the first."""
-        body: Body = {}
-        lines, size = self.lines, len(pad)
-        if size > _DEEPEST:
-            raise ValueError
-        while True:
-            if line[0] == '"' and (quoted := _KEY.match(line)) is not None:
-                key, value = orjson.loads(quoted[0]), line[quoted.end() + 2 :]
-            else:
-                key, colon, value = line.partition(": ")
-                key = key if colon else key[:-1]
-            self.at += 1
-            body[key] = self._scalar(value, pad) if value else self._container(pad)
-            line = lines[self.at]
-            if not line.startswith(pad) or line[size : size + 1] in " -":
-                return body
-            line = line[size:]
-
-    def _container(self, pad: str) -> Body | list[Any]:
-        """The value of a key without one on its line. Entries of a list are as deep as its key."""
-        line = self.lines[self.at]
-        return self._sequence(pad) if line[len(pad)] == "-" else self._mapping(f"{pad}  ", line[len(pad) + 2 :])
-
-    def _sequence(self, pad: str) -> list[Any]:
-        values: list[Any] = []
-        size, inner = len(pad), f"{pad}  "
-        if size > _DEEPEST:
-            raise ValueError
-        while (line := self.lines[self.at]).startswith(pad) and line[size : size + 1] == "-":
-            value = line[size + 2 :]
-            quoted = _KEY.match(value)
-            if (": " in value or value.endswith(":")) if quoted is None else quoted.end() < len(value):
-                values.append(self._mapping(inner, value))
-            else:
-                self.at += 1
-                values.append(self._scalar(value, pad) if value else self._sequence(inner))
-        return values
-
-    def _scalar(self, text: str, pad: str) -> Any:
-        first = text[0]
-        if first.isalpha() or first == "/":
-            return text if text not in {"true", "false"} else text == "true"
-        if first == '"':
-            return orjson.loads(text) if "\\" in text else text[1:-1]
-        if first == "|":
-            size, start, last = len(pad) + 2, self.at, len(self.lines) - 1
-            while self.at < last and ((line := self.lines[self.at]).startswith(f"{pad}  ") or not line):
-                self.at += 1
-            block = "\n".join([line[size:] for line in self.lines[start : self.at]])
-            return block if text == "|-" else f"{block}\n"
-        return {"{}": {}, "[]": []}[text] if text in {"{}", "[]"} else typed(Plain(text))
 
 
 def workload(one: RenderedObject) -> Resource | None:

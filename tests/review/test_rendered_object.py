@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.base.findings import Findings
-from gen.base.yaml.strict import parse, typed
 from gen.kubernetes.manifests.read import read_manifests
 from gen.render import rendered_object
-from gen.render.rendered_object import _Written, content, generated_object
+from gen.render.rendered_object import generated_object
 from tests.cases import for_each
 from tests.support import PROJECT
 
@@ -31,7 +30,6 @@ def test_all_readers_find_the_same_content(case: Path) -> None:
         manifests = read_manifests(one.text.encode(), one.path, Findings())
         assert manifests is not None
         assert manifests.documents == (one.body,)
-        assert _Written.read(one.text.partition("\n")[2]) is not None
 
 
 def test_objects_that_several_processes_parse_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,38 +52,3 @@ def test_objects_that_several_processes_parse_are_the_same(monkeypatch: pytest.M
             _ = fails.body
     assert ["body" in vars(one) for one in twice] == [one.text is not fails.text for one in found]
     assert [one.body for one in twice] == [one.body for one in found]
-
-
-@for_each(
-    "text",
-    [
-        "a: 1\na: 2\n",
-        "a: yes\nb: 010\n",
-        "a:  1\n",
-        "a: 1 # one\n",
-        "a: 3.0\n",
-        "a: &b c\nd: *b\n",
-        "a: {b: c}\n",
-        "a:\n    b: 1\n",
-        "a:\n  - b\n",
-        "a: |+\n  b\n\n",
-        "a: |\n  b\nc: d\n",
-        "- a\n",
-        "a: b\n---\nc: d\n",
-        "a: 'b'\n",
-        'a: "b\n  c"\n',
-        'a: "\\x41"\n',
-        "a: b: c\n",
-        "a:\n",
-        "a",
-        "",
-        "a: \u00e9\n",
-        "".join(f"{'  ' * depth}a:\n" for depth in range(5000)),
-    ],
-)
-def test_content_is_what_a_reader_of_yaml_finds(text: str) -> None:
-    """Texts that gen does not write, also those that it would write otherwise, are left to the parser of YAML."""
-    expected = typed(parse(text, "", Findings()) or {})
-    assert content(text) == (expected if isinstance(expected, dict) else {})
-    body = _Written.read(text)
-    assert body is None or body == expected
