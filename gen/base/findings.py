@@ -133,11 +133,16 @@ class Findings(Struct):
         )
 
     def warning(
-        self, code: Code, place: Location, message: str, hint: str, related: Iterable[tuple[Location, str]] = ()
+        self,
+        code: Code,
+        place: Location,
+        message: str,
+        hint: str,
+        related: Iterable[tuple[Location, str]] = (),
+        fixes: tuple[Fix, ...] = (),
     ) -> None:
-        self.items.append(
-            Diagnostic(place, code.name, message_text(message), message_text(hint), tuple(related), Severity.WARNING)
-        )
+        texts = message_text(message), message_text(hint)
+        self.items.append(Diagnostic(place, code.name, *texts, tuple(related), Severity.WARNING, fixes=fixes))
 
     def extend(self, others: Iterable[Diagnostic]) -> None:
         self.items.extend(others)

@@ -15,6 +15,7 @@ from itertools import pairwise
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeGuard, TypeVar, Union, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError
 from pydantic.alias_generators import to_camel
 
@@ -22,6 +23,14 @@ from gen.base import Route
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
+
+
+class Renamed(Struct, frozen=True):
+    """The name of today of a field, as files have it."""
+
+    name: str
+    since: str
+    """The version of gen that renamed it, and its date."""
 
 
 class Model(BaseModel):
@@ -37,6 +46,8 @@ class Model(BaseModel):
 
     synonyms: ClassVar[Mapping[str, str]] = {}
     """Names of other tools for these fields, from `gen.job.synonyms`."""
+    renamed: ClassVar[Mapping[str, "Renamed"]] = {}
+    """The fields that had another name, by that. `gen.job.suggest` reads them under both for a year."""
     main: ClassVar[str] = ""
     """Field that a scalar instead of the mapping is probably meant for; only used for hints."""
 

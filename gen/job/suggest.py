@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Route, did_you_mean, near, only_near
+from gen.base import Findings, Rename, Route, did_you_mean, near, only_near
+from gen.base.codes.jobs import RENAMED_FIELD
+from gen.base.yaml.source import Source
+from gen.base.yaml.strict import Data
 from gen.job.kinds import ALL_KINDS
-from gen.job.model import Form, Model, fields_at, form_at, models_at
+from gen.job.model import Form, Model, Renamed, fields_at, form_at, models_at, reachable
 from gen.job.synonyms import normal
 
 if TYPE_CHECKING:
@@ -176,3 +179,55 @@ def field_of_others(name: str) -> str:
     *others, last = (f"`{kind}`" for kind in owners)
     listed = f"{', '.join(others)} and {last}" if others else last
     return f"remove it; only jobs of kind {listed} have it"
+
+
+Models = Mapping[Route, "type[BaseModel]"]
+"""The models of a file: that of the file, and those of values that it does not describe, by their routes."""
+
+
+@lru_cache(maxsize=256)
+def old_names(models: tuple[type[BaseModel], ...]) -> frozenset[str]:
+    """All older names of fields in models, and in those that they contain."""
+    return frozenset(old for model in reachable(models) for old in getattr(model, "renamed", ()))
+
+
+def with_new_names(source: Source, models: Models, found: Findings) -> Source:
+    """The file as if it had the names of today, with a warning for each field that has an older one."""
+    if not any(old in source.text for old in old_names(tuple(models.values()))):
+        return source
+    renamed: dict[Route, tuple[str, Renamed]] = {}
+    data = _with_names(source.data, models, (), renamed, back=False)
+    source = replace(source, data=data, old_names={route: old for route, (old, _) in renamed.items()})
+    for route, (old, new) in renamed.items():
+        message = f"`{old}` is named `{new.name}` since {new.since}"
+        hint = f"write `{new.name}`; `{old}` works for a year after that version"
+        fixes = (Rename(source.written_route(route), new.name),)
+        found.warning(RENAMED_FIELD, source.place(route, key=True), message, hint, fixes=fixes)
+    return source
+
+
+def with_old_names(data: Data, models: Models) -> Data:
+    """The data with the oldest name of each field, so that the record of a run does not change with a name."""
+    return _with_names(data, models, (), {}, back=True) if old_names(tuple(models.values())) else data
+
+
+def _with_names(
+    data: Data, models: Models, route: Route, renamed: dict[Route, tuple[str, Renamed]], *, back: bool
+) -> Data:
+    """The data with other names. `renamed` gets the fields that have an older one, by their new routes."""
+    if isinstance(data, list):
+        return [_with_names(one, models, (*route, at), renamed, back=back) for at, one in enumerate(data)]
+    if not isinstance(data, dict):
+        return data
+    own = (models_at(model, route[len(root) :]) for root, model in models.items() if route[: len(root)] == root)
+    names = {old: new for group in own for model in group for old, new in getattr(model, "renamed", {}).items()}
+    olds = {new.name: old for old, new in reversed(names.items())} if back else {}
+    result: dict[str, Data] = {}
+    for key, value in data.items():
+        new = names.get(key)
+        inner = (*route, key)
+        if new is not None and new.name not in data:  # with both, the old one is an unknown field
+            inner = (*route, new.name)
+            renamed[inner] = key, new
+        result[olds.get(key, str(inner[-1]))] = _with_names(value, models, inner, renamed, back=back)
+    return result

@@ -19,7 +19,9 @@ from gen.base.repository.layout import DEFINITIONS, overlay_file, overlays_path
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data
+from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS, declare, forget_declared, name_declared
+from gen.job.suggest import Models, with_new_names
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.check import check_overlay, check_runtimes
@@ -140,10 +142,11 @@ class OverlayReader(Struct, dict=True):
         if not chain.complete:
             return None
         found = Findings()
-        data = merged_fields(chain.sources)
-        layers = Layers(tuple(Layer(source) for source in chain.sources))
+        sources = [with_new_names(source, _models(), found) for source in chain.sources]
+        data = merged_fields(sources)
+        layers = Layers(tuple(Layer(source) for source in sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
-        patches = _patches(self.root, chain.sources, found)
+        patches = _patches(self.root, sources, found)
         declared.name(data.get("kinds"))
         loaded = load_named(data, layers, found)
         data, layers = with_groups(data, layers, found)
@@ -164,6 +167,12 @@ class OverlayReader(Struct, dict=True):
         )
         check_runtimes(overlay, files, self.found)
         return overlay if has_definitions(overlay, self.found) else None
+
+
+def _models() -> Models:
+    """An overlay, and the fields of jobs in its defaults, those of kinds as well."""
+    kinds: Models = {("defaults", "kinds", kind): model for kind, model in ALL_KINDS.items()}
+    return {(): overlay_fields(), ("defaults",): JobFields, **kinds}
 
 
 def _patches(root: Path, sources: Sequence[Source], found: Findings) -> tuple[Patch, ...]:

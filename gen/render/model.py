@@ -15,11 +15,12 @@ from gen.base.placeholders import RUN, TRIAL
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.source import Source, report_not_a_mapping
 from gen.base.yaml.strict import Data
+from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS, has_declared_name, is_declared
 from gen.job.kinds.base import Job
 from gen.job.names import JOB_NAME, name_meant
 from gen.job.scalars import empty, null, shown
-from gen.job.suggest import field_of_others, intended_kind
+from gen.job.suggest import Models, field_of_others, intended_kind, with_new_names
 from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.overlay import Overlay
 from gen.overlay.plugins import KIND_GROUP, unnamed_plugin
@@ -35,6 +36,7 @@ def read_job(source: Source, namespace: str, overlay: Overlay | None, found: Fin
     kind = _kind(source, found)
     if kind is None or (overlay is not None and not named_kind(kind, lambda: source.place(("kind",)), overlay, found)):
         return None
+    source = with_new_names(source, models_of(kind, source.data), found)
     written = cast("dict[str, Data]", source.data)
     _check_file_name(source, found)
     report_texts(source, ALL_KINDS[kind], found)
@@ -50,6 +52,13 @@ def read_job(source: Source, namespace: str, overlay: Overlay | None, found: Fin
         data=lay_over(overlay.defaults_of(kind), written) if overlay else written,
         layers=Layers((Layer(source), *(overlay.layers_of(kind) if overlay else ()))),
     )
+
+
+def models_of(kind: str, data: Data) -> Models:
+    """The model of a job, and of each step of a pipeline."""
+    steps = data.get("steps") if isinstance(data, dict) and ALL_KINDS[kind].own_fields else None
+    inner = steps if isinstance(steps, dict) else {}
+    return {(): ALL_KINDS[kind], **{("steps", name): JobFields for name in inner}}
 
 
 def _report_unusable_defaults(kind: str, overlay: Overlay, found: Findings) -> None:

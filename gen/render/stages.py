@@ -17,6 +17,7 @@ from gen.base.codes.grants import OF_OVERLAY
 from gen.base.codes.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
 from gen.base.yaml.source import read
 from gen.job.plan import Edit, Plan
+from gen.job.suggest import with_old_names
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.facts.graphs import created_by
 from gen.overlay.overlay import Overlay, report_invalid_definition, selects
@@ -36,7 +37,7 @@ from gen.render.check import (
 from gen.render.emit import emit as files_of
 from gen.render.emit import run_record
 from gen.render.job_run import ExpandedRun, JobInput, JobRun
-from gen.render.model import read_job
+from gen.render.model import models_of, read_job
 from gen.render.patch import apply_patches
 from gen.render.permissions import judge
 from gen.render.plan import make_plan
@@ -216,7 +217,8 @@ def emit(run: work.SealedRun) -> tuple[work.EmittedRun]:
     (workload,) = (one.body for one in sealed.manifests if one.is_workload and not one.embedded)
     asked = requested(workload, overlay) if own.counts else Demand()
     restarted_for, decisive = overlay.fields.runs.restarted_for, own.starter.decisive
-    record = run_record(first.run.name, given.source.data, restarted_for, given.own, own.pins, decisive)
+    written = with_old_names(given.source.data, models_of(own.kind, given.source.data))
+    record = run_record(first.run.name, written, restarted_for, given.own, own.pins, decisive)
     rendered = RenderedJob(
         overlay=overlay.name,
         namespace=own.namespace,

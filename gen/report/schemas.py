@@ -150,6 +150,10 @@ def _describe(definition: Schema, model: type[BaseModel]) -> None:
     for name, field in model.model_fields.items():
         if (prop := definition["properties"].get(field.alias or name)) is not None and name in docs:
             prop["description"] = docs[name]
+    for old, new in getattr(model, "renamed", {}).items():
+        about = f"Named `{new.name}` since {new.since}."
+        more = {"deprecated": True, "deprecationMessage": about, "description": about}
+        definition["properties"][old] = definition["properties"][new.name] | more
 
 
 def _short(definition: Schema, model: type[BaseModel]) -> Schema:

@@ -10,6 +10,12 @@ UNKNOWN_FIELD = Code(
     "A misspelled field would have no effect.",
     "Correct the name; the finding suggests the closest one.",
 )
+RENAMED_FIELD = Code(
+    "renamed-field",
+    "A job or overlay sets a field by an older name.",
+    "The name still works, for a year after the version that renamed the field; later it is an unknown field.",
+    "Write the new name; `gen check --fix` does. No run starts again.",
+)
 MISSING_FIELD = Code(
     "missing-field",
     "A required field is set neither in the job nor in the overlay's `defaults`.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -58,6 +58,8 @@ class Source(Struct, frozen=True, dict=True):
     data: Data
     digest: str = ""
     """SHA-256 of the file's bytes."""
+    old_names: Mapping[Route, str] = {}
+    """Keys in the text of fields that have another name in the data, by their routes there."""
 
     @cached_property
     def _root(self) -> Any:
@@ -110,7 +112,7 @@ class Source(Struct, frozen=True, dict=True):
         node, before = self._node_with(str(route[0])) if route else (self._root, 0)
         key_mark = node.start_mark
         steps = 0
-        for step in route:
+        for step in self.written_route(route) if self.old_names else route:
             if isinstance(node, MappingNode) and isinstance(step, str):
                 pair = self._pair(node, step)
                 if pair is None:
@@ -130,6 +132,10 @@ class Source(Struct, frozen=True, dict=True):
         """The place of the value at `route`, or of its key; else of the nearest value around it."""
         found = self.find(route)
         return found.key if key else found.value
+
+    def written_route(self, route: Route) -> Route:
+        """A route of the data with the keys that the text has."""
+        return tuple(self.old_names.get(route[: index + 1], step) for index, step in enumerate(route))
 
     def scalars(self) -> Iterator[tuple[Route, Scalar]]:
         """All values that are scalars, as they are written, in the order of the file."""
