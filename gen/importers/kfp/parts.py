@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 _PROGRAM: Final = "arena_launcher.py"
 _KINDS: Final = frozenset({"job", "mpijob", "tfjob", "pytorchjob"})
 _TRUTHS: Final = frozenset({"--rdma", "--tensorboard"})
-_OF_PIPELINE: Final = frozenset({"--output-dir", "--output-data", "--arena-image"})
+_OF_PIPELINE: Final = frozenset(
+    {"--output-dir", "--output-data", "--arena-image", "--step-name", "--workflow-name", "--pending-timeout-minutes"}
+)
+_OF_JOB: Final = {"--cpu": "--worker-cpu", "--memory": "--worker-memory"}
+"""Options of a single pod, by those of the launcher."""
 _LOGS: Final = "--log-dir"
 
 
@@ -57,13 +61,18 @@ def launcher_of(words: Sequence[str]) -> Launched | None:
     options = options[: options.index("--")] if "--" in options else options
     kind = next((word for word in options if word in _KINDS), "job")
     launched = Launched(["arena", "submit", "tfjob" if kind == "job" else kind])
-    _carry(launched, [word for word in options if word != kind])
-    launched.words += [" ".join(command)] if command else []
+    _carry(launched, [word for word in options if word != kind], _OF_JOB if kind in ("job", "tfjob") else {})
+    text = " ".join(command).strip()
+    if not any(char in text for char in "'\"\\\n"):  # blanks of the source of a program
+        text = " ".join(text.split())
+    launched.words += [text] if command else []
     return launched
 
 
-def _carry(launched: Launched, options: list[str]) -> None:
-    """Options of Arena, and those that are fields of a job. A value is behind `=`, or the next word."""
+def _carry(launched: Launched, options: list[str], names: Mapping[str, str]) -> None:
+    """Options of Arena, some with other names, and those that are fields of a job. A value is behind `=`, or the next
+    word. Zero CPU and memory mean none.
+    """
     left = list(options)
     while left:
         name, equals, value = left.pop(0).partition("=")
@@ -77,8 +86,8 @@ def _carry(launched: Launched, options: list[str]) -> None:
             launched.fields["timeout"] = f"{value}h"
         elif name in _TRUTHS:
             launched.words += [name] if value.lower() in ("true", "1", "") else []
-        elif value:
-            launched.words.append(f"{'--logdir' if name == _LOGS else name}={value}")
+        elif value and not (name in _OF_JOB and value == "0"):
+            launched.words.append(f"{'--logdir' if name == _LOGS else names.get(name, name)}={value}")
             launched.words += ["--sync-mode=git"] if name == "--sync-source" else []
 
 

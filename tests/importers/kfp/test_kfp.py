@@ -72,6 +72,35 @@ def test_the_launcher_of_arena_is_a_submission() -> None:
     assert any("`--output-data` of step `train` is not carried" in item.message for item in found)
 
 
+@for_each(
+    ("kind", "cpu"), [("mpijob", ("2", "10Gi")), ("job", ("2", "10Gi")), ("tfjob", ("2", "10Gi")), ("job", ("0", "0"))]
+)
+def test_the_launcher_has_the_options_of_its_sdk(kind: str, cpu: tuple[str, str]) -> None:
+    own = ["--cpu", cpu[0], "--memory", cpu[1], "--step-name", "{{pod.name}}", "--workflow-name", "{{workflow.name}}"]
+    words = [
+        *LAUNCHER[:2],
+        "--name",
+        "a",
+        "--image",
+        "i:1",
+        *own,
+        "--env",
+        "A=b",
+        kind,
+        "--",
+        "\n  \tpython x.py \t--lr 1\n",
+    ]
+    (job,), found = read(argo(train={"container": {"command": words}}))
+    expected = {"cpu": "2", "memory": "10Gi"} if cpu[0] != "0" else {}
+    assert {name: value for name, value in job.fields.items() if name in ("cpu", "memory")} == expected
+    assert job.fields["command"] == "python x.py --lr 1"
+    assert [one.message for one in found if "NVIDIA" not in one.message] == [
+        "`--step-name` of step `train` is not carried: it concerns the pipeline",
+        "`--workflow-name` of step `train` is not carried: it concerns the pipeline",
+    ]
+    assert job.obstacles == ()
+
+
 @pytest.mark.parametrize(
     "words",
     [
