@@ -1,4 +1,4 @@
-"""The interface for Python gives what the command line gives, and its examples run."""
+"""The interface for Python gives the results of the command line, and its examples run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of 100 kB cost little time and memory, whatever they repeat."""
+"""Commands of 100 kB cost little time and memory, also if they repeat a part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SIZE: Final = 98_000
 SECONDS: Final = 5
-"""Of the processor, also on a loaded machine; all take less than two on an idle one."""
+"""Processor time on a loaded machine; each takes less than two on an idle one."""
 KIBIBYTES: Final = 300 << 10
 REPEATED: Final = (
     "a | ",

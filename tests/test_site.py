@@ -111,7 +111,7 @@ def test_each_code_has_an_anchor_in_the_list_and_a_page(site: Path) -> None:
 
 @pytest.mark.slow
 def test_codes_have_examples(site: Path) -> None:
-    """A file with what gen prints, or a part of an object."""
+    """A file with output of gen, or a part of an object."""
     typo, dns = ((site / f"findings/{name}.html").read_text("utf-8") for name in ("unknown-field", "pods"))
     assert "did you mean" in typo
     assert "<em>Example:</em> an object of kind <code>Pod</code>" in dns

@@ -221,7 +221,7 @@ class Repositories:
         return None
 
     def _edits(self, names: Collection[str]) -> None:
-        """Edits of rendered files after the render: the check must refuse each of them."""
+        """Edits of rendered files after the render: the check must refuse each one."""
         texts = {path: text for path, text in self._files("rendered").items() if path.split("/")[-2] in names}
         left = {path: edit for path, text in texts.items() if (edit := _edited(path, text)) != text}
         self.count["edits"] += len(left)
@@ -310,7 +310,7 @@ def forged(text: str) -> str:
 
 
 def _edited(path: str, text: str) -> str:
-    """A file with more permissions; a part of them with a true digest."""
+    """A file with more permissions, sometimes with a true digest."""
     first, _, rest = text.partition("\n")
     for old, new in (
         ("containers:\n", "hostPID: true\n{indent}containers:\n"),

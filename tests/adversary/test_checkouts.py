@@ -30,7 +30,7 @@ COMMANDS = (
 
 @pytest.fixture
 def embedded(tmp_path: Path) -> tuple[History, Path]:
-    """A repository of jobs in a folder that has the files of a bare Git repository, all of them committed."""
+    """A repository of jobs in a folder that has the files of a bare Git repository, all committed."""
     outer = History(tmp_path / "outer")
     outer.root.mkdir()
     outer.git("init", "--quiet", "--initial-branch", "main")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.e2e.cluster import Cluster
 
 CASES = 42
-"""Of each kind: 504 in all."""
+"""For each kind: 504 in all."""
 UNITS = {"": {"nvidia.com/gpu": 1}}
 ROLES = {
     "pytorch": ("master",),

@@ -63,7 +63,7 @@ _OWN: dict[str, tuple[Callable[[Cluster, Programs], AbstractContextManager[objec
 }
 _OF_STARTERS = {"schedule": argo.started, "pipeline": argo.started, "search": katib.started}
 _OF_QUEUES = {"kueue": "kueue", "volcano": "volcano-controller-manager", "coscheduling": "scheduler-plugins"}
-"""Programs with the definitions of what a queue needs."""
+"""Programs with the definitions that a queue needs."""
 _FRAMEWORKS = [model.facts.kueue.framework for model in map(KINDS.__getitem__, KINDS) if model.facts.kueue is not None]
 _SCHEDULERS = {
     "kueue": "{localQueue: research, frameworks: FRAMEWORKS}",

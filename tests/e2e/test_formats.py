@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.e2e.cluster import Cluster
 
 CASES = 100
-"""Of each format."""
+"""For each format."""
 _CHARACTERS = "aA0.:-/@%[]<>\"\\ ()?#,;_zZ9\u00b5\u00e4\t+~{}|^`'!$&*="
 
 

@@ -119,7 +119,7 @@ def test_messages(delivery: Delivery) -> None:
 
 
 def test_no_second_message(delivery: Delivery) -> None:
-    """A run that has ended is not announced again, whatever is applied later, nor when it is retired."""
+    """A run that has ended is not announced again, by no later change, nor when it is retired."""
     delivery.job(PYTORCH)
     delivery.commit()
     delivery.install()
@@ -166,7 +166,7 @@ def test_messages_of_a_schedule(delivery: Delivery) -> None:
 
 
 def night(delivery: Delivery, status: Body, end: str) -> None:
-    """What the controller of CronJobs writes at the start of a run, and at its end."""
+    """Status that the controller of CronJobs writes at the start of a run, and at its end."""
     (body,) = delivery.argo.cluster.live("batch", "CronJob", delivery.name)
     started = {"lastScheduleTime": status["lastScheduleTime"], "active": [{"name": "a"}]}
     delivery.patch(body, {"status": started}, status=True)

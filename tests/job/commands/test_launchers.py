@@ -1,4 +1,4 @@
-"""What a command starts, as its launcher and its shell read it."""
+"""The processes of a command, as its launcher and its shell read it."""
 
 from __future__ import annotations
 
