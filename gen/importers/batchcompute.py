@@ -255,6 +255,7 @@ def _program(draft: JobDraft, task: Record, image: str) -> bool:
         draft.set(literal(exports + command), "command", place=application.place("Command"))
     docker = application.record("Docker")
     named = docker.text("Image") or opened
+    named = "" if image and named.startswith("<") else named  # a placeholder such as `<image-name>`
     docker.take("MaxRetryCount")
     if named or image:
         draft.set(literal(named or image), "image", place=docker.place("Image"))

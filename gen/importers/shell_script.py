@@ -144,8 +144,9 @@ def opened_container(draft: JobDraft, command: str, place: Location) -> tuple[st
         _carry(draft, word, value, lost, place)
     if not words:
         return command, ""
-    hint = "the pod is the container, and the overlay decides about its network and devices"
     for one in lost:
+        hint = "the pod is the container, and the overlay decides about its network and devices"
+        hint = "set `gpus` of the job to the number of GPUs that it uses" if one.startswith("--gpus") else hint
         draft.drop(place, f"`{one}`", "it starts or configures the container", hint)
     return " ".join(words[1:]), words[0]
 

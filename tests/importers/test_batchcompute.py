@@ -237,6 +237,15 @@ def test_docker_run_is_opened() -> None:
     messages = [one.message for one in found]
     for lost in ("--network host", "--gpus all", "sudo service docker restart", "set -x"):
         assert f"`{lost}` is not carried: it starts or configures the container" in messages
+    (gpus,) = (one.hint for one in found if "--gpus" in one.message)
+    assert gpus == "set `gpus` of the job to the number of GPUs that it uses"
+
+
+def test_a_placeholder_of_the_document_takes_the_image_of_the_option() -> None:
+    request = with_task(Application={"Command": DOCKER.replace("hub/x:2", "<image-name>")})
+    for image, expected in (("a/b:1", "a/b:1"), ("", "<image-name>")):
+        (job,), _ = read(request, image=image)
+        assert job.fields["image"] == expected
 
 
 @for_each("command", ["docker run a/b:1 x && docker run a/b:1 y", "make && docker run a/b:1 x", "docker run 'a"])
