@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from gen.base import Findings, Location, did_you_mean
 from gen.base.codes.files import MISPLACED_FILE, NOT_A_FILE
-from gen.base.codes.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
+from gen.base.codes.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY, UNUSED_VENDORED
 from gen.base.repository.files import MAX_DEPTH, is_too_deep, links_in, printable_path
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import (
@@ -22,9 +22,11 @@ from gen.base.repository.layout import (
     OVERLAY_FILE,
     POLICIES,
     RUNTIMES,
+    VENDOR,
     overlay_file,
     overlay_of,
     overlays_path,
+    vendor_lock,
 )
 from gen.base.yaml.source import Source, read, report_not_a_mapping
 from gen.base.yaml.strict import Data
@@ -74,6 +76,8 @@ class OverlayFiles(Struct, dict=True):
         sources: list[Source] = []
         names = [name]
         source = self._source(name)
+        if source is not None and not isinstance(fields_of(source).get("extends"), dict):
+            self._report_left(name)
         while source is not None:
             sources.append(source)
             extended = fields_of(source).get("extends")
@@ -103,6 +107,13 @@ class OverlayFiles(Struct, dict=True):
 
         origin = origin_of(extended)
         return "" if origin is None else vendored_overlay(self.root, name, source, origin, self.found)
+
+    def _report_left(self, name: str) -> None:
+        """What `gen vendor` wrote for an overlay that extends none of another repository any more."""
+        paths = [path for path in (overlays_path(name, VENDOR), vendor_lock(name)) if os.path.lexists(self.root / path)]
+        if paths:
+            message = f"overlay `{name}` extends none of another repository, so nothing reads {paths[0]}"
+            self.found.warning(UNUSED_VENDORED, Location(paths[0]), message, f"run `git rm -r {' '.join(paths)}`")
 
     def source(self, name: str) -> Source | None:
         """The file of an overlay alone; None, with a finding, if it is not a mapping."""

@@ -208,6 +208,19 @@ def test_a_lock_that_is_none_is_refused(repo: Repository, lock: str) -> None:
     assert findings(repo) == [("not-vendored", "overlays/dev/vendor.lock")]
 
 
+def test_files_that_nothing_extends_any_more_are_reported(repo: Repository) -> None:
+    repo.overlay("kubernetes: '1.34'\nnamespaces: {team: {}}\n")
+    report, _ = repo.check()
+    (found,) = (one for one in report.findings if one.code == "unused-vendored")
+    assert not found.is_error
+    assert (found.place.file, found.hint) == (VENDOR, f"run `git rm -r {VENDOR} overlays/dev/vendor.lock`")
+    git("init", "--quiet", folder=repo.root)
+    git("add", "--all", folder=repo.root)
+    git("commit", "--quiet", "--message", "Extend nothing", folder=repo.root)
+    git(*found.hint.removeprefix("run `git ").removesuffix("`").split(), "--quiet", folder=repo.root)
+    assert "unused-vendored" not in repo.codes()
+
+
 def test_a_path_out_of_the_folder_is_refused(repo: Repository) -> None:
     file = repo.root / "overlays/dev/overlay.yaml"
     file.write_text(file.read_text().replace("overlays/a100", "../../../etc"))

@@ -36,6 +36,12 @@ EDITED_VENDORED = Code(
     "Change the file there; or set the field in the overlay that extends it; then run `gen vendor`, which restores the "
     "files.",
 )
+UNUSED_VENDORED = Code(
+    "unused-vendored",
+    "An overlay has a `vendor/` folder or a `vendor.lock`, but extends no overlay of another repository.",
+    "Nothing reads or checks the files any more, and a reader takes them for those of the platform.",
+    "Remove the folder and the lock with the command in the finding, or extend the overlay again.",
+)
 REFUSED_TREE = Code(
     "refused-tree",
     "A folder of another repository has a link, a submodule, a name that not every system can have, a file that is too "
