@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_texts, at
 from gen.importers.kfp.calls import depends_on
-from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, When, as_text, retries_of_template
+from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When, as_text, items_of, retries_of_template
 from gen.kubernetes.objects import Body, present
 
 _POD: Final = ("nodeSelector", "tolerations", "affinity", "priorityClassName", "schedulerName", "serviceAccountName")
@@ -31,7 +31,6 @@ _OF_WORKFLOW: Final = frozenset(
 )
 """The object of gen has its own `podGC`, and no time to live."""
 _SHELLS: Final = frozenset({"sh", "bash", "python", "python3"})
-_MAX_ITEMS: Final = 64
 
 
 def pipeline_of_argo(document: Body) -> Pipeline | None:
@@ -184,6 +183,7 @@ def _task(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: tu
         condition=str(data.get("when") or ""),
         values=_values(data),
         items=items,
+        loop=str(data.get("withParam") or "") if items is None else "",
         lost=(*lost, *more, *unknown),
     )
 
@@ -195,13 +195,10 @@ def _items(data: Body) -> tuple[tuple[object, ...] | None, tuple[str, ...]]:
             continue
         items: Any = data[field]
         if field == "withParam":
-            try:
-                items = json.loads(str(items))
-            except (ValueError, RecursionError):
-                items = None
+            items = list(items_of(str(items)) or ())
         elif field == "withSequence":
             items = _sequence(items)
-        if isinstance(items, list) and 0 < len(items) <= _MAX_ITEMS:
+        if isinstance(items, list) and 0 < len(items) <= MAX_ITEMS:
             return tuple(items), ()
         return None, (f"the loop `{field}`",)
     return None, ()
@@ -215,6 +212,6 @@ def _sequence(data: object) -> list[str] | None:
         last = first + int(number) - 1 if number is not None else int(end)
     except (TypeError, ValueError):
         return None
-    if at(data, "format") or not first <= last < first + _MAX_ITEMS:
+    if at(data, "format") or not first <= last < first + MAX_ITEMS:
         return None
     return [str(one) for one in range(first, last + 1)]

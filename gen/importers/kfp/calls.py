@@ -295,7 +295,11 @@ class Reader:
         made = []
         if task.retries.limit and isinstance(self.pipeline.templates.get(task.calls), graph.Group):
             lost = (*lost, f"`{task.retries.field}`")
-        for item in task.items if task.items is not None else (inner.item,):
+        items = task.items
+        if task.loop:
+            items = graph.items_of(self._known(task.loop, inner))
+            lost = tuple(one for one in lost if items is None or not one.startswith("the loop "))
+        for item in items if items is not None else (inner.item,):
             values = {
                 key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()
             }
@@ -307,6 +311,12 @@ class Reader:
                 break
         last = tuple(dict.fromkeys(call for one in made for call in one.last))
         return _Ends(last=last, every=tuple(call for one in made for call in one.every))
+
+    def _known(self, text: str, inner: _Scope) -> str:
+        """A text with the values of inputs and of the parameters of the pipeline."""
+        return _with_defaults(
+            graph.with_item(graph.with_values(text, inner.values), inner.item), self.pipeline.parameters
+        )
 
 
 def _with_defaults(text: str, parameters: Mapping[str, str]) -> str:

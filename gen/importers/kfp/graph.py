@@ -75,6 +75,7 @@ PLACEHOLDER: Final = regex(
 INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
 PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 _ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
+MAX_ITEMS: Final = 64
 _MAX_TEXT: Final = 1 << 16
 """Characters of all values in one text."""
 
@@ -115,6 +116,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """Values of the inputs of the template."""
     items: tuple[object, ...] | None = None
     """It runs once for each."""
+    loop: str = ""
+    """The text of a list of items that depends on other values."""
     retries: Retries = NO_RETRIES
     """Those of the template that it calls."""
     lost: tuple[str, ...] = ()
@@ -171,6 +174,17 @@ def _replaced(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str
         return found if left >= 0 else match[0]
 
     return pattern.sub(short, text)
+
+
+def items_of(text: str) -> tuple[object, ...] | None:
+    """The items of a loop; None for a text that is not a list, or too long."""
+    import json
+
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return tuple(items) if isinstance(items, list) and 0 < len(items) <= MAX_ITEMS else None
 
 
 def as_text(value: object) -> str:

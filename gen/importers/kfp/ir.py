@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from gen.base import Route, as_texts, at, regex
-from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text, retries_of_task
+from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text, items_of, retries_of_task
 from gen.kubernetes.objects import Body, present
 
 _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
@@ -23,7 +23,6 @@ _OF_TASK: Final = frozenset(
     {"componentRef", "dependentTasks", "inputs", "triggerPolicy", "parameterIterator", "taskInfo", "cachingOptions"}
     | {"retryPolicy"}
 )
-_MAX_ITEMS: Final = 64
 
 
 def pipeline_of_ir(document: Body) -> Pipeline | None:
@@ -96,11 +95,11 @@ def _group(component: object, route: Route, components: object) -> Group:
 def _task(name: str, data: Body, route: Route, components: object) -> Task:
     called = at(components, str(at(data, "componentRef", "name") or ""), "inputDefinitions", "parameters")
     before = data.get("dependentTasks")
-    items, unknown = _items(data.get("parameterIterator"))
+    items, loop, unknown = _items(data.get("parameterIterator"))
     ended = at(data, "triggerPolicy", "strategy") == _ALWAYS
     values = dict(_values(at(data, "inputs", "parameters"), called))
     item = at(data, "parameterIterator", "itemInput")
-    if items is not None and isinstance(item, str):
+    if isinstance(item, str):
         values[item] = "{{item}}"
     lost = [f"`{key}`" for key, value in data.items() if key not in _OF_TASK and value not in (None, "", [], {})]
     lost += ["`inputs.artifacts`"] if at(data, "inputs", "artifacts") else []
@@ -116,6 +115,7 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
         ),
         values=values,
         items=items,
+        loop=loop,
         retries=retries_of_task(data),
         lost=(*lost, *unknown),
     )
@@ -136,16 +136,12 @@ def _inputs(text: str) -> str:
     return _INPUT.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
 
 
-def _items(loop: object) -> tuple[tuple[object, ...] | None, tuple[str, ...]]:
-    if loop is None:
-        return None, ()
-    try:
-        items = json.loads(str(at(loop, "items", "raw")))
-    except (ValueError, RecursionError):
-        items = None
-    if isinstance(items, list) and 0 < len(items) <= _MAX_ITEMS:
-        return tuple(items), ()
-    return None, ("the loop `parameterIterator`",)
+def _items(loop: object) -> tuple[tuple[object, ...] | None, str, tuple[str, ...]]:
+    """The items of a loop, the text of the list that depends on others, and the names of both if they are unknown."""
+    items = items_of(str(at(loop, "items", "raw")))
+    name = at(loop, "items", "inputParameter")
+    text = f"{{{{inputs.parameters.{name}}}}}" if isinstance(name, str) else ""
+    return items, text, ("the loop `parameterIterator`",) if loop is not None and items is None else ()
 
 
 def _leaf(name: str, component: object, container: object, route: Route) -> Leaf:

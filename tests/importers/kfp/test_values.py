@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import Any
 
 from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, pipeline, program, task, values, workflow
+from tests.importers.kfp.test_ir import IR
 from tests.importers.kfp.test_kfp import read
 from tests.importers.support import run_import
 from tests.support import Repository
@@ -26,6 +28,27 @@ def test_a_loop_over_known_items_has_a_step_for_each() -> None:
         "count-2": "--lr=4",
     }
     assert steps["param"]["needs"] == ["train", "train-2"]
+
+
+def test_a_loop_over_a_parameter_with_a_list_has_a_step_for_each() -> None:
+    loop = task("train", "x", withParam="{{workflow.parameters.rates}}", **values(lr="{{item.lr}}"))
+    given = values(rates='[{"lr": 1}, {"lr": 2}]')
+    steps = pipeline(workflow(dag(loop), program("x", "--lr={{inputs.parameters.lr}}"), **given))
+    assert {name: step["command"][1] for name, step in steps.items() if name} == {
+        "train": "--lr=1",
+        "train-2": "--lr=2",
+    }
+
+
+def test_a_loop_of_version_2_over_a_parameter_has_a_step_for_each() -> None:
+    document = deepcopy(IR)
+    document["root"]["inputDefinitions"]["parameters"]["rates"] = {"defaultValue": [3, 4], "parameterType": "LIST"}
+    loop = {"itemInput": "rate", "items": {"inputParameter": "rates"}}
+    document["root"]["dag"]["tasks"]["loop"]["parameterIterator"] = loop
+    (job,), found = read(document)
+    steps = job.fields["steps"]
+    assert [steps[name]["command"][1:] for name in ("loop", "loop-2")] == [["3"], ["4"]]
+    assert not [one for one in found if "loop" in one.message]
 
 
 def test_parameters_are_params() -> None:
