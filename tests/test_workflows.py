@@ -60,5 +60,6 @@ def test_only_what_publishes_may_do_more_than_read() -> None:
         "docs.yml deploy": {"id-token": "write", "pages": "write"},
         "release.yml attest": {"attestations": "write", "id-token": "write"},
         "release.yml publish": {"id-token": "write"},
+        "release.yml publish-image": {"attestations": "write", "id-token": "write", "packages": "write"},
     }
     assert all("secrets." not in text and yaml.safe_load(text)["permissions"] == {} for text in TEXTS.values())
