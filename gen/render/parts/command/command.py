@@ -66,7 +66,9 @@ class Command(Struct, frozen=True, dict=True):
     @cached_property
     def options(self) -> Sequence[str]:
         """The options of the shell in a list."""
-        return self.context.of_role(self.pod.role, "command")[1:-1] if self.entries else ()
+        if not self.entries:
+            return ()
+        return [word for word in self.context.of_role(self.pod.role, "command")[1:] if word != self.text]
 
     @cached_property
     def flags(self) -> str:
@@ -104,7 +106,8 @@ def read_command(context: Context, pods: Sequence[PodPlan], pod: PodPlan) -> Com
     words = (*written, *pod.args)
     shell = words[0].rpartition("/")[2]
     at = next((at + 1 for at, word in enumerate(words) if word.startswith("-") and word.endswith("c")), 0)
-    if shell in SHELLS and 0 < at < len(written):
+    if shell in SHELLS and 0 < at < len(words):
         script = with_inner(read_script(words[at]))
-        return Command(context, pod, pods, (*route, at), args, len(written), words[at], script, shell)
+        entry: tuple[str | int, ...] = (*route, at) if at < len(written) else (*args, at - len(written))
+        return Command(context, pod, pods, entry, args, len(written), words[at], script, shell)
     return Command(context, pod, pods, route, args, len(written), "", with_inner(read_list(words), listed=True), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from gen.base import names, only_near, regex
+from gen.base import Route, names, only_near, regex
 from gen.base.codes.commands import CANNOT_START
 from gen.base.shell_words import Word
 from gen.job.commands import BY_PROGRAM, unwrapped
@@ -55,12 +55,13 @@ def _check_arguments(command: Command) -> None:
     """Entries of a list behind the script of a shell, which are the arguments of the script."""
     if not command.text or not command.entries or _POSITIONAL.search(command.text):
         return
-    index = command.route[-1]
-    written = command.context.of_role(command.pod.role, "command")
-    behind = [*written[int(index) + 1 :], *command.pod.args]
+    words = [*command.context.of_role(command.pod.role, "command"), *command.pod.args]
+    index = words.index(command.text) + 1
+    behind = words[index:]
     if not behind or (len(behind) == 1 and (" " in command.text.strip() or behind[0] in SHELLS)):
         return
-    route = (*command.route[:-1], int(index) + 1) if int(index) + 1 < command.entries else (*command.args, 0)
+    own = command.context.route_of(command.pod.role, "command")
+    route: Route = (*own, index) if index < command.entries else (*command.args, index - command.entries)
     message = (
         f"{shown(command.text.strip())} is the whole script of `{command.shell}`, which ignores the entries behind it"
     )

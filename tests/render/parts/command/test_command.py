@@ -129,3 +129,16 @@ def test_an_annotation_with_a_reason_silences_a_warning(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_command_that_may_be_right_has_no_finding(tmp_path: Path, command: str) -> None:
     assert codes(tmp_path, f"command: |\n  {command}\n") == []
+
+
+def test_a_script_in_the_arguments_of_a_shell_is_read(tmp_path: Path) -> None:
+    repo = Repository.at(tmp_path)
+    repo.overlay(OVERLAY)
+    repo.job(f"{JOB}command: [bash, -c]\nargs:\n- |\n  set -ex\n  torchrun train.py\n")
+    assert list(repo.render()[0].findings) == []
+    repo.job(f"{JOB}command: [bash, -c]\nargs:\n- |\n  set -ex\n  srun torchrun train.py\n")
+    (finding,) = repo.render()[0].findings
+    assert (finding.code, finding.place.line, finding.place.column) == ("not-in-a-pod", 10, 3)
+    repo.job(f"{JOB}command: [bash, -c]\nargs: [torchrun, train.py]\n")
+    columns = {finding.place.column: finding.code for finding in repo.render()[0].findings}
+    assert columns == {8: "cannot-start", 18: "cannot-start"}
