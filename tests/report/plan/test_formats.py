@@ -176,7 +176,7 @@ def test_text_from_a_job_has_no_effect_in_a_plan(history: History, place: str) -
         "command": "",
         "annotations": f"annotations: {{example.com/a: {quoted}}}\n",
     }[place]
-    job = JOB.replace("command: python train.py", f"command: {lines}") if place == "command" else JOB
+    job = JOB.replace("command: python train.py", f"command: [python, {lines}]") if place == "command" else JOB
     history.job(job + more)
     text, comment = history.report("text"), history.report("markdown")
     for said in (text, comment):

@@ -86,7 +86,7 @@ def _check_text(command: Command, table: tuple[tuple[str, re.Pattern[str], str, 
             continue
         start = match.start(1)
         before = command.text[command.text.rfind("\n", 0, start) + 1 : start]
-        if _COMMENT.search(before) or before.count("'") % 2 or before.count('"') % 2:
+        if _COMMENT.search(before) or any(command.text.count(quote, 0, start) % 2 for quote in "'\""):
             continue
         place = Location("", command.text.count("\n", 0, start) + 1, len(before) + 1)
         command.error(code, Word(match[1], place), message.format(match[1]), hint.format(match[1]))

@@ -67,6 +67,7 @@ def test_an_annotation_with_a_reason_silences_a_warning(tmp_path: Path) -> None:
         "horovodrun -H $HOSTS python train.py",
         "python /usr/local/bin/torchrun train.py",
         "uv run torchrun train.py",
+        "echo 'To repeat it:\n  ```\n  $ python train.py\n  ```\n  ' > /tmp/README.md; torchrun train.py",
         "wget -q 'https://example.com/a?b=1&c=2' && torchrun train.py",
         "set -e; NCCL_DEBUG=INFO; export NCCL_DEBUG; torchrun train.py",
         "set -e; export NCCL_DEBUG=INFO; torchrun train.py",
