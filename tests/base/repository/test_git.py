@@ -130,7 +130,7 @@ def test_what_did_not_change_is_neither_parsed_nor_read_from_git(
     calls.clear()
     assert starting(merged.plan(base="HEAD")) == ["j7"]
     assert len(asked) == 2, "the run and its job"
-    assert len(calls) <= 15, "however many files there are"
+    assert len(calls) <= 16, "however many files there are"
 
 
 def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(merged: History) -> None:
@@ -304,3 +304,12 @@ def test_changed_files_are_those_of_the_folders_in_a_part_of_a_repository(merged
         *("jobs/a.yaml", "jobs/new.yaml", "jobs/old.yaml", "gen.yaml")
     }
     assert git.changed_files(part, "none", "jobs") is None
+
+
+def test_a_pipe_in_place_of_a_file_differs(merged: History) -> None:
+    pipe = merged.root / "gen.yaml"
+    merged.write("gen.yaml", "{}\n")
+    merged.commit("settings")
+    pipe.unlink()
+    os.mkfifo(pipe)
+    assert git.changed_files(merged.root, "HEAD", "jobs", "gen.yaml") == {"gen.yaml"}
