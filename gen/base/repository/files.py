@@ -290,3 +290,12 @@ class Folders(Struct, frozen=True):
         if not stat.S_ISDIR(mode):
             raise UsageError(f"{folder} is not a regular folder; remove it")
         return True
+
+
+def is_special(path: Path) -> bool:
+    """Whether it is a pipe, a socket or a device."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))

@@ -9,7 +9,6 @@ entries. `staged_tree` is a folder with the files of the index.
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 import tempfile
 import weakref
@@ -25,7 +24,7 @@ from gen.base.codes.rendered import EMPTY_FOLDER, EXECUTABLE_FILE, SUBMODULE, TE
 from gen.base.engines import refuse_control_file
 from gen.base.findings import Findings, Location, UsageError, near
 from gen.base.repository import layout
-from gen.base.repository.files import printable_path
+from gen.base.repository.files import is_special, printable_path
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 """Refs of the default branch, in order of preference."""
@@ -304,7 +303,7 @@ def changed_files(root: Path, commit: str, *paths: str) -> set[str] | None:
 def _differing(root: Path, commit: str, paths: Sequence[str]) -> set[str] | None:
     """The same for files in the index. Git compares all: for some, it looks at the index again and again (2.39)."""
     found = _compared(root, "diff-index", commit)  # by size and time
-    if found is not None and not any(_is_special(root / path) for path in found):
+    if found is not None and not any(is_special(root / path) for path in found):
         found = _compared(root, "diff", commit)  # Git waits for ever for the content of a pipe
     if found is None:
         return None
@@ -315,15 +314,6 @@ def _compared(root: Path, command: str, commit: str) -> set[str] | None:
     """Paths that a comparison with a commit names; None if it fails."""
     done = _tried(root, command, "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", commit, "--")
     return set(done.stdout.decode("utf-8", "surrogateescape").split("\0")) - {""} if done.returncode == 0 else None
-
-
-def _is_special(path: Path) -> bool:
-    """Whether it is a pipe, a socket or a device."""
-    try:
-        mode = path.lstat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
 
 
 _SUBMODULE, _LINK, _EXECUTABLE = "160000", "120000", "100755"
