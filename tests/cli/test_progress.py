@@ -70,7 +70,7 @@ def manifests(repo: History) -> None:
 @pytest.mark.parametrize(
     ("prepare", "arguments", "what"),
     [
-        (branch, ["plan"], "rendering jobs"),
+        (branch, ["plan", "--check"], "rendering jobs"),
         (planned, ["plan"], "rendering jobs"),
         (manifests, ["import", "manifests", "old"], "rendering jobs in memory"),
     ],
