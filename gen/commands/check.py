@@ -11,6 +11,7 @@ import typer
 from msgspec.structs import replace as replaced
 
 from gen.base import Findings, Severity, UsageError, regex
+from gen.base.codes.files import CONTROL_FILE
 from gen.base.codes.overlays import NOTHING_MATCHES
 from gen.base.repository.git import (
     changed_files,
@@ -148,7 +149,8 @@ def judge(request: Request, compared: Compared, *, git: Path | None = None) -> R
         from gen.review.history import check_resumed
 
         check_resumed(rendering.resumed, compared.root, committed, rendering.findings)
-    base, changed = _since_base(committed, request.base)
+    steered = any(one.code == CONTROL_FILE.name for one in rendering.findings)  # Git would obey it, or wait for a pipe
+    base, changed = (None, None) if steered else _since_base(committed, request.base)
     if base is not None and (overlays := {path for path in changed or () if not is_job(path)}):
         from gen.review.upgrade import check_upgrades
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -313,3 +314,14 @@ def test_a_pipe_in_place_of_a_file_differs(merged: History) -> None:
     pipe.unlink()
     os.mkfifo(pipe)
     assert git.changed_files(merged.root, "HEAD", "jobs", "gen.yaml") == {"gen.yaml"}
+
+
+@pytest.mark.parametrize("folder", ["rendered/dev/jobs/team", "jobs/team"])
+def test_a_check_does_not_wait_for_a_pipe_with_attributes(merged: History, folder: str) -> None:
+    for path in (*merged.root.glob("rendered/**/*.yaml"), *merged.root.glob("jobs/**/*.yaml")):
+        os.utime(path, (2**31, 2**31))  # later than the index: Git compares the content, as just after a commit
+    merged.git("add", "--all")
+    os.mkfifo(merged.root / folder / ".gitattributes")
+    command = [sys.executable, "-m", "gen", "check"]
+    done = subprocess.run(command, cwd=merged.root, capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, "control-file" in done.stdout + done.stderr) == (1, True)
