@@ -62,7 +62,7 @@ def clone(origin: Path, tmp_path: Path) -> History:
     shutil.copytree(origin, tmp_path / "origin.git")
     git("clone", "--quiet", tmp_path / "origin.git", "clone", cwd=tmp_path)
     repo = History(tmp_path / "clone")
-    assert len(repo.plan().behind) == 1
+    assert len(repo.plan(check=True).behind) == 1
     return repo
 
 
