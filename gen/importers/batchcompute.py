@@ -157,7 +157,7 @@ def _input(draft: JobDraft, entry: Record, number: int) -> None:
 
 _CLUSTER: Final = ("it is a property of the cluster", "ask the platform owner")
 _CREDENTIALS: Final = ("credentials do not belong in Git", "create a Secret in the namespace, and revoke the old value")
-_LOGS: Final = ("the cluster keeps the logs", "read them with `kubectl logs`, or redirect the output in `command`")
+_LOGS: Final = ("the cluster keeps the logs", "read them with `gen logs`, or redirect the output in `command`")
 TASK: Final[dict[str, tuple[str, str]]] = {
     "TaskInstanceNum": ("it is not a number of pods", "set `workers`"),
     "Password": _CREDENTIALS,

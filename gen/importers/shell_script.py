@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _PREFIXES: Final = frozenset({"sudo", "nohup", "time", "exec", "env", "command"})
+_PLACEHOLDER: Final = regex(
+    r"(?m)^[^#'\"\n]*?(?:\b([A-Za-z_]\w*)=|[=\s])(<[A-Za-z](?:[^<>()'\"|&;\n]*[^\s<>()'\"|&;])?>)(?=[\s:/\\]|$)"
+)
 _LITERAL_DOLLAR: Final = regex(rb"(?<!\\)\$[^\w\s{(?$!#*@'\"-]")
 """A `$` that is not an expansion, in a part that the grammar cannot read, such as `$=`."""
 
@@ -32,13 +35,21 @@ class Command(Struct, frozen=True):
 
 
 def commands(text: str, file: str, program: str, found: Findings) -> list[Command]:
-    """The commands that run a program, in the order of the script."""
-    source = text.encode("utf-8", "replace")
+    """The commands that run a program, in the order of the script, without the prompt `$` of a terminal."""
+    source = re.sub(rf"(?m)^([ \t]*)\$(?=[ \t]+{program}[ \t])", r"\1 ", text).encode("utf-8", "replace")
     top = syntax_tree(source)
     reader = _Reader(source, file, program, found)
     reader.walk(top)
     reader.report_errors(top)
     return reader.commands
+
+
+def placeholders(text: str) -> Iterator[tuple[int, str, str]]:
+    """Unquoted placeholders such as `<TOKEN>`, which a shell reads as redirections: the position of each in the text,
+    itself, and the variable that it is assigned to.
+    """
+    for match in _PLACEHOLDER.finditer(text):
+        yield match.start(2), match[2], match[1] or ""
 
 
 class _Reader(ScriptReader):
@@ -84,6 +95,13 @@ class _Reader(ScriptReader):
 
     def _add(self, node: Node, words: list[Word], around: tuple[str, ...]) -> None:
         place = self.place(node)
+        whole = node.parent
+        if whole is not None and whole.type == "redirected_statement":
+            for start, mark, _ in placeholders(self.text(whole)):
+                where = self._place_at(whole.start_byte + len(self.text(whole)[:start].encode()))
+                message = f"`{mark[:60]}` is a placeholder, which a shell reads as redirections"
+                self.found.error(UNSUPPORTED_SHELL, where, message, "replace it with its value")
+                return
         for construct in around:
             message = f"the command is in {construct}, which gen ignores: it is imported once"
             self.found.warning(UNSUPPORTED_SHELL, place, message, "check that the job is what you want")

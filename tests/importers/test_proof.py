@@ -97,7 +97,29 @@ def test_a_job_of_volcano_runs_the_commands_of_its_images(repo: Repository, line
     repo.overlay('kubernetes: "1.34"\n')
     report, code = run_import(repo.root, script(repo.root.parent, line), namespace="team")
     assert (errors(report), code) == ([], 0)
-    assert "args: []\n" in (repo.root / "jobs/team/demo.yaml").read_text()
+    text = (repo.root / "jobs/team/demo.yaml").read_text()
+    assert text.startswith("# Imported from `arena submit volcanojob`. The images run their own programs.\n")
+    assert "args: []\n" in text
+    assert "replicas: 1\n" not in text
+
+
+@for_each("command", [""" "'python a.py --lr 1'" """, """ '"python a.py --lr 1"' """])
+def test_quotes_around_the_whole_command_are_those_of_yaml(repo: Repository, command: str) -> None:
+    """Arena's charts write the command into YAML as it is."""
+    report, code = verdict(repo, f"arena submit pytorch --name=train --image=a/b:1 {command}")
+    assert (errors(report), code) == ([], 0)
+    assert "\ncommand: python a.py --lr 1\n" in (repo.root / "jobs/team/train.yaml").read_text()
+
+
+@for_each(
+    ("action", "instead"),
+    [("get", "`gen status`"), ("logs", "`gen logs`"), ("top", "`gen top`"), ("list", "`gen list`")],
+)
+def test_other_commands_of_arena_have_one_of_gen(repo: Repository, action: str, instead: str) -> None:
+    report, _ = verdict(repo, f"arena {action} train", LINE.format("", "python a.py"))
+    assert [(one.message, one.hint) for one in report.findings if action in one.message] == [
+        (f"`arena {action}` is not imported", f"use {instead}")
+    ]
 
 
 def test_a_schedule_with_seconds_has_the_other_five_fields(repo: Repository) -> None:

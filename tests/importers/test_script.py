@@ -52,6 +52,8 @@ def read(text: str) -> tuple[list[list[str]], list[str]]:
         ('arena "训练 $X"\nX=1', ["?`X` is not set in the script, and gen does not read the environment"]),
         ("arena ~/a *.txt", ["~/a", "*.txt"]),
         ("arena a <<< x\\ y b", ["a", "b"]),
+        ("$ arena a \\\n    b\nconfigmap/a created", ["a", "b"]),
+        ("    $ arena a 'b c'", ["a", "b c"]),
         ('X=(a # the first\n b)\narena "${X[@]}"', ["a", "b"]),
     ],
 )
@@ -125,6 +127,29 @@ def test_a_construct_around_a_command_is_reported(text: str, construct: str) -> 
     done, messages = read(text)
     assert done == [["a"]]
     assert f"the command is in {construct}, which gen ignores: it is imported once" in messages
+
+
+@for_each(
+    ("text", "placeholder", "column"),
+    [
+        ("arena a --token=<TOKEN> b", "<TOKEN>", 17),
+        ("arena a --token=<YOUR TOKEN> \\\n  --name=<NAME>", "<YOUR TOKEN>", 17),
+        ("arena a --image <IMAGE>:1", "<IMAGE>", 17),
+        ("arena a --token='<TOKEN>'", "", 0),
+        ("arena a <in >out", "", 0),
+        ("arena a <in>out", "", 0),
+    ],
+)
+def test_an_unquoted_placeholder_is_named(text: str, placeholder: str, column: int) -> None:
+    found = Findings()
+    done = commands(text, "a.sh", "arena", found)
+    errors = [one for one in found if one.is_error]
+    expected = [f"`{placeholder}` is a placeholder, which a shell reads as redirections"] if placeholder else []
+    assert ([one.message for one in errors], [one.place.column for one in errors]) == (
+        expected,
+        [column] * len(expected),
+    )
+    assert len(done) == (0 if placeholder else 1)
 
 
 @pytest.mark.parametrize(

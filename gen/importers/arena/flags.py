@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
+from gen.base import regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import label, literal
 from gen.job.kinds import ALL_KINDS
@@ -29,12 +30,15 @@ _CODE_SETTINGS: Final = {
 }
 _CODE_USER: Final = frozenset({"GIT_SYNC_USERNAME", "GIT_SYNC_PASSWORD"})
 _LOGS: Final = "/training_logs"
+_IN_QUOTES: Final = regex(r"'[^']*'|\"[^\"\\]*\"")
+"""A command in quotes of its own, which Arena loses: its charts write the command into YAML as it is."""
 
 
 def containers(draft: Draft) -> None:
     """Image policy, command, working directory and environment."""
     given = draft.given
     command = " ".join(value.text for value in given.command)
+    command = command[1:-1] if _IN_QUOTES.fullmatch(command) else command
     shell = given.text("shell")
     if command and shell not in ("", "sh"):
         draft.set([literal(shell), "-c", literal(command)], "command", place=given.command[0].place)

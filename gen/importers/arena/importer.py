@@ -355,12 +355,11 @@ def volcano(draft: Draft) -> None:
     place = given.place_of("task-images")
     draft.set(given.text("task-cpu") or "250m", "cpu", place=given.place_of("task-cpu"))
     draft.set(given.text("task-memory") or "128Mi", "memory", place=given.place_of("task-memory"))
-    name = given.text("task-name") or "task"
     for number, image in enumerate(images):
-        draft.set(image, "roles", f"{name}-{number}", "image", place=place)
-        draft.set(given.text("task-replicas") or "1", "roles", f"{name}-{number}", "replicas")
+        role = f"{given.text('task-name') or 'task'}-{number}"
+        draft.set(image, "roles", role, "image", place=place)
+        draft.carry("task-replicas", "roles", role, "replicas")
     draft.set(given.text("min-available") or "1", "minAvailable", place=given.place_of("min-available"))
-    given.every("task-name")
     queue_name = given.text("queue")
     if queue_name not in ("", "default"):
         draft.carry("queue", "queue")
@@ -431,8 +430,9 @@ def _imported(given: Submission, source: ImportInput, found: Findings) -> Iterat
     for flag in ROOT:
         draft.lose(flag.name, _CLIENT, "remove it") if flag.name != "namespace" else None
     _report_rest(given, found)
-    job = draft.finished(f"Imported from `arena {'' if ' ' in given.type.name else 'submit '}{given.type.name}`.")
-    if job is not None:
+    comment = f"Imported from `arena {'' if ' ' in given.type.name else 'submit '}{given.type.name}`."
+    comment += " The images run their own programs." if draft.fields.get("args") == [] else ""
+    if (job := draft.finished(comment)) is not None:
         yield job
 
 

@@ -173,9 +173,9 @@ _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 """Values of switches that Go's `strconv.ParseBool` accepts."""
 _INSTEAD: Final = {
     "list": "`gen list`",
-    "get": "`kubectl describe`",
-    "logs": "`kubectl logs`",
-    "top": "`gen list`, or `kubectl top`",
+    "get": "`gen status`",
+    "logs": "`gen logs`",
+    "top": "`gen top`",
     "delete": "remove the job file, or set `state: finished`",
     "scalein": "change `workers` of the job",
     "scaleout": "change `workers` of the job",
