@@ -38,10 +38,12 @@ _MISSING: Final = regex(
     r"(?:No such file or directory|not found|cannot execute.*)$"
     r"|^(?:env|nohup|timeout|xargs|nice|stdbuf)[^'\n]*'?([^'\n:]+)'?: No such file or directory$"
 )
+_ENTERED: Final = regex(r"(?m)\bcd to (/[^\n]*)$")
+"""Folders that scripts change to: as the prelude says, or as a shell that has none and does not find them."""
 _TOOLS: Final = (
     "bash sh head tail sed awk grep egrep cut tr sort uniq wc seq tee expr env printf test find xargs paste rev tac nl "
     "true false du df nohup timeout nice stdbuf echo pwd dirname basename readlink realpath mkdir rmdir rm cp mv ln ls "
-    "cat touch chmod stat"
+    "cat touch chmod stat printenv"
 )
 _SETUP: Final = r"""
 set -e
@@ -98,7 +100,10 @@ if [ -z "$GEN_INSIDE" ]; then
   set -T
   trap '[[ $BASH_SOURCE == /gen/prelude ]] || export GEN_LINE=$LINENO' DEBUG
 fi
-cd() { builtin cd "$@" 2>/dev/null || { mkdir -p "${@: -1}" 2>/dev/null && builtin cd "$@"; }; }
+cd() {
+  builtin cd "$@" 2>/dev/null || { mkdir -p "${@: -1}" 2>/dev/null && builtin cd "$@"; } || return
+  echo "gen: cd to $PWD" >&2
+}
 pushd() { builtin pushd "$@" >/dev/null 2>&1 || { mkdir -p "${@: -1}" && builtin pushd "$@" >/dev/null; }; }
 source() { [ ! -r "$1" ] || builtin source "$@"; }
 .() { source "$@"; }
@@ -138,6 +143,69 @@ _ANSWERS: Final = (
     "pgrep mkdir rmdir rm cp mv ln ls cat touch chmod stat"
 )
 """Programs that ask a machine or change its files. The answers are names and numbers of the run."""
+
+SRUN: Final = r"""#!/bin/bash
+declare -A short=(%(short)s)
+switches=" %(switches)s "
+nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given=
+while [[ $1 == -* ]]; do
+  case $1 in
+    --) shift; break;;
+    --*=*) name=${1%%%%=*}; name=${name#--}; value=${1#*=}; shift;;
+    --*) name=${1#--}; value=; shift; [[ $switches == *" $name "* ]] || { value=$1; shift; };;
+    *) name=${short[${1:1:1}]:-x}; value=${1:2}; value=${value#=}; shift
+       [[ -n $value || $switches == *" $name "* ]] || { value=$1; shift; };;
+  esac
+  case $name in
+    nodes) nodes=${value%%%%-*};;
+    ntasks) tasks=$value;;
+    ntasks-per-node|tasks-per-node) per=$value; given=1;;
+    container-workdir|chdir) cd "$value";;
+  esac
+done
+[ $# -gt 0 ] || exit 0
+if [[ -n $tasks && -z $given ]] && ((tasks < nodes * per)); then
+  ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$((tasks / nodes))
+fi
+rank=0
+for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
+  ((rank < %(most)d)) || exit 0
+  GEN_TASK=$rank SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one SLURMD_NODENAME=$GEN_HOST$node \
+    SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) "$@"
+  rank=$((rank + 1))
+done; done
+"""
+MPIRUN: Final = r"""#!/bin/bash
+/gen/record mpirun "$@"
+values=" %(values)s " pairs=" %(pairs)s "
+ranks=$GEN_RANKS slots=$GEN_SLOTS per=
+while [[ $1 == -* ]]; do
+  name=${1#-}; name=${name#-}; value=${name#*=}; given=${name%%%%=*}; given=${given//-/_}
+  if [[ $pairs == *" $given "* ]]; then shift 3 || exit 0
+  elif [[ $name != *=* && $values == *" $given "* ]]; then value=$2; shift 2 || exit 0
+  else shift; fi
+  case $given in
+    np|n|c) ranks=$value;;
+    npernode|N|ppn|perhost) per=$value;;
+    pernode) per=1;;
+  esac
+done
+[ $# -gt 0 ] || exit 0
+[[ -z $per ]] || { ranks=$((GEN_RANKS / GEN_SLOTS * per)); slots=$per; }
+for ((rank = 0; rank < ranks && rank < %(most)d; rank++)); do
+  GEN_TASK=$rank OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$((rank %% slots)) \
+    OMPI_COMM_WORLD_SIZE=$ranks "$@"
+done
+"""
+CONTAINER: Final = r"""#!/bin/bash
+with=" %(values)s "
+[[ $1 == exec || $1 == run ]] || exit 0
+shift
+while [[ $1 == -* ]]; do if [[ $with == *" $1 "* ]]; then shift 2; else shift; fi; done
+shift
+[ $# -eq 0 ] || "$@"
+"""
+"""Programs that start tasks, or a container, in the place of those of a cluster."""
 
 
 class Process(Struct, frozen=True, kw_only=True):
@@ -256,7 +324,9 @@ def _once(
         if ended and not raw.startswith(_STARTED.encode()):
             raise UsageError(f"the sandbox does not start: {said.strip()[-300:]}")
         records = tuple(_records(raw.removeprefix(_STARTED.encode())))
-        return Recording(records=records, ended=ended), _missing(said, {HOME, *(one.folder for one in records)})
+        return Recording(records=records, ended=ended), _missing(
+            said, {HOME, *folders, *(one.folder for one in records)}
+        )
 
 
 def _program(path: Path, text: str) -> None:
@@ -266,7 +336,9 @@ def _program(path: Path, text: str) -> None:
 
 def _missing(said: str, folders: Iterable[str]) -> set[str]:
     """The paths of programs that were not found, in any of the folders."""
-    paths: set[str] = set()
+    entered = {match[1] for match in _ENTERED.finditer(said) if len(match[1]) < _LONGEST_NAME}
+    paths = {f"{one}/." for one in entered}
+    folders = {*folders, *entered}
     for match in _MISSING.finditer(said):
         name = (match[1] or match[2]).strip()
         if len(name) > _LONGEST_NAME or "\n" in name:

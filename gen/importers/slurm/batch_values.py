@@ -9,11 +9,13 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from gen.base import Location, names, regex
+from gen.importers.shell_script import placeholders
 from gen.importers.slurm.expansion import ADDRESS, PORT, RUN, RUN_ID, Expander, Value, is_known, marked, shown, sources
 
 if TYPE_CHECKING:
@@ -161,6 +163,23 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
     return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
 
 
+def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, str, str]]]:
+    """A script with given values in place of placeholders such as `TOKEN=<your token>`, and the line, the placeholder
+    and the variable of each other one.
+    """
+    parts: list[str] = []
+    left: list[tuple[int, str, str]] = []
+    end = 0
+    for at, mark, name in placeholders(text):
+        if text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#"):
+            continue
+        parts += [text[end:at], quote(values.get(name, mark))]
+        end = at + len(mark)
+        if name not in values:
+            left.append((text.count("\n", 0, at) + 1, mark, name))
+    return "".join([*parts, text[end:]]), left
+
+
 def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
     """The variables of Slurm in the batch part, and those that the user gives."""
     nodes, tasks = str(layout.nodes), str(layout.nodes * layout.per_node)
@@ -225,6 +244,7 @@ class BatchValues(Conditions):
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         self.constants, self.in_task = constants, in_task
         self.variables: dict[str, Value] = {}
+        self.indexed: dict[str, tuple[str, ...]] = {}
         self.folder = ""
         """The working directory, as far as it is known."""
         self.folder_place: Location | None = None
@@ -238,6 +258,10 @@ class BatchValues(Conditions):
         self._said = ""
         self.kept: set[str] = set()
         """Variables with values that only the shell of the pod knows."""
+        self.computed: set[str] = set()
+        """Variables that the script reads from files and other programs."""
+        self.from_text: set[str] = set()
+        """Variables that a `read` of the job sets."""
         self._assigned = ""
         """The variable that is set now."""
 

@@ -24,10 +24,14 @@ _PARAMETER: Final = regex(
 _EVERY: Final = regex(r"\$@|\$\{@\}|\$\{[A-Za-z_]\w*\[@\]\}")
 """All values of an array; without values, it adds no word."""
 _PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
-_SAFE: Final = regex(r"\$(?:\w+|\{\w+\})|\{\{ [\w.]+ \}\}")
-"""Values that a shell expands to one word without quotes: ranks, addresses, ports and ids."""
+_ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
+_SAFE: Final = regex(rf"\$(?:\w+|\{{\w+\}})|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
+"""Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
+_CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
+_INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
+"""An expression in brackets."""
 _MOST_CUT: Final = 1000
 RUN_ID: Final = "GEN_RUN_ID"
 """Stands for the id of the run in shell source."""
@@ -73,7 +77,11 @@ def shown(word: str) -> str:
     if not parts and "'" not in word:
         return f"'{word}'"
     pieces = re.split(f"({OPEN}[^{OPEN}{CLOSE}]*{CLOSE})", word)
-    return '"' + "".join(one[1:-1] if one.startswith(OPEN) else _SPECIAL.sub(r"\\\g<0>", one) for one in pieces) + '"'
+    return (
+        '"'
+        + "".join(one[1:-1].strip('"') if one.startswith(OPEN) else _SPECIAL.sub(r"\\\g<0>", one) for one in pieces)
+        + '"'
+    )
 
 
 def _braced(word: str) -> str:
@@ -96,6 +104,8 @@ class Expander:
 
     budget = 2_000_000
     """Characters that all expansions together may give."""
+    indexed: dict[str, tuple[str, ...]]
+    """Arrays of which only a pod knows the item, such as that of its task."""
 
     def lookup(self, name: str) -> Value | None:
         """The value of a variable; None if it is not set."""
@@ -200,11 +210,17 @@ class Expander:
                 elif isinstance(value, tuple):
                     yield from self._listed(list(value))
                 else:
-                    yield value, False
+                    yield self._whole_item(value), False
                 at = end
             else:
                 yield char, False
                 at += 1
+
+    def _whole_item(self, value: str) -> str:
+        """A value in quotes, which an item of an array keeps if it has blanks."""
+        item = _ITEM.fullmatch(value[1:-1]) if value.startswith(OPEN) else None
+        blank = item is not None and any(re.search(r"[\s*?]", one) for one in self.indexed.get(item[1], ()))
+        return marked(f'"{value[1:-1]}"') if blank else value
 
     def expansion(self, text: str) -> Value:
         """The value of `$NAME`, `${…}`, `$(…)`, `$((…))` or a command in backquotes."""
@@ -225,7 +241,7 @@ class Expander:
         name, index, rest = match["name"], match["index"], match["rest"]
         known = self.lookup(name)
         if known is not None and index not in (None, "@", "*"):
-            known = self._item(known, index)
+            known = self._item(name, known, index)
         if match["indirect"]:
             is_name = isinstance(known, str) and is_known(known)
             return self.parameter(known) if isinstance(known, str) and is_name else marked(f"${{{text}}}")
@@ -241,11 +257,16 @@ class Expander:
             return () if every else self.outside(name)
         return known if every or isinstance(known, str) else (known[0] if known else "")
 
-    def _item(self, known: Value, index: str) -> str | None:
+    def _item(self, name: str, known: Value, index: str) -> str | None:
         number = self.arithmetic(index)
         values = _all(known)
         if not re.fullmatch(r"-?\d{1,6}", number):
-            return None
+            if any(one.startswith("[") for one in values):  # with keys
+                return None
+            self.indexed[name] = values
+            source = self._operands(index)
+            found = _INNER.fullmatch(source) or _INNER.fullmatch(source.removeprefix("$"))
+            return marked(f"${{{name}[{found[1] if found else source}]}}")
         return values[int(number)] if -len(values) <= int(number) < len(values) else None
 
     def _modified(self, name: str, known: Value | None, rest: str, text: str) -> Value:
@@ -268,6 +289,12 @@ class Expander:
 
     def arithmetic(self, text: str) -> str:
         """The value of an integer expression."""
+        plain = self._operands(text)
+        result = integer(plain)
+        return str(result) if result is not None else marked(f"$(({plain.strip()}))")
+
+    def _operands(self, text: str) -> str:
+        """An integer expression with the values of its variables, as shell source."""
         plain = re.sub(r"\$\{(\w+)\}", r"\1", text).replace("$((", "((")
 
         def number(match: re.Match[str]) -> str:
@@ -276,10 +303,9 @@ class Expander:
             return str(known) if isinstance(known, str) else "?"
 
         plain = re.sub(r"\$?\b([A-Za-z_]\w*)", number, plain)
-        if "$(" in plain:
+        if "$(" in plain and OPEN not in plain:
             plain = " ".join(self.words(plain))
-        result = integer(plain)
-        return str(result) if result is not None else marked(f"$(({text.strip()}))")
+        return _MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)
 
 
 def _all(value: Value) -> tuple[str, ...]:

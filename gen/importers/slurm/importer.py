@@ -16,7 +16,7 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
-from gen.importers.slurm.batch_values import constants, with_values
+from gen.importers.slurm.batch_values import constants, with_values, without_placeholders
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of
 from gen.importers.slurm.expansion import is_known, marked, shown, source_text
 from gen.importers.slurm.rehearsal import rehearse
@@ -68,6 +68,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     values = {**site.define, **given.define}
     hidden = {name: value for name, value in values.items() if is_secret(name, value)}
     values |= {name: marked(f"${name}") for name in hidden}
+    text, marks = without_placeholders(text, values)
     options, start = directives(text, given.file, found)
     options = [replace(one, value=with_values(one.value, values)) for one in options]
     place = Location(given.file)
@@ -104,6 +105,9 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
                 Location(given.file, number), f"the script is a template: `{match[0][:60]}` has no value", hint
             )
             break
+    for number, mark, variable in marks[:1]:
+        hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
+        draft.cannot_run(Location(given.file, number), f"bash ends the script at the placeholder `{mark[:60]}`", hint)
     _translate(draft, script, options, given.image or site.image, site, lacking)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
@@ -113,9 +117,9 @@ def _short(name: str, stem: str) -> str:
     return (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
 
 
-def _of_tasks(layout: Layout) -> dict[str, str]:
+def _of_tasks(layout: Layout, *, by_mpi: bool) -> dict[str, str]:
     """The variables of Slurm in a task, as those of the pod or of `mpirun`."""
-    if layout.per_node == 1:
+    if layout.per_node == 1 and not by_mpi:
         return {
             **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), marked("$RANK") if layout.nodes > 1 else "0"),
             "SLURM_LOCALID": "0",
@@ -131,7 +135,11 @@ def _translate(
     draft: JobDraft, script: BatchScript, options: list[Option], image: str, site: Site, lacking: Lacking
 ) -> None:
     """Set the fields of the job."""
-    runs, of_step = translation.runs_of(script, _of_tasks(layout_of(options)), draft.found)
+    of_script = layout_of(options)
+    ranks = _of_tasks(
+        of_script, by_mpi=any(translation.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
+    )
+    runs, of_step = translation.runs_of(script, ranks, of_script, draft.found)
     layout = carry(draft, options, of_step, image, site)
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what, one.why, one.hint)
@@ -139,6 +147,8 @@ def _translate(
         draft.found.error(INVALID_COMMAND_LINE, draft.place, "the script has no command", "add `command` to the job")
         return
     _whole_nodes(draft, options, runs, site)
+    if any(_is_of_mpi(one, layout) for one in runs):
+        _mpi(draft, layout)
     runs = [_for_kind(draft, one, layout) for one in runs]
     runs = _files(draft, script, runs)
     _order(draft, runs, layout)
@@ -146,14 +156,24 @@ def _translate(
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     _images(draft, script, site)
-    runs = _in_folder(draft, script, runs)
+    arrays = translation.arrays(script, runs)
+    if arrays and draft.fields["kind"] == "mpi":
+        why = "the tasks of a job of kind `mpi` have no arrays of a shell, from which they would take their values"
+        draft.cannot_run(runs[-1].place, why, "import each task of its own, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
+    runs = [*arrays, *_in_folder(draft, script, runs)]
     text = translation.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(one.text and _BASH.search(one.text) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     _paths(draft, site, lacking)
     for name, place in translation.unknown(draft, script, runs).items():
-        lacking.values.append(name)
+        if name in script.computed:
+            hint = "write its value into the script, or a line into `command` that computes it"
+            draft.cannot_run(
+                place, f"`${name}` has no value in a pod: the script reads it from a file or a program", hint
+            )
+            continue
+        lacking.values += [] if name.startswith("SLURM_") else [name]
         hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
         draft.cannot_run(place, f"`${name}` has no value in a pod: the script gets it from outside", hint)
 
@@ -161,6 +181,14 @@ def _translate(
 def _in_folder(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs in the folder of `cd`: a field, or a command for one in the folder of the image."""
     folder, place = script.folder, script.folder_place
+    inner = [one for one in runs if one.words[:1] == ("cd",)]
+    if (
+        (place is None or folder in ("", "."))
+        and inner == runs[:1]
+        and inner[0].words[1][:1] == "/"
+        and is_known(inner[0].words[1])
+    ):
+        folder, place, runs = inner[0].words[1], inner[0].place, runs[1:]
     if place is None or folder in ("", "."):
         return runs
     if not is_known(folder) or folder.startswith("-"):
@@ -215,18 +243,35 @@ def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
             draft.fields.setdefault(name, site.nodes[name])
 
 
+def _is_of_mpi(run: Run, layout: Layout) -> bool:
+    """Whether a program needs `mpirun`, or the hosts of its operator."""
+    if run.launcher is deepspeed.LAUNCHER:
+        return layout.nodes > 1
+    starts_each = run.launcher is None and run.by_srun and not run.text and run.words[0] != "cd"
+    return run.launcher is mpirun.LAUNCHER or (starts_each and layout.per_node > 1)
+
+
 def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
+    of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
-        return _without_launcher(draft, run, layout)
+        starts = run.by_srun and not run.text and run.words[0] != "cd"
+        return _by_mpirun(run, layout) if of_mpi and starts else run
     given = translation.without_set(run)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
-        _mpi(draft, layout)
-        if run.launcher is deepspeed.LAUNCHER:
-            words = [*words[: run.at + 1], "--hostfile", "/etc/mpi/hostfile", *words[run.at + 1 :]]
-        return replace(run, words=tuple(words))
-    if layout.nodes > 1 and run.by_srun:
+        options: tuple[str, ...] = ("--hostfile", "/etc/mpi/hostfile")
+        if run.launcher is mpirun.LAUNCHER:
+            per_node, total = (
+                int(f"0{one}"[:7]) if one.isdecimal() else 0 for one in (given.processes, given.all_processes)
+            )
+            options = _numbers(layout, per_node, 0 if per_node else total)
+        return replace(run, words=(*words[: run.at + 1], *options, *words[run.at + 1 :]))
+    if of_mpi and run.by_srun and layout.nodes > 1:
+        name = run.words[run.at].rpartition("/")[2]
+        message = f"`{name}` starts in one pod only, because the script starts other programs with MPI"
+        draft.cannot_run(run.place, message, "import the script without the other programs")
+    if layout.nodes > 1 and run.by_srun and not of_mpi:
         draft.set("pytorch", "kind")
     processes = given.processes
     if processes.isdecimal() and str(draft.fields.get("gpus", "")) not in ("", processes):
@@ -236,17 +281,24 @@ def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
     return replace(run, words=tuple(words))
 
 
-def _without_launcher(draft: JobDraft, run: Run, layout: Layout) -> Run:
-    """A program without a launcher: one process, or as many as `srun` starts."""
-    if not run.by_srun or run.text or (layout.nodes == 1 and layout.per_node == 1):
-        return run
-    if layout.per_node == 1:
-        return run
-    _mpi(draft, layout)
+def _by_mpirun(run: Run, layout: Layout) -> Run:
+    """A program that `srun` starts, started by `mpirun`."""
+    whole = run.nodes == layout.nodes
+    start = ("mpirun", *_numbers(layout, run.per_node if whole else 0, 0 if whole else run.nodes * run.per_node))
     if any(not is_known(word) for word in run.words):  # only the shell of a task knows its rank
-        line = source_text(" ".join(map(shown, run.words)))
-        return replace(run, words=("mpirun", "sh", "-c", line))
-    return replace(run, words=("mpirun", *run.words))
+        return replace(run, words=(*start, "sh", "-c", source_text(" ".join(map(shown, run.words)))))
+    return replace(run, words=(*start, *run.words))
+
+
+def _numbers(layout: Layout, per_node: int, total: int) -> tuple[str, ...]:
+    """Options of `mpirun` for other numbers of processes than one in each slot."""
+    if per_node and per_node != layout.per_node:
+        more = ("--oversubscribe",) if per_node > layout.per_node else ()
+        return ("-npernode", str(per_node), *more)
+    if total and total != layout.nodes * layout.per_node:
+        more = ("--oversubscribe",) if total > layout.nodes * layout.per_node else ()
+        return ("-np", str(total), *more)
+    return ()
 
 
 def _mpi(draft: JobDraft, layout: Layout) -> None:
@@ -269,7 +321,8 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
         draft.drop(runs[-1].place, what, "the script starts its programs on the first one only", hint)
         return
     for one in runs:
-        if not one.by_srun and not one.text and one.words[0] not in ("mkdir", "cd"):
+        once = not one.by_srun or one.nodes < layout.nodes
+        if once and not one.text and one.words[0] not in ("mkdir", "cd"):
             program = one.words[0].rpartition("/")[2]
             hint = "remove it from `command`, and do it before the job, if it may happen only once"
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)

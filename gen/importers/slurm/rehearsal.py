@@ -17,12 +17,13 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, at, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
-from gen.importers.sandbox import BATCH, HOME, Process, Record, Recording, recorded
-from gen.importers.slurm.batch_values import CONTAINER_VALUES, constants, with_values
+from gen.importers.sandbox import BATCH, CONTAINER, HOME, MPIRUN, SRUN, Process, Record, Recording, recorded
+from gen.importers.slurm.batch_values import CONTAINER_VALUES, constants, with_values, without_placeholders
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.site import Site, read_site
 from gen.importers.slurm.translation import Run, launcher_of, without_set
+from gen.job.commands import mpirun
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import CreatedPod, created_pods
 from gen.kubernetes.objects import Body
@@ -34,56 +35,10 @@ _REFERENCE: Final = regex(r"\$\((\w+)\)")
 _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""
 _INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
+_ENDS: Final = regex(r"(?m)^(\s*)set\s+-[a-z]+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
+"""`set -eu`: what is missing in the sandbox does not end the script."""
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
-
-_SRUN: Final = r"""#!/bin/bash
-declare -A short=(%(short)s)
-switches=" %(switches)s "
-nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given=
-while [[ $1 == -* ]]; do
-  case $1 in
-    --) shift; break;;
-    --*=*) name=${1%%%%=*}; name=${name#--}; value=${1#*=}; shift;;
-    --*) name=${1#--}; value=; shift; [[ $switches == *" $name "* ]] || { value=$1; shift; };;
-    *) name=${short[${1:1:1}]:-x}; value=${1:2}; value=${value#=}; shift
-       [[ -n $value || $switches == *" $name "* ]] || { value=$1; shift; };;
-  esac
-  case $name in
-    nodes) nodes=${value%%%%-*};;
-    ntasks) tasks=$value;;
-    ntasks-per-node|tasks-per-node) per=$value; given=1;;
-    container-workdir|chdir) cd "$value";;
-  esac
-done
-[ $# -gt 0 ] || exit 0
-if [[ -n $tasks && -z $given ]] && ((tasks < nodes * per)); then
-  ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$((tasks / nodes))
-fi
-rank=0
-for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
-  ((rank < %(most)d)) || exit 0
-  GEN_TASK=$rank SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one SLURMD_NODENAME=$GEN_HOST$node \
-    SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) "$@"
-  rank=$((rank + 1))
-done; done
-"""
-_MPIRUN: Final = r"""#!/bin/bash
-/gen/record mpirun "$@"
-[[ $1 != -* ]] || exit 0
-for ((rank = 0; rank < GEN_RANKS && rank < %(most)d; rank++)); do
-  GEN_TASK=$rank OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$((rank %% GEN_SLOTS)) \
-    OMPI_COMM_WORLD_SIZE=$GEN_RANKS "$@"
-done
-"""
-_CONTAINER: Final = r"""#!/bin/bash
-with=" %(values)s "
-[[ $1 == exec || $1 == run ]] || exit 0
-shift
-while [[ $1 == -* ]]; do if [[ $with == *" $1 "* ]]; then shift 2; else shift; fi; done
-shift
-[ $# -eq 0 ] || "$@"
-"""
 
 
 class _World(Struct, frozen=True, kw_only=True):
@@ -160,9 +115,9 @@ def rehearse(given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: 
 
 
 def _script(given: ImportInput, job: ImportedJob) -> _Given:
-    text = given.text.replace("\r\n", "\n")
     site = read_site(given.site[1], given.site[0], Findings()) if given.site is not None else Site()
     values = {**site.define, **given.define}
+    text = _ENDS.sub(r"\1true", without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
     options, _ = directives(text, given.file, Findings())
     options = [replace(one, value=with_values(one.value, values)) for one in options]
     return _Given(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
@@ -182,6 +137,7 @@ def _original(script: _Given, job: ImportedJob, index: int, world: _World) -> Re
         "GEN_ID": world.number,
         "GEN_HOST": world.host,
         "GEN_GPUS": str(layout.gpus or 1),
+        **_ranks(job),
         **{name: value for name, value in script.values.items() if name.isidentifier()},
     }
     env.pop("PWD", None)
@@ -195,13 +151,11 @@ def _original(script: _Given, job: ImportedJob, index: int, world: _World) -> Re
             env |= {name: text for name, sign, text in (one.partition("=") for one in option.value.split(",")) if sign}
         folder = option.value if option.name == "chdir" and option.value.startswith("/") else folder
     arguments = (script.values[str(number)] for number in range(1, 10) if str(number) in script.values)
-    flags = re.match(r"#!\S*bash\s+(-[eux]+)\s*$", script.text.split("\n", 1)[0])
-    words = ("bash", *([flags[1]] if flags else []), _SCRIPT, *arguments)
-    scripts = _stubs() | {"mpirun": '#!/bin/bash -p\n/gen/record mpirun "$@"\n'}
+    words = ("bash", _SCRIPT, *arguments)
     return recorded(
         [Process(words=words, env=env, folder=folder)],
         files={_SCRIPT: script.text},
-        scripts=scripts,
+        scripts=_stubs(),
         names=_names(job),
         programs=_programs(job),
     )
@@ -209,9 +163,15 @@ def _original(script: _Given, job: ImportedJob, index: int, world: _World) -> Re
 
 def _stubs() -> dict[str, str]:
     short = " ".join(f"[{letter}]={name}" for letter, name in SHORT.items())
-    container = _CONTAINER % {"values": " ".join(sorted(CONTAINER_VALUES))}
+    container = CONTAINER % {"values": " ".join(sorted(CONTAINER_VALUES))}
     return {
-        "srun": _SRUN % {"short": short, "switches": " ".join(sorted(SWITCHES)), "most": _MOST_TASKS},
+        "mpirun": MPIRUN
+        % {
+            "values": " ".join(sorted(mpirun.LAUNCHER.values)),
+            "pairs": " ".join(sorted(mpirun.LAUNCHER.pairs)),
+            "most": _MOST_TASKS,
+        },
+        "srun": SRUN % {"short": short, "switches": " ".join(sorted(SWITCHES)), "most": _MOST_TASKS},
         **dict.fromkeys(("apptainer", "singularity"), container),
     }
 
@@ -244,16 +204,20 @@ def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World)
         container = pod.containers[0]
         env = _environment(pod, container, world)
         if launcher:
-            slots = job.fields.get("slotsPerWorker", 1)
-            env |= {"GEN_SLOTS": str(slots), "GEN_RANKS": str(slots * job.fields.get("workers", 1))}
+            env |= _ranks(job)
         env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}
         words = [*(container.get("command") or ()), *(container.get("args") or ())]
         words = [_expanded(str(one), env) for one in words]
         folder = str(container.get("workingDir") or HOME)
         processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
-    scripts = _stubs() | {"mpirun": _MPIRUN % {"most": _MOST_TASKS}}
     files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
-    return recorded(processes, files=files, scripts=scripts, names=_names(job), programs=_programs(job))
+    return recorded(processes, files=files, scripts=_stubs(), names=_names(job), programs=_programs(job))
+
+
+def _ranks(job: ImportedJob) -> dict[str, str]:
+    """The numbers of processes that `mpirun` starts without options."""
+    slots = int(job.fields.get("slotsPerWorker", 1))
+    return {"GEN_SLOTS": str(slots), "GEN_RANKS": str(slots * int(job.fields.get("workers", 1)))}
 
 
 def _named(body: Any, world: _World) -> Any:
@@ -371,7 +335,7 @@ def _computes(text: str, record: Record) -> bool:
 
 def _starts_tasks(program: _Program) -> bool:
     """Whether it is the `mpirun` in the place of `srun`, whose tasks are compared."""
-    return program.record.words[0] == "mpirun" and not (*program.record.words, "-")[1].startswith("-")
+    return program.record.words[0] == "mpirun"
 
 
 def _nearest(program: _Program, others: Sequence[_Program]) -> _Program | None:

@@ -18,7 +18,7 @@ from gen.base import Location
 from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
 from gen.importers.slurm.batch_values import HOSTS, BatchValues, Dropped, opened_container
-from gen.importers.slurm.expansion import ADDRESS, Value, is_known, marked, source_text, word_end
+from gen.importers.slurm.expansion import ADDRESS, Value, is_known, marked, shown, source_text, word_end
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -76,6 +76,8 @@ class BatchScript(BatchValues):
         }
         self.source = ""
         """The text that is followed."""
+        self.nested = False
+        """Whether it is the text of `bash -c`."""
         self._visits = 0
         self._read_until = 0
         """The end of a value that the grammar has cut."""
@@ -209,8 +211,29 @@ class BatchScript(BatchValues):
             self.variables.pop(key, None)
             if value is not None:
                 self.variables[key] = value
-        if words:
+        if words and words[0] in ("read", "readarray", "mapfile"):
+            self._read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
+        elif words:
             self.run(self.place(node), words, tuple(own))
+
+    def _read_values(self, node: Node, words: list[str], separators: str) -> None:
+        """Set the variables of `read`, as far as its input is a text."""
+        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
+        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
+        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
+        switches = {one for one in words if one.startswith("-")}
+        if here is None or not names or not switches <= {"-r"}:
+            self.computed |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+        elif is_known(value):
+            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
+            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
+        else:
+            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
+            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
+            self.steps.append(Step(words=(), text=text, place=self.place(node)))
+            self.from_text |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
 
     def run(self, place: Location, words: list[str], assigned: tuple[tuple[str, str], ...] = ()) -> None:
         """Follow a command by its words."""
@@ -224,6 +247,7 @@ class BatchScript(BatchValues):
         elif program in ("bash", "sh") and "-c" in words[1:3] and not words[-1].startswith("-"):
             inner = type(self)(self.file, self.constants, first_line=place.line, in_task=self.in_task)
             inner.variables = {**self.variables}
+            inner.nested, inner.indexed, inner.from_text = True, self.indexed, self.from_text
             inner.follow(source_text(words[words.index("-c") + 1]))
             self.steps += inner.steps
             self.left += inner.left
@@ -232,6 +256,8 @@ class BatchScript(BatchValues):
         elif (opened := opened_container(words)) is not None:
             self.images.append((opened[0], place))
             self.run(place, opened[1], assigned)
+        elif program == "cd" and self.nested and words[1:] not in ([], ["."]):
+            self.steps.append(Step(words=("cd", *words[1:2]), place=place))
         elif not self.changes_shell(place, program, words):
             self.steps.append(Step(words=tuple(words), place=place, assigned=assigned))
 

@@ -15,8 +15,8 @@ from msgspec import Struct
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
-from gen.importers.slurm.directives import Option, options_of
-from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, shown, sources
+from gen.importers.slurm.directives import Layout, Option, options_of
+from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, shown, source_text, sources
 from gen.importers.slurm.script import BatchScript, Step
 from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
@@ -64,24 +64,41 @@ class Run(Struct, frozen=True, kw_only=True):
     at: int = 0
     """Index of the launcher among the words."""
     by_srun: bool = False
+    nodes: int = 1
+    """Nodes on which `srun` starts it."""
+    per_node: int = 1
+    """Tasks that `srun` starts on each of them."""
     assigned: tuple[tuple[str, str], ...] = ()
     text: str = ""
     """A construct of the shell, instead of words."""
 
 
-def runs_of(script: BatchScript, constants: Mapping[str, str], found: Findings) -> tuple[list[Run], list[Option]]:
+def runs_of(
+    script: BatchScript, constants: Mapping[str, str], layout: Layout, found: Findings
+) -> tuple[list[Run], list[Option]]:
     """The programs of a script, and the options of the `srun` that starts the training."""
     runs: list[Run] = []
     options: dict[int, list[Option]] = {}
     for step in script.steps:
-        inner = [step]
+        inner, tasks = [step], (1, 1)
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
             inner = _in_tasks(script, step, rest, constants) if rest else []
             options |= {len(runs) + number: known for number in range(len(inner))}
-        runs += [_run(one, by_srun=step.by_srun) for one in inner]
+            tasks = _tasks_of(known, layout)
+        runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
     started = [number for number, one in enumerate(runs) if one.launcher is not None] or [*options] or [len(runs) - 1]
     return runs, options.get(started[-1], []) if runs else []
+
+
+def _tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
+    """The nodes of an `srun`, and its tasks on each; those of the script without options of its own."""
+    given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
+    nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
+    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
+    if tasks and not per_node:
+        nodes, per_node = tasks, 1
+    return nodes, per_node or layout.per_node
 
 
 def _without_unset(words: Sequence[str]) -> list[str]:
@@ -98,10 +115,11 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     script.left += task.left
     script.secrets |= task.secrets
     script.images += task.images
+    script.indexed |= task.indexed
     return task.steps
 
 
-def _run(step: Step, *, by_srun: bool) -> Run:
+def _run(step: Step, tasks: tuple[int, int], *, by_srun: bool) -> Run:
     launcher, at = launcher_of(step.words)
     return Run(
         words=step.words,
@@ -109,6 +127,8 @@ def _run(step: Step, *, by_srun: bool) -> Run:
         launcher=launcher,
         at=at,
         by_srun=by_srun,
+        nodes=tasks[0],
+        per_node=tasks[1],
         assigned=step.assigned,
         text=step.text,
     )
@@ -137,6 +157,7 @@ class Options(Struct):
     words: list[str]
     """The command without the options that gen sets."""
     processes: str = ""
+    all_processes: str = ""
     pods: str = ""
     hosts: bool = False
 
@@ -159,6 +180,8 @@ def without_set(run: Run) -> Options:
         if name in dropped:
             if name in run.launcher.roles.get(PROCESSES, ()):
                 given.processes = value
+            if name in run.launcher.roles.get(base.ALL_PROCESSES, ()):
+                given.all_processes = value
             given.pods = value if name in run.launcher.roles.get(PODS, ()) else given.pods
             given.hosts = given.hosts or name in run.launcher.roles.get(HOSTS, ())
         elif not (
@@ -244,7 +267,7 @@ def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
     """Values from outside without which the programs cannot run."""
     of_kind = {"MASTER_ADDR", "MASTER_PORT"} if draft.fields["kind"] == "mpi" else set[str]()
-    known = {*_GIVEN, *draft.fields.get("env", {}), RUN_ID} - of_kind
+    known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID} - of_kind
     names: dict[str, Location] = {}
     for run in runs:
         texts = [part for word in run.words for part in sources(word)] or [run.text]
@@ -253,6 +276,19 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
             if name not in known and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)
     return names
+
+
+def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
+    """The arrays of which a program gets an item that only its pod knows."""
+    texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
+    made = []
+    for name, values in script.indexed.items():
+        if f"${{{name}[" in texts:
+            words = [shown(one) for one in values]
+            whole = " ".join(words)
+            inner = whole if len(whole) <= _WIDE else "\n  ".join(["", *words]) + "\n"
+            made.append(Run(words=(), text=f"{name}=({inner})", place=runs[0].place))
+    return made
 
 
 def gives_up(script: BatchScript, found: Findings) -> bool:

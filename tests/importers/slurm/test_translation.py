@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from gen.base import Findings
+from gen.importers import ImportInput
 from gen.importers.draft import text_of
+from gen.importers.slurm.importer import SlurmImporter
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import job, read, script
 
@@ -174,6 +177,72 @@ def test_what_a_pod_cannot_know_is_an_obstacle(body: str) -> None:
     assert next(one.code for one in jobs[0].obstacles) == "cannot-run"
 
 
+@for_each(
+    ("body", "expected"),
+    [
+        ("mpirun -N 1 bash -c 'echo $X'\nsrun --mpi=pmix ./put", "mpirun bash -c 'echo $X'\nmpirun ./put"),
+        ("mpirun ./a\nsrun --ntasks-per-node=4 ./b", "mpirun ./a\nmpirun -npernode 4 --oversubscribe ./b"),
+        ("mpirun -np 1 ./a\nsrun -N1 -n1 ./b", "mpirun -np 1 ./a\nmpirun -np 1 ./b"),
+        ("mpirun -np 2 ./a", "mpirun ./a"),
+        ("mpirun ./a\nsrun bash -c './b $SLURM_PROCID'", "mpirun ./a\nmpirun sh -c './b $OMPI_COMM_WORLD_RANK'"),
+    ],
+)
+def test_programs_together_with_mpi_start_in_as_many_processes(body: str, expected: str) -> None:
+    made = job(script("-N 2", "--ntasks-per-node=1", body=body, interpreter="/bin/bash"))
+    assert (made.fields["kind"], made.fields["slotsPerWorker"], made.fields["command"]) == ("mpi", 1, expected)
+
+
+@for_each(
+    ("options", "body", "expected"),
+    [
+        (
+            ["--array=0-2"],
+            "A=(x y z)\npython a.py ${A[$SLURM_ARRAY_TASK_ID]}",
+            "A=(x y z)\npython a.py ${A[$JOB_COMPLETION_INDEX]}",
+        ),
+        (
+            ["--array=1-3"],
+            "A=(x 'y z' u v)\ni=$((SLURM_ARRAY_TASK_ID - 1))\npython a.py ${A[$SLURM_ARRAY_TASK_ID]} \"${A[$i]}\"",
+            "A=(x 'y z' u v)\npython a.py ${A[JOB_COMPLETION_INDEX + 1]} \"${A[((JOB_COMPLETION_INDEX + 1) - 1)]}\"",
+        ),
+        (
+            ["--array=1,5"],
+            "A=(x y z u v w)\nB=${A[$SLURM_ARRAY_TASK_ID]}\npython a.py $B",
+            "A=(x y z u v w)\npython a.py ${A[{{ params.task }}]}",
+        ),
+        (
+            ["--array=0-1"],
+            "A=(x,1 y,2)\nIFS=',' read m n <<< \"${A[$SLURM_ARRAY_TASK_ID]}\"\npython a.py $m $n",
+            "A=(x,1 y,2)\nIFS=, read -r m n <<< ${A[$JOB_COMPLETION_INDEX]}\npython a.py $m $n",
+        ),
+        (["--array=0-1"], "python $((SLURM_ARRAY_TASK_ID * 2))", 'python "$(($JOB_COMPLETION_INDEX * 2))"'),
+        (["-N 1"], 'IFS=: read -r m n <<< "a:b:c"\npython a.py $m $n', "python a.py a b:c"),
+    ],
+)
+def test_items_of_arrays_are_those_of_the_task(options: list[str], body: str, expected: str) -> None:
+    made = job(script("-N 1", *options, body=body, interpreter="/bin/bash"))
+    command = made.fields["command"]
+    assert (command[-1] if isinstance(command, list) else command) == expected
+    assert made.obstacles == ()
+
+
+def test_a_folder_inside_of_a_task_stays() -> None:
+    one = job(script("-N 1", body='srun bash -c "cd /workspace/a && ./run b"', interpreter="/bin/bash"))
+    assert (one.fields["workingDir"], one.fields["command"]) == ("/workspace/a", "./run b")
+    two = job(script("-N 1", body='srun bash -c "ls; cd /workspace/a; ./run b"', interpreter="/bin/bash"))
+    assert two.fields["command"] == "ls\ncd /workspace/a\n./run b"
+
+
+def test_a_placeholder_ends_the_script_unless_it_has_a_value() -> None:
+    text = script("-N 1", body="# export A=<B>\nexport OUT=<your folder> # a\nsrun python a.py $OUT")
+    jobs, _ = read(text)
+    (obstacle,) = jobs[0].obstacles
+    assert (obstacle.place.line, obstacle.message) == (5, "bash ends the script at the placeholder `<your folder>`")
+    source = ImportInput(file="train.sh", text=text, namespace="team", image="a/b:1", define={"OUT": "a b"})
+    (made,) = SlurmImporter().read(source, Findings())
+    assert (made.fields["command"], made.obstacles) == ("python a.py a b", ())
+
+
 def test_long_commands_have_a_line_for_each_option() -> None:
     options = " ".join(f"--option-{number}={'a' * 20}" for number in range(5))
     text = command(f"srun torchrun train.py {options}")
@@ -211,6 +280,17 @@ def test_hostile_scripts_end(body: str) -> None:
     [
         (["-N 2"], "A=1\nsrun torchrun train.py {{ MODEL }}", "the script is a template: `{{ MODEL }}` has no value"),
         (["-N 2"], "{% if x %}\nsrun torchrun train.py", "the script is a template: `{% if x %}` has no value"),
+        (
+            ["-N 1"],
+            "readarray -t A < list\nsrun python $A",
+            "`$A` has no value in a pod: the script reads it from a file",
+        ),
+        (["-N 2"], "mpirun ./a\nsrun torchrun a.py", "`torchrun` starts in one pod only"),
+        (
+            ["-N 2", "--ntasks-per-node=2", "--array=0-1"],
+            "A=(a b)\nsrun x ${A[$SLURM_ARRAY_TASK_ID]}",
+            "the tasks of a job of kind `mpi` have no arrays",
+        ),
         (["-N 2", "--ntasks-per-node=4"], "srun python a.py --init tcp://$MASTER_ADDR", "`$MASTER_ADDR` has no value"),
     ],
 )
