@@ -36,6 +36,7 @@ _STARTED: Final = "started:"
 _MISSING: Final = regex(
     r"(?m)^(?:[^:\n]+: line \d+: |[^:\n]+: \d+: )(?:exec: )?([^:\n]+): "
     r"(?:No such file or directory|not found|cannot execute.*)$"
+    r"|^(?:/\S*/)?(?:bash|sh|dash): (?:0: )?(?:cannot open )?(?P<script>[^:\n]+): No such file(?: or directory)?$"
     r"|^(?:env|nohup|timeout|xargs|nice|stdbuf)[^'\n]*'?([^'\n:]+)'?: No such file or directory$"
 )
 _ENTERED: Final = regex(r"(?m)\bcd to (/[^\n]*)$")
@@ -110,6 +111,7 @@ source() { [ ! -r "$1" ] || builtin source "$@"; }
 unset RANDOM; RANDOM=$GEN_ID
 """
 _RECORD: Final = r"""#!/bin/bash -p
+[ -n "$BASH_VERSION" ] || exec /bin/bash -p "$0" "$@"
 [ "${0##*/}" = record ] || set -- "${0#/gen/bin/}" "$@"
 values=()
 for name in $GEN_NAMES; do values+=("$name=${!name-}"); done
@@ -340,9 +342,11 @@ def _missing(said: str, folders: Iterable[str]) -> set[str]:
     paths = {f"{one}/." for one in entered}
     folders = {*folders, *entered}
     for match in _MISSING.finditer(said):
-        name = (match[1] or match[2]).strip()
+        name = next(one for one in match.groups() if one).strip()
         if len(name) > _LONGEST_NAME or "\n" in name:
             continue
+        if match["script"] and not name.startswith("/"):
+            paths |= {f"{one}/{name}" for one in folders}
         if name.startswith("/"):
             paths.add(name)
         else:

@@ -261,7 +261,6 @@ class BatchValues(Conditions):
         self.computed: set[str] = set()
         """Variables that the script reads from files and other programs."""
         self.from_text: set[str] = set()
-        """Variables that a `read` of the job sets."""
         self._assigned = ""
         """The variable that is set now."""
 
@@ -279,6 +278,7 @@ class BatchValues(Conditions):
         return _SPECIAL.get(name)
 
     def outside(self, name: str) -> str:
+        self.computed |= {name} & self.variables.keys()
         return marked(f"${name}")
 
     def assign(self, name: str, value: Value) -> None:

@@ -31,7 +31,8 @@ SHORT: Final = {
 }  # fmt: skip
 SWITCHES: Final = names(
     "contiguous container-mount-home container-writable disable-status exact exclusive get-user-env hold ignore-pbs "
-    "label mpi-combine multi-prog no-container-mount-home no-kill no-requeue overcommit overlap oversubscribe "
+    "container-readonly container-remap-root label mpi-combine multi-prog no-container-entrypoint "
+    "no-container-mount-home no-container-remap-root no-kill no-requeue no-shell overcommit overlap oversubscribe "
     "parsable preserve-env pty quiet requeue spread-job test-only unbuffered use-min-nodes verbose wait"
 )
 """Options without a value of their own; a value after `=` is one, too."""
@@ -94,6 +95,7 @@ def options_of(words: list[str], place: Location, found: Findings) -> tuple[list
         if word == "--":
             break
         name, value, needs = name_of(word)
+        needs = needs and not (name not in HANDLED and name not in REASONS and left[:1] and left[0].startswith("--"))
         if needs and not left:
             found.error(INVALID_COMMAND_LINE, place, f"`{word}` has no value", "add it")
             break

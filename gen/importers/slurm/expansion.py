@@ -25,7 +25,7 @@ _EVERY: Final = regex(r"\$@|\$\{@\}|\$\{[A-Za-z_]\w*\[@\]\}")
 """All values of an array; without values, it adds no word."""
 _PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
-_SAFE: Final = regex(rf"\$(?:\w+|\{{\w+\}})|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
+_SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
@@ -106,6 +106,8 @@ class Expander:
     """Characters that all expansions together may give."""
     indexed: dict[str, tuple[str, ...]]
     """Arrays of which only a pod knows the item, such as that of its task."""
+    from_text: set[str]
+    """Variables that a `read` of the job sets."""
 
     def lookup(self, name: str) -> Value | None:
         """The value of a variable; None if it is not set."""
@@ -218,6 +220,8 @@ class Expander:
 
     def _whole_item(self, value: str) -> str:
         """A value in quotes, which an item of an array keeps if it has blanks."""
+        if value.startswith(OPEN) and value[2:-1] in self.from_text:
+            return marked(f'"{value[1:-1]}"')
         item = _ITEM.fullmatch(value[1:-1]) if value.startswith(OPEN) else None
         blank = item is not None and any(re.search(r"[\s*?]", one) for one in self.indexed.get(item[1], ()))
         return marked(f'"{value[1:-1]}"') if blank else value
@@ -261,7 +265,7 @@ class Expander:
         number = self.arithmetic(index)
         values = _all(known)
         if not re.fullmatch(r"-?\d{1,6}", number):
-            if any(one.startswith("[") for one in values):  # with keys
+            if any(one.startswith("[") or not is_known(one) for one in values):  # with keys, or the output of a command
                 return None
             self.indexed[name] = values
             source = self._operands(index)

@@ -58,6 +58,8 @@ def rehearsed(
         (("-N 1",), "set -euo pipefail\nsource ~/missing\nprintenv | grep -i slurm\npython a.py"),
         (("-N 1", "--array=0-2"), "A=(x 'y z' u)\npython a.py ${A[$SLURM_ARRAY_TASK_ID]}"),
         (("-N 1", "--array=1-2"), 'A=(x y,1 u,2)\nIFS=, read b c <<< "${A[$SLURM_ARRAY_TASK_ID]}"\npython $b $c'),
+        (("-N 1",), "srun --no-container-entrypoint --container-image a/b:2 bash ./scripts/train.sh 1"),
+        (("-N 1",), "srun sh /workspace/train.sh"),
         (("-N 1",), "srun bash -c 'ls; cd /workspace/a; ./run b'"),
         (("-N 1",), 'cat > c.json <<END\n{"a": 1}\nEND\ncd sub\npython a.py --out /tmp/$SLURM_JOB_ID ../c.json'),
         (("-N 1", "--array=1-3"), "python a.py --task $SLURM_ARRAY_TASK_ID"),

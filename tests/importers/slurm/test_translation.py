@@ -216,6 +216,11 @@ def test_programs_together_with_mpi_start_in_as_many_processes(body: str, expect
             "A=(x,1 y,2)\nIFS=, read -r m n <<< ${A[$JOB_COMPLETION_INDEX]}\npython a.py $m $n",
         ),
         (["--array=0-1"], "python $((SLURM_ARRAY_TASK_ID * 2))", 'python "$(($JOB_COMPLETION_INDEX * 2))"'),
+        (
+            ["--array=0-1"],
+            'A=(\'x y,1\' u,2)\nIFS=, read m n <<< "${A[$SLURM_ARRAY_TASK_ID]}"\npython a.py "$m" $n --a="$m"',
+            'A=(\'x y,1\' u,2)\nIFS=, read -r m n <<< "${A[$JOB_COMPLETION_INDEX]}"\npython a.py "$m" $n --a="$m"',
+        ),
         (["-N 1"], 'IFS=: read -r m n <<< "a:b:c"\npython a.py $m $n', "python a.py a b:c"),
     ],
 )
@@ -283,6 +288,11 @@ def test_hostile_scripts_end(body: str) -> None:
         (
             ["-N 1"],
             "readarray -t A < list\nsrun python $A",
+            "`$A` has no value in a pod: the script reads it from a file",
+        ),
+        (
+            ["-N 1", "--array=0-1"],
+            "A=($(ls))\npython ${A[$SLURM_ARRAY_TASK_ID]}",
             "`$A` has no value in a pod: the script reads it from a file",
         ),
         (["-N 2"], "mpirun ./a\nsrun torchrun a.py", "`torchrun` starts in one pod only"),
