@@ -57,8 +57,18 @@ class _Reader(ScriptReader):
         super().__init__(source, file)
         self.program, self.found = program, found
         self.commands: list[Command] = []
+        self.cut = False
+        """Whether a line that is cut off is reported."""
         self.lines: set[int] = set()
         """Lines of the commands, from 0."""
+
+    def on_assignment(self, node: Node, around: tuple[str, ...]) -> None:
+        """The grammar takes a flag with `=` at the start of a line for an assignment."""
+        flag = self.text(node).partition(" ")[0]
+        if flag.startswith("-") and self.commands and not self.cut:
+            self.cut = True
+            message = f"`{flag[:60]}` is not a program, and the line before it ends without `\\`"
+            self.found.error(UNSUPPORTED_SHELL, self.place(node), message, "end the line before it with `\\`")
 
     def on_open_value(self, assignment: Node) -> None:
         message = "gen cannot find the end of this value"
@@ -83,6 +93,8 @@ class _Reader(ScriptReader):
         """A command of another program, which may set variables in a file or run a text."""
         if called in ("source", "."):
             self._source(node, arguments)
+        elif self.text(node).startswith("-"):
+            self.on_assignment(node, ())
         elif re.search(rf"\b{re.escape(self.program)}\s+submit\b", self.text(node)):
             hint = f"write the `{self.program}` command as a line of its own"
             message = f"`{called}` runs a text as a command, which gen does not read"

@@ -129,6 +129,13 @@ def test_a_construct_around_a_command_is_reported(text: str, construct: str) -> 
     assert f"the command is in {construct}, which gen ignores: it is imported once" in messages
 
 
+def test_a_line_that_is_cut_off_is_an_error() -> None:
+    done, messages = read("arena a\n  --image=b/c:1 \\\n  --gpus=1")
+    assert done == [["a"]]
+    assert messages == ["`--image=b/c:1` is not a program, and the line before it ends without `\\`"]
+    assert read("-x\narena a")[1] == []
+
+
 @for_each(
     ("text", "placeholder", "column"),
     [

@@ -247,7 +247,7 @@ def _is_of_mpi(run: Run, layout: Layout) -> bool:
     """Whether a program needs `mpirun`, or the hosts of its operator."""
     if run.launcher is deepspeed.LAUNCHER:
         return layout.nodes > 1
-    starts_each = run.launcher is None and run.by_srun and not run.text and run.words[0] != "cd"
+    starts_each = run.launcher is None and run.by_srun and run.words[:1] not in ((), ("cd",))
     return run.launcher is mpirun.LAUNCHER or (starts_each and layout.per_node > 1)
 
 
@@ -255,7 +255,7 @@ def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
-        starts = run.by_srun and not run.text and run.words[0] != "cd"
+        starts = run.by_srun and run.words[:1] not in ((), ("cd",))
         return _by_mpirun(run, layout) if of_mpi and starts else run
     given = translation.without_set(run)
     words = given.words

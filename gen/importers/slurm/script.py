@@ -240,7 +240,7 @@ class BatchScript(BatchValues):
         program = words[0].rpartition("/")[2]
         if words[0] in self._functions:
             self._call(words)
-        elif program == "srun":
+        elif program == "srun" and not self.in_task:
             self.steps.append(Step(options=tuple(words[1:]), place=place, by_srun=True, assigned=assigned))
         elif program in ("eval", "exec") and len(words) > 1:
             self.run(place, self.words(" ".join(words[1:])) if program == "eval" else words[1:], assigned)

@@ -270,6 +270,7 @@ def test_long_commands_have_a_line_for_each_option() -> None:
         "A+=b srun x",
         "cat <<E > a\n\\",
         'x "a\\',
+        "srun bash -c 'srun x'\nmpirun y",
         "srun x |",
         "srun x | \\",
         "srun x &&",
