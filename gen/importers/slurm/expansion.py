@@ -220,11 +220,9 @@ class Expander:
 
     def _whole_item(self, value: str) -> str:
         """A value in quotes, which an item of an array keeps if it has blanks."""
-        if value.startswith(OPEN) and value[2:-1] in self.from_text:
-            return marked(f'"{value[1:-1]}"')
         item = _ITEM.fullmatch(value[1:-1]) if value.startswith(OPEN) else None
         blank = item is not None and any(re.search(r"[\s*?]", one) for one in self.indexed.get(item[1], ()))
-        return marked(f'"{value[1:-1]}"') if blank else value
+        return marked(f'"{value[1:-1]}"') if blank or value[2:-1] in self.from_text else value
 
     def expansion(self, text: str) -> Value:
         """The value of `$NAME`, `${…}`, `$(…)`, `$((…))` or a command in backquotes."""

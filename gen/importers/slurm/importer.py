@@ -156,6 +156,7 @@ def _translate(
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     _images(draft, script, site)
+    runs = translation.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = translation.arrays(script, runs)
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` have no arrays of a shell, from which they would take their values"

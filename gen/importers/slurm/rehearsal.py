@@ -22,7 +22,7 @@ from gen.importers.slurm.batch_values import CONTAINER_VALUES, constants, with_v
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.site import Site, read_site
-from gen.importers.slurm.translation import Run, launcher_of, without_set
+from gen.importers.slurm.translation import DEFAULT_PORT, Run, launcher_of, without_set
 from gen.job.commands import mpirun
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import CreatedPod, created_pods
@@ -211,6 +211,7 @@ def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World)
         folder = str(container.get("workingDir") or HOME)
         processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
     files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
+    files |= {"/etc/mpi/hostfile": f"{world.host}0 slots=1\n"}
     return recorded(processes, files=files, scripts=_stubs(), names=_names(job), programs=_programs(job))
 
 
@@ -295,7 +296,7 @@ def _reduced(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     if launcher is None:
         return words, ""
     given = without_set(Run(words=words, place=Location(""), launcher=launcher, at=place))
-    return tuple(given.words), given.processes
+    return tuple(one for one in given.words if one != "--oversubscribe"), given.processes
 
 
 def _differences(
@@ -374,6 +375,8 @@ def _equal(
     if b.rpartition("/")[2] == name and any(b.endswith(path) for path in job.fields.get("files", {})):
         return True
     if mine[0] != mine[1]:
+        if theirs == (DEFAULT_PORT, DEFAULT_PORT) and mine[0].isdecimal():
+            return True  # the pods of a run have their ports for themselves
         return theirs[0] != theirs[1] and _fixed(mine) <= _fixed(theirs)
     if theirs[0] != theirs[1]:
         return False

@@ -222,7 +222,14 @@ class BatchScript(BatchValues):
         here = next((one for one in node.children if one.type == "herestring_redirect"), None)
         value = self.value(self.text(here)[3:].strip()) if here is not None else ""
         switches = {one for one in words if one.startswith("-")}
-        if here is None or not names or not switches <= {"-r"}:
+        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
+            parts = (
+                [value]
+                if HOSTS in value or ADDRESS in value
+                else value.split(None if separators.isspace() else separators)
+            )
+            self.variables[names[-1]] = (ADDRESS, *parts) if value == HOSTS else tuple(parts)
+        elif here is None or not names or not switches <= {"-r"}:
             self.computed |= {*names}
             self.variables |= {name: marked(f"${name}") for name in names}
         elif is_known(value):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
@@ -266,7 +267,8 @@ def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> 
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
     """Values from outside without which the programs cannot run."""
-    of_kind = {"MASTER_ADDR", "MASTER_PORT"} if draft.fields["kind"] == "mpi" else set[str]()
+    of_kind = {*_ADDRESS} if draft.fields["kind"] == "mpi" else set[str]()
+    of_kind -= {*_ADDRESS} if any(one.text.startswith("export MASTER_ADDR=") for one in runs) else set()
     known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID} - of_kind
     names: dict[str, Location] = {}
     for run in runs:
@@ -276,6 +278,29 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
             if name not in known and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)
     return names
+
+
+_ADDRESS: Final = ("MASTER_ADDR", "MASTER_PORT")
+_FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
+DEFAULT_PORT: Final = "29500"
+
+
+def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs of a job with MPI, with the address of its first worker if the script gives them one: only the
+    launcher knows it, and each `mpirun` passes it on.
+    """
+    texts = " ".join(source_text(word) for one in runs for word in (*one.words, one.text))
+    if "MASTER_ADDR" not in script.exported and not re.search(r"\$\{?MASTER_(?:ADDR|PORT)\b", texts):
+        return runs
+    known = str(script.variables.get("MASTER_PORT", DEFAULT_PORT))
+    port = known if known.isdecimal() else DEFAULT_PORT
+    passed = tuple(word for name in _ADDRESS for word in ("-x", name))
+    runs = [
+        replace(one, words=("mpirun", *passed, *one.words[1:])) if one.by_srun and one.words[:1] == ("mpirun",) else one
+        for one in runs
+    ]
+    text = f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
+    return [Run(words=(), text=text, place=runs[0].place), *runs]
 
 
 def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:

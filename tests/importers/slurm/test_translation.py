@@ -36,6 +36,11 @@ def command(body: str, *options: str) -> str:
     [
         ('ARGS=(-l --export=ALL)\nsrun "${ARGS[@]}" torchrun train.py', "torchrun train.py"),
         ("srun $SRUN_ARGS torchrun train.py", "torchrun train.py"),
+        (
+            "readarray -t a < nodes\nip=$(ssh ${a[0]} hostname -I)\nread -ra a <<< ${ip}\nexport MASTER_ADDR=${a[0]}"
+            "\nIFS=: read -ra b <<< x:y\nsrun python train.py --address=$MASTER_ADDR ${b[1]}",
+            "python train.py --address=$MASTER_ADDR y",
+        ),
         ('N=1\nexport C=" \\\n a.py -o "n=$N,m=$N" \\\n -p "\nsrun torchrun $C', "torchrun a.py -o n=1,m=1 -p"),
         (
             'A=()\nif [ -d /opt/x ]; then B=(-a); fi\nsrun -l "${A[@]}" "${B[@]}" torchrun "$@" train.py',
@@ -193,6 +198,29 @@ def test_programs_together_with_mpi_start_in_as_many_processes(body: str, expect
 
 
 @for_each(
+    ("body", "expected"),
+    [
+        (
+            "export MASTER_ADDR=$(hostname) MASTER_PORT=$((10000 + SLURM_JOBID % 9))\nsrun python a.py",
+            "MASTER_PORT=29500\nmpirun -x MASTER_ADDR -x MASTER_PORT python a.py",
+        ),
+        (
+            "export MASTER_ADDR=$(hostname) MASTER_PORT=6000\nmpirun -x MASTER_ADDR=$MASTER_ADDR a",
+            "MASTER_PORT=6000\nmpirun -x MASTER_ADDR=$MASTER_ADDR a",
+        ),
+        (
+            "srun bash -c 'a $MASTER_ADDR $SLURM_PROCID'",
+            "MASTER_PORT=29500\nmpirun -x MASTER_ADDR -x MASTER_PORT sh -c 'a $MASTER_ADDR $OMPI_COMM_WORLD_RANK'",
+        ),
+    ],
+)
+def test_the_address_of_the_first_worker_is_that_of_the_hosts_of_mpi(body: str, expected: str) -> None:
+    made = job(script("-N 2", "--ntasks-per-node=4", body=body, interpreter="/bin/bash"))
+    first = "export MASTER_ADDR=$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1) "
+    assert (made.fields["command"], made.obstacles) == (first + expected, ())
+
+
+@for_each(
     ("options", "body", "expected"),
     [
         (
@@ -302,7 +330,6 @@ def test_hostile_scripts_end(body: str) -> None:
             "A=(a b)\nsrun x ${A[$SLURM_ARRAY_TASK_ID]}",
             "the tasks of a job of kind `mpi` have no arrays",
         ),
-        (["-N 2", "--ntasks-per-node=4"], "srun python a.py --init tcp://$MASTER_ADDR", "`$MASTER_ADDR` has no value"),
     ],
 )
 def test_what_certainly_cannot_run(options: list[str], body: str, reason: str) -> None:
