@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 REFUSAL = sandbox.refusal()
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(REFUSAL is not None, reason=str(REFUSAL))]
+WITH_MPI = """
+export MASTER_ADDR=$(hostname) MASTER_PORT=$((10000 + SLURM_JOB_ID % 9))
+mpirun -np 4 -x MASTER_ADDR=$MASTER_ADDR -x MASTER_PORT=$MASTER_PORT python a.py
+srun b --at $MASTER_ADDR
+"""
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
 
 
@@ -58,11 +63,7 @@ def rehearsed(
         (("-N 1",), "set -euo pipefail\nsource ~/missing\nprintenv | grep -i slurm\npython a.py"),
         (("-N 1", "--array=0-2"), "A=(x 'y z' u)\npython a.py ${A[$SLURM_ARRAY_TASK_ID]}"),
         (("-N 1", "--array=1-2"), 'A=(x y,1 u,2)\nIFS=, read b c <<< "${A[$SLURM_ARRAY_TASK_ID]}"\npython $b $c'),
-        (
-            ("-N 2", "--ntasks-per-node=2"),
-            "export MASTER_ADDR=$(hostname) MASTER_PORT=$((10000 + SLURM_JOB_ID % 9))\n"
-            "mpirun -np 4 -x MASTER_ADDR=$MASTER_ADDR -x MASTER_PORT=$MASTER_PORT python a.py\nsrun b --at $MASTER_ADDR",
-        ),
+        (("-N 2", "--ntasks-per-node=2"), WITH_MPI),
         (("-N 1",), "srun --no-container-entrypoint --container-image a/b:2 bash ./scripts/train.sh 1"),
         (("-N 1",), "srun sh /workspace/train.sh"),
         (("-N 1",), "srun bash -c 'ls; cd /workspace/a; ./run b'"),

@@ -20,6 +20,14 @@ head_node=${nodes_array[0]}
 head_node_ip=$(srun --nodes=1 --ntasks=1 -w "$head_node" hostname --ip-address)
 echo Node IP: $head_node_ip
 """
+LISTED = """
+readarray -t a < nodes
+ip=$(ssh ${a[0]} hostname -I)
+read -ra a <<< ${ip}
+export MASTER_ADDR=${a[0]}
+IFS=: read -ra b <<< x:y
+srun python train.py --address=$MASTER_ADDR ${b[1]}
+"""
 
 
 def command(body: str, *options: str) -> str:
@@ -37,8 +45,7 @@ def command(body: str, *options: str) -> str:
         ('ARGS=(-l --export=ALL)\nsrun "${ARGS[@]}" torchrun train.py', "torchrun train.py"),
         ("srun $SRUN_ARGS torchrun train.py", "torchrun train.py"),
         (
-            "readarray -t a < nodes\nip=$(ssh ${a[0]} hostname -I)\nread -ra a <<< ${ip}\nexport MASTER_ADDR=${a[0]}"
-            "\nIFS=: read -ra b <<< x:y\nsrun python train.py --address=$MASTER_ADDR ${b[1]}",
+            LISTED,
             "python train.py --address=$MASTER_ADDR y",
         ),
         ('N=1\nexport C=" \\\n a.py -o "n=$N,m=$N" \\\n -p "\nsrun torchrun $C', "torchrun a.py -o n=1,m=1 -p"),
