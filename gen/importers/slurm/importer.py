@@ -82,7 +82,8 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
         found.error(INVALID_COMMAND_LINE, place, "the script names no namespace", hint)
         return None, lacking
     name = next((one.value for one in reversed(options) if one.name == "job-name"), "")
-    stem = given.file.rsplit("/", 1)[-1].partition(".")[0]
+    file = given.file.rsplit("/", 1)[-1]
+    stem = file.rpartition(".")[0] or file
     draft = JobDraft(given.name or _short(name, stem), "batch", namespace, place, found)
     body = "\n".join(text.split("\n")[start:])
     script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
@@ -151,6 +152,8 @@ def _translate(
         _mpi(draft, layout)
     runs = [_for_kind(draft, one, layout) for one in runs]
     runs = _files(draft, script, runs)
+    if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
+        del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout)
     translation.variables(draft, script, runs)
     for name, (value, place) in script.secrets.items():

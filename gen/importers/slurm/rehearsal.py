@@ -217,7 +217,7 @@ def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World)
 
 def _ranks(job: ImportedJob) -> dict[str, str]:
     """The numbers of processes that `mpirun` starts without options."""
-    slots = int(job.fields.get("slotsPerWorker", 1))
+    slots = int(job.fields.get("slotsPerWorker") or job.fields.get("gpus") or 1)
     return {"GEN_SLOTS": str(slots), "GEN_RANKS": str(slots * int(job.fields.get("workers", 1)))}
 
 

@@ -211,9 +211,14 @@ def line_of(run: Run) -> str:
     line = " ".join(words)
     if len(line) <= _WIDE:
         return line
-    parts = [words[0]]
-    for word in words[1:]:
-        starts = word.startswith("--") or (word.startswith("-") and len(parts) > 1)
+    at = 1
+    if words[0] == "mpirun":  # its own options stay before the program
+        while at < len(words) and (words[at].startswith("-") or words[at - 1] in ("-np", "-npernode", "-x")):
+            at += 1
+    parts = [" ".join(words[: at if at == 1 else at + 1])]
+    for word in words[at if at == 1 else at + 1 :]:
+        short = re.fullmatch(r"-[A-Za-z]\w*", word) and len(parts) > 1 and not parts[-1].startswith("-- ")
+        starts = word.startswith("--") or short
         parts[-1:] = [parts[-1], word] if starts else [f"{parts[-1]} {word}"]
     return " \\\n  ".join(parts)
 

@@ -283,6 +283,17 @@ def test_a_placeholder_ends_the_script_unless_it_has_a_value() -> None:
     assert (made.fields["command"], made.obstacles) == ("python a.py a b", ())
 
 
+def test_lines_begin_with_options_of_the_program() -> None:
+    long = f"--name {'a' * 80}"
+    body = f"srun --ntasks-per-node=9 -- b.sh --cpu {long} -- python -u a.py -n -1\nsrun a"
+    text = job(script("-N 2", "--ntasks-per-node=8", "--gres=gpu:8", body=body))
+    assert text.fields["command"] == (
+        f"mpirun -npernode 9 --oversubscribe b.sh \\\n  --cpu \\\n  {long} \\\n  -- python -u a.py -n -1\nmpirun a"
+    )
+    plain = job(script("-N 2", "--ntasks-per-node=8", "--gres=gpu:8", body="srun a"))
+    assert (plain.fields["kind"], "slotsPerWorker" in plain.fields) == ("mpi", False)
+
+
 def test_long_commands_have_a_line_for_each_option() -> None:
     options = " ".join(f"--option-{number}={'a' * 20}" for number in range(5))
     text = command(f"srun torchrun train.py {options}")
