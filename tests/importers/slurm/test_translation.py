@@ -266,6 +266,18 @@ def test_items_of_arrays_are_those_of_the_task(options: list[str], body: str, ex
     assert made.obstacles == ()
 
 
+def test_numbers_of_items_are_numbers() -> None:
+    made = job(script("-N 1", body="A=(x y)\npython a.py ${#A[@]}", interpreter="/bin/bash"))
+    assert made.fields["command"] == "python a.py 2"
+
+
+def test_an_image_from_outside_is_given_with_define() -> None:
+    text = script("-N 1", body="srun --container-image ${CONTAINER_IMAGE} python a.py")
+    source = ImportInput(file="train.sh", text=text, namespace="team", define={"CONTAINER_IMAGE": "c/d:2"})
+    (made,) = SlurmImporter().read(source, Findings())
+    assert (made.fields["image"], made.obstacles) == ("c/d:2", ())
+
+
 def test_a_folder_inside_of_a_task_stays() -> None:
     one = job(script("-N 1", body='srun bash -c "cd /workspace/a && ./run b"', interpreter="/bin/bash"))
     assert (one.fields["workingDir"], one.fields["command"]) == ("/workspace/a", "./run b")
