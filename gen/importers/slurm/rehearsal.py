@@ -375,7 +375,7 @@ def _equal(
     if b.rpartition("/")[2] == name and any(b.endswith(path) for path in job.fields.get("files", {})):
         return True
     if mine[0] != mine[1]:
-        if theirs == (DEFAULT_PORT, DEFAULT_PORT) and mine[0].isdecimal():
+        if theirs == (re.sub(r"[0-9]+$", DEFAULT_PORT, mine[0]),) * 2:
             return True  # the pods of a run have their ports for themselves
         return theirs[0] != theirs[1] and _fixed(mine) <= _fixed(theirs)
     if theirs[0] != theirs[1]:
