@@ -29,6 +29,7 @@ def as_json(view: View[Review]) -> str:
     document = {
         "version": 1,
         "headline": f"{verdict(review)}{headline(review, live)}",
+        **{"blocker": finding.message for finding in reversed(review.findings) if finding.is_error},
         "changes": list(_changes(review, live)),
         "live": None if live is None else _live(live),
         "base": {"ref": review.base.ref, "commit": review.base.commit},
