@@ -12,7 +12,7 @@ from gen.job.commands.base import ADDRESS, ALL_PROCESSES, CONFIG, HOSTS, PODS, P
 from gen.job.commands.script import SHELLS
 from gen.kubernetes.check.silence import warn
 from gen.render.parts.command.command import Command
-from gen.render.parts.command.rendezvous import check_address, check_variables
+from gen.render.parts.command.rendezvous import check_address, check_interfaces, check_variables
 
 
 class _Numbers:
@@ -71,6 +71,7 @@ def check_launches(command: Command) -> None:
             _check_nested(command, launched, numbers)
     if numbers.pods is not None and numbers.pods > 1 and command.script.variables:
         check_variables(command, numbers.pods)
+    check_interfaces(command)
     if numbers.slots is not None:
         _check_launcher(command)
 
