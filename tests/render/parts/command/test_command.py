@@ -139,6 +139,8 @@ def test_an_annotation_with_a_reason_silences_a_warning(tmp_path: Path) -> None:
         "torchrun train.py || { echo failed; exit 1; }",
         "torchrun train.py || echo failed && exit 1",
         "torchrun --rdzv_backend=own --rdzv_endpoint=$PET_MASTER_ADDR train.py",
+        "wget 'https://example.com/a?max_tokens=123456789&pad_token=a1b2c3d4e5f6a1b2c3' && torchrun train.py",
+        'wget "https://example.com/a?access_token=$TOKEN" && torchrun train.py',
         "export NCCL_SOCKET_IFNAME=eth0; torchrun train.py",
         "export NCCL_SOCKET_IFNAME=^lo,docker; torchrun train.py",
         "export NCCL_SOCKET_IFNAME=ens5,eth0; torchrun train.py",

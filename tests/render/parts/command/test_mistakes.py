@@ -74,6 +74,9 @@ SIBLINGS = {
     "|| echo failed": ("failure-that-echo-hides", "because `echo` ends the command"),
     "--lr = 0.1": ("option-with-spaces-around-its-equals-sign", "`--lr` gets the value `=`"),
     "--rdzv_backend=c10": ("backend-of-the-rendezvous-misspelt", "did you mean `c10d`?"),
+    "wget https://…?access_token=x": ("secrets-in-urls-and-arguments-of-commands", "`access_token` is a secret"),
+    "curl https://me:x@…": ("secrets-in-urls-and-arguments-of-commands", "download.yaml:6:11: error: this looks like"),
+    "[--wandb_api_key, x] in args": ("secrets-in-urls-and-arguments-of-commands", "`--wandb_api_key` is a secret"),
     "many outputs on no volume": ("many-outputs-on-no-volume", "the first of 6 of this sort"),
     ".pgpass in files": ("passwords-in-lists-and-files", "`.pgpass` gets a literal password"),
 }
