@@ -157,6 +157,22 @@ def test_only_a_repository_in_git_is_updated(tmp_path: Path) -> None:
         initialised(tmp_path / "new", update=True)
 
 
+@pytest.mark.slow
+def test_an_edited_file_takes_all_updates(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first text of gen is in a commit: later ones were merged with the edits."""
+    before = (root / CHECK).read_text()
+    own = before.replace("set -euo pipefail\n", "set -euo pipefail\necho 'by us'\n")
+    (root / CHECK).write_text(own)
+    git("commit", "--quiet", "--all", "--message", "Ours", cwd=root)
+    for last in ("# second\n", "# third\n", "# fourth\n", ""):
+        with monkeypatch.context() as patch:
+            newer(patch, **{CHECK: (before + last).encode()})
+            report, code = initialised(root, update=True)
+        assert code == 0, text(report)
+        assert (root / CHECK).read_text() == own + last
+        git("commit", "--quiet", "--all", "--message", "Update", cwd=root)
+
+
 def scaffold_commits() -> list[str]:
     """The last three commits of the project that changed what `gen init` writes, without the one of today."""
     done = run("git", "log", "-5", "--format=%H", "--", "gen/templates/init", cwd=PROJECT)
