@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,39 @@ def test_a_reader_gets_what_the_page_shows(page: Path, tmp_path: Path, ends: dic
     else:
         folder.mkdir()
     walk(page, folder)
+
+
+LIFE = re.findall(
+    r"(?m)^\| ([^|]+) \| \[[^\]]+\]\((howto/[\w-]+\.md)#?([\w-]*)\) \|$", (PROJECT / "docs/edits.md").read_text()
+)
+"""Changes of a platform, each with the page and the part that has its commands."""
+
+
+def test_each_change_of_a_platform_has_a_how_to() -> None:
+    assert [change for change, _, _ in LIFE] == [
+        *(f"{verb} a cluster" for verb in ("add", "rename", "split", "retire")),
+        *(f"{verb} a namespace" for verb in ("rename", "split")),
+        "from Argo CD to Flux, and back",
+        "another image of the platform",
+        "Kubernetes 1.33 to 1.35",
+    ]
+
+
+@pytest.mark.parametrize(("change", "file", "part"), LIFE, ids=[change for change, _, _ in LIFE])
+def test_the_how_to_shows_the_plan_of_the_change(change: str, file: str, part: str) -> None:
+    """The test above runs its commands, and compares the plan."""
+    page = PROJECT / "docs" / file
+    assert page in PAGES
+    text = page.read_text("utf-8")
+    if part:
+        text = re.split(r"(?m)^## ", text.partition(f"\n## {part.capitalize()}\n")[2])[0]
+    elif "\n## Split\n" in text:
+        text = text.partition("\n## Split\n")[0]
+    plans = re.findall(r"(?m)^gen plan[^>\n]*\n(?:[^`].*\n)*```\n\n```text\n((?s:.*?))^```\n", text)
+    assert plans, change
+    assert all("\nRuns  " in plan and "no data is lost" in plan for plan in plans)
+    if "back" in change:
+        assert len(plans) == 2
 
 
 def page_of(tmp_path: Path, text: str) -> tuple[Path, Path]:

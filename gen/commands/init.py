@@ -4,7 +4,8 @@
 written, the file of today and the user's own. What was written is in `gen.yaml`, and in the history of Git.
 
 CI installs gen from a pinned source, a commit or a file with its digest: the owner of a name in an index chooses what a
-version installs.
+version installs. If the source is a commit of a repository, the action for GitHub there, or the component for GitLab,
+replaces steps and scripts.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ if TYPE_CHECKING:
 DISTRIBUTION: Final = "gitops-gen"
 _HOST_AND_PATH: Final = r"(?:git@)?(?!-)[-\w.]*(?::\d+)?/[-\w.~/%+]+"
 _GIT: Final = regex(rf"git\+(?:https|ssh|file)://{_HOST_AND_PATH}@(?:[0-9a-f]{{64}}|[0-9a-f]{{40}})", re.ASCII)
+_SHARED: Final = regex(r"git\+https://([-\w.]+(?::\d+)?)/([-\w.~/]+?)(?:\.git)?@([0-9a-f]+)", re.ASCII)
+_GITHUB: Final = "github.com"
+_SCRIPTS: Final = {"action": "ci/github_comment.py", "component": "ci/gitlab_comment.py"}
+"""Scripts of repositories without the action or the component that has them."""
 _ARCHIVE: Final = regex(rf"(?:https|file)://{_HOST_AND_PATH}#sha256=[0-9a-f]{{64}}", re.ASCII)
 
 
@@ -76,6 +81,31 @@ def installed_source() -> str:
         return ""
     source = _source(json.loads(record)) if record else ""
     return _with_host(source) if _is_pinned(source) else ""
+
+
+def _named_source(root: Path) -> str:
+    """The pinned source in the requirements of a repository. Empty if they have none."""
+    try:
+        text = (root / REQUIREMENTS).read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+    named = re.findall(rf"(?m)^{DISTRIBUTION}(?:\[\w+\])? @ (\S+)", text)
+    return named[0] if named and _is_pinned(named[0]) else ""
+
+
+def _shared(source: str) -> dict[str, str]:
+    """The action or the component in the repository that a source names, and its commit. Both are empty for others.
+
+    Repositories on github.com have the action. Others may be on GitLab, which uses components of its own instance only.
+    """
+    match = _SHARED.fullmatch(source)
+    host, path, commit = match.groups() if match else ("", "", "")
+    is_action = host == _GITHUB and path.count("/") == 1
+    return {
+        "action": path if is_action else "",
+        "component": f"{host}/{path}" if path and host != _GITHUB else "",
+        "commit": commit,
+    }
 
 
 def _source(record: dict[str, dict[str, str]]) -> str:
@@ -186,14 +216,16 @@ def run(request: Request) -> Result[Report]:
     return Result(output=Report(tuple(found), (), _summary(request, len(missing), len(texts) - len(missing))))
 
 
-def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
+def repository_files(request: Request, *, example: bool, source: str | None = None) -> Mapping[str, bytes]:
     """Files by path. `example` adds the first job, its overlay and their rendered files."""
+    source = request.pinned_source if source is None else source
     kind = next(iter(ALL_KINDS))
     values = {
         "version": __version__,
         "documentation": documentation().site,
         "distribution": DISTRIBUTION,
-        "source": request.pinned_source,
+        "source": source,
+        **_shared(source),
         "namespace": request.namespace,
         "overlay": request.overlay,
         "owner": request.owner,
@@ -206,6 +238,9 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
     for name in OPTIONAL:
         if values[name]:
             texts |= _templates(f"templates/{name}", values)
+    for name, script in _SCRIPTS.items():
+        if values[name]:
+            del texts[script]
     overlay = texts.pop(OVERLAY_FILE)
     texts |= {f"schemas/{name}.schema.json": schema_text(name).encode() for name in SCHEMAS}
     written = {file: blob_name(raw) for file, raw in texts.items()}
@@ -227,8 +262,8 @@ def _updated(request: Request) -> Result[Report]:
     known = read_settings(root)
     request = _as_before(request, known)
     _check(request)
-    texts = dict(repository_files(request, example=False))
     mine = (REQUIREMENTS,) if request.source is None else ()  # the source of gen is the user's choice
+    texts = dict(repository_files(request, example=False, source=_named_source(root) if mine else None))
     written = {file: blob_name(raw) for file, raw in texts.items() if file != SETTINGS_FILE}
     for file in mine:
         del texts[file]

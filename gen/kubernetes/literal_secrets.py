@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.base import Findings, Location, Route, names, regex
 from gen.base.codes.jobs import SECRET_VALUE
-from gen.kubernetes.secrets import RANDOM, is_harmless, is_strong, known_secrets, names_secret, words_of
+from gen.kubernetes.secrets import RANDOM, is_harmless, is_strong, known_secrets, names_secret, search, words_of
 
 if TYPE_CHECKING:
     from gen.base.yaml.layers import Layers
@@ -49,8 +49,23 @@ def report_secrets(
 
 def _known(data: Data, layers: Layers, found: Findings) -> Iterator[Route]:
     for route, what, key in known_secrets(data):
-        found.error(SECRET_VALUE, layers.place(route, key=key), f"this looks like {what}", _hint(route, what))
+        place = layers.place(route, key=key) if key else _place_of(what, data, layers, route)
+        found.error(SECRET_VALUE, place, f"this looks like {what}", _hint(route, what))
         yield route
+
+
+def _place_of(what: str, data: Data, layers: Layers, route: Route) -> Location:
+    """The place of a secret inside of its text."""
+    text: object = data
+    for step in route:
+        text = text[int(step)] if isinstance(text, list) else text.get(step) if isinstance(text, dict) else ""
+    text = str(text)
+    match = search(text, what)
+    if match is None or not match.start():
+        return layers.place(route)
+    start = match.start()
+    inner = Location("", text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+    return layers.place_inside(route, inner, match[0].partition("\n")[0])
 
 
 def _hint_for_text(route: Route, name: str) -> str:
@@ -102,6 +117,8 @@ def _named(data: Data, route: Route) -> Iterator[tuple[Route, str, str]]:
 _LITERAL: Final = r"(?:\"([^\"$`\n]{1,512})\"|'([^'\n]{1,512})'|([^\s\"'$`;|&<>(){}\\]{1,512})(?=[\s;|&)]|$))"
 _ASSIGNED: Final = regex(rf"(?<![^\s;&|(\"'])(-{{0,2}}[A-Za-z_+][\w.-]{{0,100}})={_LITERAL}")
 _OPTION: Final = regex(rf"(?<!\S)(--?[A-Za-z][\w-]{{1,100}})(?:[ \t]|\\\n)+(?!-){_LITERAL}")
+_QUERY: Final = regex(r"(?<=[?&])([A-Za-z_][\w.-]{0,100})=([^\s\"'$`;|&<>(){}\\#]{8,512})")
+"""A parameter in a URL."""
 _BEARER: Final = regex(r"\b(?i:bearer|authorization:[ \t]{0,9}basic)[ \t]+(?=[^\s\"'$]*[0-9])[\w.~+/-]{16,512}")
 _SETTING: Final = regex(
     r"(?m)^[ \t]*(?:export[ \t]+)?[\"']?([A-Za-z_][\w.-]{0,100})[\"']?[ \t]*[:=][ \t]*"
@@ -229,7 +246,7 @@ def _is_secret(name: str, value: str, *, certain: bool) -> bool:
 
 def _named_command(text: str, _: str) -> tuple[str, int] | None:
     """The name of the first secret in a command, and its position."""
-    for pattern, certain in ((_ASSIGNED, True), (_OPTION, False), (_QUOTED, False)):
+    for pattern, certain in ((_ASSIGNED, True), (_OPTION, False), (_QUOTED, False), (_QUERY, False)):
         for match in pattern.finditer(text):
             if _is_secret(match[1], next(filter(None, match.groups()[1:]), ""), certain=certain):
                 return match[1], match.start()

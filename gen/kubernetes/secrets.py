@@ -184,6 +184,12 @@ def known_form(text: str, forms: Iterable[Form]) -> str | None:
     return next((what for part, what, pattern in forms if part in text and pattern.search(text)), None)
 
 
+def search(text: str, what: str) -> re.Match[str] | None:
+    """The secret of a form in a text."""
+    found = (pattern.search(text) for part, known, pattern in _BY_PART if known == what and part in text)
+    return next(filter(None, found), None)
+
+
 def known_secrets(data: object, json: bytes | None = None) -> Iterator[tuple[Route, str, bool]]:
     """Texts and keys that are secrets by their form: route, description, and whether it is a key.
 

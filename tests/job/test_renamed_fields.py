@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.commands import explain
 from gen.edit.fixes import find_fixes, write_fixes
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
@@ -113,3 +114,10 @@ def test_schemas_call_the_older_name_deprecated() -> None:
                 "deprecationMessage": f"Named `memory` since {SINCE}.",
                 "description": f"Named `memory` since {SINCE}.",
             }
+
+
+@pytest.mark.parametrize("name", ["ram", "job.ram"])
+def test_an_older_name_is_explained(name: str) -> None:
+    shown = explain.run(explain.Request(name=name)).output
+    assert "memory" in shown
+    assert SINCE in shown

@@ -1,4 +1,4 @@
-// A registry in memory. It prints its address, and ends with its input.
+// A registry in memory. It prints its address, and ends with its input. With the arguments USER PASSWORD, it needs a login.
 package main
 
 import (
@@ -18,8 +18,23 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Println(listener.Addr())
+	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	if len(os.Args) == 3 {
+		handler = withLogin(handler, os.Args[1], os.Args[2])
+	}
 	go func() {
-		_ = http.Serve(listener, registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+		_ = http.Serve(listener, handler)
 	}()
 	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func withLogin(next http.Handler, user, password string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if u, p, ok := r.BasicAuth(); !ok || u != user || p != password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="registry"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -8,6 +8,7 @@ this version into it: a three-way merge that keeps the edits of users.
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -151,7 +152,7 @@ def update_files(
     for file, raw in texts.items():
         own = _own(root, file)
         if own is None:
-            if _written(root, file, known) is None:
+            if file not in known.files and (known.files or _written(root, file, known) is None):
                 new[file] = raw
         elif file == SETTINGS_FILE:
             if own != raw:
@@ -176,14 +177,40 @@ def _is_untouched(root: Path, file: str, known: Settings) -> bool:
 
 
 def _written(root: Path, file: str, known: Settings) -> bytes | None:
-    """A file as gen once wrote it: the recorded blob, or the first version in the history. None if it never did."""
+    """A file as gen once wrote it: the recorded text, or the first version in the history. None if it never did."""
     name = known.files.get(file, "")
-    recorded = _output(root, "cat-file", "blob", name) if name else None
+    recorded = _blob(root, file, name) if name else None
     if recorded is None:
-        added = _output(root, "log", "--diff-filter=A", "--format=%H", "--", file) or b""
-        first = added.decode().split()[-1:]
-        recorded = _output(root, "cat-file", "blob", f"{first[0]}:{git_prefix(root)}{file}") if first else None
+        recorded = _first(root, file)
     return b"" if recorded is None and name else recorded
+
+
+def _blob(root: Path, file: str, name: str) -> bytes | None:
+    """The text of a blob. No commit has it if the user had edited the file before gen wrote it again.
+
+    The commit that recorded the name then has a merge of it. Merging the older text of gen back, which has no edits,
+    gives the blob.
+    """
+    if (raw := _output(root, "cat-file", "blob", name)) is not None:
+        return raw
+    commits = (_output(root, "log", f"-S{name}", "--format=%H", "--", SETTINGS_FILE) or b"").decode().split()
+    if not commits:
+        return None
+    path, commit = f"{git_prefix(root)}{file}", commits[-1]
+    merged, edited = (_output(root, "cat-file", "blob", f"{at}:{path}") for at in (commit, f"{commit}^"))
+    settings = _output(root, "cat-file", "blob", f"{commit}^:{git_prefix(root)}{SETTINGS_FILE}") or b""
+    older = re.search(rf"(?m)^ +{re.escape(file)}: ([0-9a-f]{{40}})$", settings.decode("utf-8", "replace"))
+    base = _blob(root, file, older[1]) if older else _first(root, file)
+    if merged is None or edited is None or base is None:
+        return None
+    raw, _ = _merge(merged, edited, base)
+    return raw if blob_name(raw) == name else None
+
+
+def _first(root: Path, file: str) -> bytes | None:
+    """The first version of a file in the history."""
+    first = (_output(root, "log", "--diff-filter=A", "--format=%H", "--", file) or b"").decode().split()[-1:]
+    return _output(root, "cat-file", "blob", f"{first[0]}:{git_prefix(root)}{file}") if first else None
 
 
 def _output(root: Path, *arguments: str) -> bytes | None:
@@ -198,6 +225,16 @@ _MOST_CONFLICTS: Final = 127
 
 def _merged(file: str, own: bytes, base: bytes, new: bytes, found: Findings) -> bytes:
     """The user's file with the changes of gen since `base`. Lines that both changed are marked, and an error."""
+    text, conflicts = _merge(own, base, new)
+    for number, line in enumerate(text.splitlines(), 1):
+        if conflicts and line.startswith(b"<<<<<<< "):
+            hint = "edit the file: keep the right lines of both, and remove the marks"
+            found.error(MERGE_CONFLICT, Location(file, number), "you and gen changed the same lines", hint)
+    return text
+
+
+def _merge(own: bytes, base: bytes, new: bytes) -> tuple[bytes, int]:
+    """A text with the changes from `base` to `new`, and the number of conflicts."""
     labels = (word for label in ("yours", "as gen wrote it", f"gen {__version__}") for word in ("-L", label))
     with tempfile.TemporaryDirectory() as folder:
         for name, raw in (("own", own), ("base", base), ("new", new)):
@@ -205,8 +242,4 @@ def _merged(file: str, own: bytes, base: bytes, new: bytes, found: Findings) -> 
         done = run_git(Path(folder), "merge-file", "-p", *labels, "own", "base", "new")
     if done is None or not 0 <= done.returncode <= _MOST_CONFLICTS:
         raise UsageError(f"`git merge-file` failed: {reason(done) if done is not None else 'Git is not installed'}")
-    for number, line in enumerate(done.stdout.splitlines(), 1):
-        if done.returncode and line.startswith(b"<<<<<<< "):
-            hint = "edit the file: keep the right lines of both, and remove the marks"
-            found.error(MERGE_CONFLICT, Location(file, number), "you and gen changed the same lines", hint)
-    return done.stdout
+    return done.stdout, done.returncode

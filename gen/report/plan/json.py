@@ -29,6 +29,7 @@ def as_json(view: View[Review]) -> str:
     document = {
         "version": 1,
         "headline": f"{verdict(review)}{headline(review, live)}",
+        **_blocker(review),
         "changes": list(_changes(review, live)),
         "live": None if live is None else _live(live),
         "base": {"ref": review.base.ref, "commit": review.base.commit},
@@ -62,6 +63,12 @@ def as_json(view: View[Review]) -> str:
         **({} if checked is None else {"check": report_data(checked)}),
     }
     return json_document(document)
+
+
+def _blocker(review: Review) -> dict[str, object]:
+    """The first error, if there is one."""
+    errors = [finding.message for finding in review.findings if finding.is_error]
+    return {"blocker": errors[0]} if errors else {}
 
 
 def _changes(review: Review, live: LiveFacts | None) -> Iterator[dict[str, object]]:

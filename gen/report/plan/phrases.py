@@ -146,7 +146,7 @@ def headline(review: Review, live: LiveFacts | None = None) -> Phrase:
         parts.append("no run starts or stops")
     if review.costs:
         cost, unknown = cost_difference(review), len(_without_prices(review))
-        parts += [f"at most {cost} a month"] if cost else [] if unknown else ["the same cost"]
+        parts += [f"up to {cost} a month"] if cost else [] if unknown else ["the same cost"]
         parts += [f"the cost of {counted(unknown, 'run')} is unknown"] if unknown else []
     return Phrase(", ".join([*parts, _data_safety(review)]))
 

@@ -201,7 +201,7 @@ def _effects(change: JobChange, live: LiveFacts | None) -> Parts:
     parts = [f"{signed(change.gpus)} GPU{'' if abs(change.gpus) == 1 else 's'}"] if change.gpus else []
     parts += run_effects(change, longest(change.stopping, live))
     if cost := signed_money(change.months):
-        parts.append(f"at most {cost} a month")
+        parts.append(f"up to {cost} a month")
     if parts:
         yield _said(f": {', '.join(parts)}")
     yield from _beginnings(change)

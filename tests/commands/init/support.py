@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 
 from gen import __version__
 from tests.support import PROJECT
@@ -106,6 +108,34 @@ def wheel_source(folder: Path) -> str:
             wheel.writestr(path, text)
         wheel.writestr(f"{name}.dist-info/RECORD", f"{record}{name}.dist-info/RECORD,,\n")
     return f"file://{file}#sha256={hashlib.sha256(file.read_bytes()).hexdigest()}"
+
+
+def shared_source(host: str = "github.com") -> str:
+    """A commit of a repository that has the action, or the component. Nothing can be installed from it."""
+    return f"git+https://{host}/acme/gen.git@{'a' * 40}"
+
+
+def steps_of(root: Path, job: str) -> list[dict[str, Any]]:
+    """The steps of the workflow of a job, and of the actions of this project that it uses."""
+    workflow = yaml.safe_load((root / f".github/workflows/{job}.yml").read_text("utf-8"))
+    return [inner for step in workflow["jobs"][job]["steps"] for inner in _steps_in(step)]
+
+
+def _steps_in(step: dict[str, Any]) -> list[dict[str, Any]]:
+    own = re.fullmatch("acme/gen/(actions/[a-z]+)@a{40}", step.get("uses", ""))
+    if own is None:
+        return [step]
+    action = yaml.safe_load((PROJECT / own[1] / "action.yml").read_text("utf-8"))
+    return [{**inner, "folder": PROJECT / own[1]} for inner in action["runs"]["steps"]]
+
+
+def gitlab_jobs(root: Path) -> dict[str, Any]:
+    """The jobs of `.gitlab-ci.yml`, and those of the component of this project that it includes."""
+    jobs: dict[str, Any] = yaml.safe_load((root / ".gitlab-ci.yml").read_text("utf-8"))
+    for included in jobs.get("include", ()):
+        if re.fullmatch("[a-z.]+/acme/gen/check@a{40}", included.get("component", "")):
+            jobs |= yaml.safe_load((PROJECT / "templates/check.yml").read_text("utf-8"))
+    return jobs
 
 
 def _digest(text: str) -> str:

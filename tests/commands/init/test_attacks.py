@@ -13,9 +13,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
-from tests.commands.init.support import Host, committed, git, run, serving, wheel_source
+from tests.commands.init.support import (
+    Host,
+    committed,
+    git,
+    gitlab_jobs,
+    run,
+    serving,
+    shared_source,
+    steps_of,
+    wheel_source,
+)
 from tests.commands.init.test_ci import github_steps, gitlab_job
 from tests.support import initialised
 
@@ -161,10 +170,24 @@ class Server:
         return f"file://{self.origin}"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, quick: dict[str, str]) -> Server:
+def shared(folder: Path, root: Path) -> None:
+    """Change a repository to one that has the action and the component of this project, in place of its scripts."""
+    assert initialised(folder / "action", source=shared_source())[1] == 0
+    assert initialised(folder / "component", source=shared_source("gitlab.example.com"))[1] == 0
+    for file in (".github/workflows/check.yml", ".github/workflows/comment.yml", ".github/dependabot.yml"):
+        (root / file).write_bytes((folder / "action" / file).read_bytes())
+    (root / ".gitlab-ci.yml").write_bytes((folder / "component/.gitlab-ci.yml").read_bytes())
+    for name in ("action/ci/github_comment.py", "component/ci/gitlab_comment.py"):
+        assert not (folder / name).exists()
+        (root / name.partition("/")[2]).unlink()
+
+
+@pytest.fixture(scope="module", params=["scripts", "shared"])
+def server(tmp_path_factory: pytest.TempPathFactory, quick: dict[str, str], request: pytest.FixtureRequest) -> Server:
     folder = tmp_path_factory.mktemp("attacks")
     assert initialised(folder / "first", source=wheel_source(folder / "index"))[1] == 0
+    if request.param == "shared":
+        shared(folder, folder / "first")
     overlay = folder / "first" / OVERLAY
     assert "team-a: {gpus: 16}" in overlay.read_text("utf-8")
     committed(folder / "first")
@@ -243,10 +266,12 @@ def comment(server: Server, clone: Path, temp: Path) -> str:
         for name in ("plan.md", "number.txt", "head.txt", "merge.txt", "judged.txt"):
             if (temp / "gen" / name).is_file():
                 packed.write(temp / "gen" / name, name)
-    default = temp / "default"
+    default, machine = temp / "default", temp / "machine"
     git("clone", "--quiet", server.url, default, cwd=server.origin)
-    steps = yaml.safe_load((default / ".github/workflows/comment.yml").read_text("utf-8"))["jobs"]["comment"]["steps"]
+    machine.mkdir()
+    steps = steps_of(default, "comment")
     (step,) = [one for one in steps if "run" in one]
+    checks_out = any(one.get("uses", "").startswith("actions/checkout@") for one in steps)
     host = Host({})
     host.answers = answers(host, clone, buffer.getvalue())
     with serving(host):
@@ -261,8 +286,10 @@ def comment(server: Server, clone: Path, temp: Path) -> str:
             "HEAD_REPOSITORY": "eve/jobs",
             "BASE_BRANCH": "main",
             "CONCLUSION": "success",
+            "GITHUB_ACTION_PATH": str(step.get("folder", "")),
         }
-        done = run("bash", "-eo", "pipefail", "-c", step["run"], cwd=default, **variables)
+        assert step["env"].keys() | {"GITHUB_API_URL", "GITHUB_SERVER_URL", "GITHUB_REPOSITORY"} < variables.keys()
+        done = run("bash", "-eo", "pipefail", "-c", step["run"], cwd=default if checks_out else machine, **variables)
         assert done.returncode == 0, done.stderr
     ((_, _, data),) = host.written
     body: str = data["body"]
@@ -274,7 +301,7 @@ def gitlab_comment(server: Server, clone: Path, head: str, folder: Path) -> str:
     git("clone", "--quiet", clone, folder, cwd=clone)
     git("checkout", "--quiet", head, cwd=folder)
     git("remote", "set-url", "origin", server.url, cwd=folder)
-    jobs = yaml.safe_load((folder / ".gitlab-ci.yml").read_text("utf-8"))
+    jobs = gitlab_jobs(folder)
     for path in jobs["gen"]["artifacts"]["paths"]:
         if (clone / path).is_file():
             (folder / path).parent.mkdir(exist_ok=True)
@@ -393,4 +420,5 @@ def test_a_plan_is_not_shown_after_its_base_moved(server: Server, tmp_path: Path
     first = proposed(own, other, tmp_path / "first", tmp_path / "mark")
     git("push", "--quiet", "origin", "change:main", cwd=first)
     (temp / "default").rename(temp / "before")
+    (temp / "machine").rmdir()
     assert visible(comment(own, clone, temp))[0].startswith("### No plan: `main` moved from ")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.commands.init.support import committed, git, run, wheel_source
+from tests.commands.init.support import committed, git, gitlab_jobs, run, steps_of, wheel_source
 from tests.support import initialised
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 def github_steps(root: Path) -> list[tuple[str, bool]]:
     """The commands of check.yml, and whether each runs after a failure."""
-    workflow = yaml.safe_load((root / ".github/workflows/check.yml").read_text("utf-8"))
-    steps = workflow["jobs"]["check"]["steps"]
-    return [(step["run"], "!cancelled()" in step.get("if", "")) for step in steps if "run" in step]
+    return [(step["run"], "!cancelled()" in step.get("if", "")) for step in steps_of(root, "check") if "run" in step]
 
 
 def github(merge: Path, temp: Path) -> subprocess.CompletedProcess[str]:
@@ -72,7 +70,7 @@ def github(merge: Path, temp: Path) -> subprocess.CompletedProcess[str]:
 
 def gitlab_job(clone: Path, name: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The script of a job for a merge request to `main`."""
-    job = yaml.safe_load((clone / ".gitlab-ci.yml").read_text("utf-8"))[name]
+    job = gitlab_jobs(clone)[name]
     variables = {
         "CI_COMMIT_SHA": git("rev-parse", "HEAD", cwd=clone),
         "CI_MERGE_REQUEST_IID": "7",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.init.support import committed, run
+from tests.commands.init.support import committed, run, shared_source
 from tests.support import initialised
 
 PATHS = (os.environ["PATH"], str(Path(sys.executable).parent), str(Path.home() / "go/bin"))
@@ -21,10 +21,10 @@ def tool(name: str, remedy: str) -> str:
     return found
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=[None, shared_source()], ids=["scripts", "action"])
+def root(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     folder = tmp_path_factory.mktemp("linters") / "new"
-    assert initialised(folder, retire=True, pins=True, vendor=True, renovate=True)[1] == 0
+    assert initialised(folder, retire=True, pins=True, vendor=True, renovate=True, source=request.param)[1] == 0
     return committed(folder)
 
 

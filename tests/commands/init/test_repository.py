@@ -232,8 +232,10 @@ def _matches(pattern: str, path: str) -> bool:
     return pattern == "*" or pattern.rstrip("/") in path.split("/")
 
 
-def test_files_that_the_readme_names_are_there(tmp_path: Path) -> None:
-    root = made(tmp_path / "new")
+@pytest.mark.parametrize("host", ["", "github.com", "gitlab.example.com"])
+def test_files_that_the_readme_names_are_there(tmp_path: Path, host: str) -> None:
+    root = tmp_path / "new"
+    assert initialised(root, source=support.shared_source(host) if host else None)[1] == 0
     for name in re.findall(r"`([\w.]+/[\w./]*|[\w]+\.\w+)`", (root / "README.md").read_text("utf-8")):
         assert (root / name).exists(), name
 

@@ -13,7 +13,7 @@ from gen.base.findings import UsageError
 from gen.base.repository.settings import admits, read_settings
 from gen.commands import init
 from gen.report.findings.text import text
-from tests.commands.init.support import committed, git, run
+from tests.commands.init.support import committed, git, run, shared_source
 from tests.processes import gen
 from tests.support import PROJECT, Repository, initialised, tree
 
@@ -34,8 +34,8 @@ def newer(monkeypatch: pytest.MonkeyPatch, **files: bytes | None) -> None:
     """A version of gen that writes other files; None is one that it does not write any more."""
     real = init.repository_files
 
-    def changed(request: init.Request, *, example: bool) -> dict[str, bytes]:
-        texts = dict(real(request, example=example))
+    def changed(request: init.Request, *, example: bool, source: str | None = None) -> dict[str, bytes]:
+        texts = dict(real(request, example=example, source=source))
         for path, raw in files.items():
             if raw is None:
                 texts.pop(path, None)
@@ -155,6 +155,49 @@ def test_only_a_repository_in_git_is_updated(tmp_path: Path) -> None:
     assert initialised(tmp_path / "new")[1] == 0
     with pytest.raises(UsageError, match="is not in a Git repository"):
         initialised(tmp_path / "new", update=True)
+
+
+@pytest.mark.slow
+def test_an_edited_file_takes_all_updates(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first text of gen is in a commit: later ones were merged with the edits."""
+    before = (root / CHECK).read_text()
+    own = before.replace("set -euo pipefail\n", "set -euo pipefail\necho 'by us'\n")
+    (root / CHECK).write_text(own)
+    git("commit", "--quiet", "--all", "--message", "Ours", cwd=root)
+    for last in ("# second\n", "# third\n", "# fourth\n", ""):
+        with monkeypatch.context() as patch:
+            newer(patch, **{CHECK: (before + last).encode()})
+            report, code = initialised(root, update=True)
+        assert code == 0, text(report)
+        assert (root / CHECK).read_text() == own + last
+        git("commit", "--quiet", "--all", "--message", "Update", cwd=root)
+
+
+@pytest.mark.slow
+def test_steps_and_scripts_become_those_of_an_action_or_a_component(root: Path) -> None:
+    """The source of gen decides, that of requirements.txt if no other is given."""
+    files = (".gitlab-ci.yml", "ci/check.sh", "ci/github_comment.py", "ci/gitlab_comment.py")
+    before = {file: (root / file).read_text() for file in files}
+    check = root / ".github/workflows/check.yml"
+    check.write_text(check.read_text().replace("timeout-minutes: 15", "timeout-minutes: 30"))
+    git("commit", "--quiet", "--all", "--message", "Ours", cwd=root)
+    for source, script, steps in (
+        (shared_source(), "ci/github_comment.py", "uses: acme/gen/actions/check@"),
+        (shared_source("gitlab.example.com"), "ci/gitlab_comment.py", "actions/checkout@"),
+    ):
+        report, code = initialised(root, update=True, source=source)
+        assert code == 0, text(report)
+        assert [one for one in before if not (root / one).exists()] == [script]
+        assert steps in check.read_text()
+        assert "timeout-minutes: 30" in check.read_text()
+        git("add", "--all", cwd=root)
+        git("commit", "--quiet", "--message", "Update", cwd=root)
+        assert initialised(root, update=True)[0].summary == "all files are those of this version"
+    assert "component: gitlab.example.com/acme/gen/check@" in (root / ".gitlab-ci.yml").read_text()
+    (root / "requirements.txt").write_text("gitops-gen==1\n")
+    assert initialised(root, update=True)[1] == 0
+    assert (root / ".gitlab-ci.yml").read_text() == before[".gitlab-ci.yml"]
+    assert (root / "ci/gitlab_comment.py").read_text() == before["ci/gitlab_comment.py"]
 
 
 def scaffold_commits() -> list[str]:

@@ -172,7 +172,8 @@ ANSWERS: dict[str, str] = {
     ),
     "05-volume": "refused; data-removed; 1 run starts; 2 data objects removed; data is at risk; the same cost",
     "06-forged-file": (
-        "refused; foreign-file; 1 object not rendered by gen (3 pods, 24 GPUs); no run stops; EUR; miner"
+        "refused; foreign-file; no job and no overlay renders this file; "
+        "1 object not rendered by gen (3 pods, 24 GPUs); no run stops; EUR; miner"
     ),
     "07-removed-overlay": (
         "no errors; no run starts; 3 runs stop after up to 31 hours (3 removed); -2,160.00 EUR; leave `prod`"

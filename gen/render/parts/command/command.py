@@ -25,6 +25,10 @@ HARMLESS: Final = names(
 """Programs that do not fail, or with a failure that has no effect on the next statement."""
 
 
+_MOST_OF_A_CODE: Final = 5
+"""Findings of one code in a command that are reported one by one."""
+
+
 class Command(Struct, frozen=True, dict=True):
     """The command of the pods of a role, as it is written and as it is read."""
 
@@ -86,12 +90,28 @@ class Command(Struct, frozen=True, dict=True):
         word = (at.raw or at.text) if isinstance(at, Word) else ""
         return self.context.given.layers.place_inside(self.route, inner, word)
 
+    @cached_property
+    def _noticed(self) -> dict[tuple[Code, bool], list[tuple[Location, str, str]]]:
+        """Findings by their code, and whether they are errors."""
+        return {}
+
     def error(self, code: Code, at: Word | Location, message: str, hint: str) -> None:
-        self.context.found.error(code, self.place(at), message, hint)
+        self._noticed.setdefault((code, True), []).append((self.place(at), message, hint))
 
     def warning(self, code: Code, at: Word | Location, message: str, hint: str) -> None:
-        """Report what may be meant. An annotation of the job with the reason makes it a note."""
-        warn(self.context.found, self.context.job.annotations, code, self.place(at), message, hint)
+        """Something that may be meant. An annotation of the job with the reason makes it a note."""
+        self._noticed.setdefault((code, False), []).append((self.place(at), message, hint))
+
+    def report(self) -> None:
+        """Report the findings. Many of one code are one, with their number."""
+        found, annotations = self.context.found, self.context.job.annotations
+        for (code, is_error), noticed in self._noticed.items():
+            more = f" (the first of {len(noticed)} of this sort)" if len(noticed) > _MOST_OF_A_CODE else ""
+            for place, message, hint in noticed[: 1 if more else None]:
+                if is_error:
+                    found.error(code, place, message + more, hint)
+                else:
+                    warn(found, annotations, code, place, message + more, hint)
 
 
 def read_command(context: Context, pods: Sequence[PodPlan], pod: PodPlan) -> Command | None:

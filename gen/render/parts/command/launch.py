@@ -12,7 +12,7 @@ from gen.job.commands.base import ADDRESS, ALL_PROCESSES, CONFIG, HOSTS, PODS, P
 from gen.job.commands.script import SHELLS
 from gen.kubernetes.check.silence import warn
 from gen.render.parts.command.command import Command
-from gen.render.parts.command.rendezvous import check_address, check_variables
+from gen.render.parts.command.rendezvous import check_address, check_interfaces, check_variables
 
 
 class _Numbers:
@@ -71,6 +71,7 @@ def check_launches(command: Command) -> None:
             _check_nested(command, launched, numbers)
     if numbers.pods is not None and numbers.pods > 1 and command.script.variables:
         check_variables(command, numbers.pods)
+    check_interfaces(command)
     if numbers.slots is not None:
         _check_launcher(command)
 
@@ -84,7 +85,8 @@ def _check_processes(command: Command, launch: Launch, numbers: _Numbers) -> Non
     every = launch.get(ALL_PROCESSES)
     if number is None and every is not None and every.number is not None:
         if numbers.slots is not None and launch.launcher.starts_programs:
-            _check_slots(command, launch, every, numbers.slots)
+            if all(word.text != ":" for word in launch.program):  # which starts another program
+                _check_slots(command, launch, every, numbers.slots)
             return
         setting, pods = every, launch.get(PODS)
         if launch.launcher.starts_programs or (pods is not None and not pods.number):
@@ -120,7 +122,8 @@ def _check_slots(command: Command, launch: Launch, every: Setting, slots: int) -
         hint = f"write `{slots}`, increase `workers`, or set `slotsPerWorker`"
         command.error(PROCESS_COUNT, every.word, message, hint)
     elif number < slots and not over:
-        message = f"`{launch.launcher.name}` starts {number} processes, and the workers have {counted(slots, 'slot')}"
+        started = f"{number} processes" if number > 1 else "one process"
+        message = f"`{launch.launcher.name}` starts {started}, and the workers have {counted(slots, 'slot')}"
         command.warning(PROCESS_COUNT, every.word, message, f"write `{slots}`, or reduce `workers` or `gpus`")
 
 
@@ -252,9 +255,15 @@ def _check_config(command: Command, launch: Launch, numbers: _Numbers) -> None:
 
 
 _SPAWNS: Final = regex(
-    r".*(?:spawn|multiprocessing|device|gpu|nproc|num_proc|world[-_]?size|parallel|\btp\b|dist|accelerator|strategy|rank).*"
+    r".*(?:spawn|multiprocessing|device|gpu|nproc|num_proc|world[-_]?size|parallel|dist|accelerator|strategy|rank).*"
+    r"|(?:.*[^a-z])?(?:tp|dp|vllm|jax|gin)(?:[^a-z].*)?|--criterion|--user-dir|--help"
 )
-"""Arguments of programs that use several GPUs by themselves."""
+"""Arguments of programs that use several GPUs by themselves, or none. Those of fairseq have no word for it."""
+_NO_TRAINING: Final = regex(
+    r"(?:.*/)?(?:(?:setup|prepare|preprocess|convert|merge|download|export|tokenize|generate)[^/]*"
+    r"|(?:[^/]*[^a-z/])?(?:dist|distributed|launch|submitit|spawn|parallel|multigpu|tf|jax)(?:[^a-z/][^/]*)?)\.py"
+)
+"""Scripts that start processes by themselves, or train nothing with PyTorch."""
 
 
 def _check_single(command: Command, launched: tuple[Launch, ...], numbers: _Numbers) -> None:
@@ -265,6 +274,8 @@ def _check_single(command: Command, launched: tuple[Launch, ...], numbers: _Numb
     is_torch = "PET_NPROC_PER_NODE" in command.context.job.reserved or "torch" in command.pod.image
     script = launch.program[0]
     if not is_torch or not numbers.one_each or not script.text.endswith(".py"):
+        return
+    if _NO_TRAINING.fullmatch(script.text) is not None:
         return
     if not command.script.names.isdisjoint(SHELLS):
         return

@@ -9,6 +9,7 @@ from gen.base.codes.commands import NO_RENDEZVOUS
 from gen.base.shell_words import Word
 from gen.job.commands import accelerate, deepspeed, mpirun, python, ray, torchrun
 from gen.job.commands.base import ADDRESS, ALONE, CONFIG, HOSTS, PODS, RANK, Launch, Setting
+from gen.kubernetes.check.silence import warn
 from gen.render.parts.command.command import Command
 
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0"})  # noqa: S104 - nothing listens here
@@ -140,6 +141,13 @@ def _check_hosts(command: Command, launch: Launch) -> None:
         message = f"`{launch.launcher.name}` starts all processes in the launcher, because its host is `localhost`"
         hint = f"remove `{launch.option(hosts)}`" if launch.launcher is mpirun.LAUNCHER else _HOSTFILE
         command.warning(NO_RENDEZVOUS, hosts.word, message, hint)
+    elif hosts is not None and hosts.value and launch.option(hosts) in _LISTS:
+        named = (one.partition(":")[0] for one in hosts.value.split(","))
+        other = next((one for one in named if "." not in one and command.context.name not in one), None)
+        if other is not None:
+            message = f"`{launch.launcher.name}` starts processes on `{other}`, which is not a worker of the run"
+            hint = f"remove `{launch.option(hosts)}`" if launch.launcher is mpirun.LAUNCHER else _HOSTFILE
+            command.warning(NO_RENDEZVOUS, hosts.word, message, hint)
     if launch.launcher is mpirun.LAUNCHER or HOSTS not in launch.launcher.roles or hosts is not None:
         return
     if launch.unread is not None or deepspeed.DEFAULT_HOSTS in _files(command):
@@ -148,12 +156,40 @@ def _check_hosts(command: Command, launch: Launch) -> None:
     command.warning(NO_RENDEZVOUS, launch.word, message, _HOSTFILE)
 
 
+_LISTS: Final = frozenset({"-H", "--host", "--hosts"})
+"""Options with the names of hosts. Those of workers start with the name of the job."""
 _HOSTFILE: Final = "add `--hostfile /etc/mpi/hostfile`"
 
 
 _ADDRESSES: Final = frozenset({"MASTER_ADDR", "PET_MASTER_ADDR"})
 _RANKS: Final = frozenset({"RANK", "PET_NODE_RANK", "WORLD_SIZE", "PET_NNODES"})
 _INTERFACES: Final = frozenset({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"})
+
+
+_OF_NODES: Final = regex(r"=?(?:en[opsx][0-9a-z]+|bond[0-9]+|em[0-9]+)(?::.*)?")
+"""Interfaces that the firmware or the administrator of a node names."""
+
+
+def check_interfaces(command: Command) -> None:
+    """Report names of interfaces that only nodes have, for pods with their own network."""
+    effect = command.pod.effect
+    if effect.host_network or effect.attachments or "networks" in "".join(command.context.job.annotations):
+        return
+    if sum(pod.role.replicas for pod in command.pods) < 2:  # noqa: PLR2004
+        return
+    known = [
+        (name, command.env[name] or "", command.context.place("env", name)) for name in _INTERFACES & set(command.env)
+    ]
+    known += (
+        (one.name, one.value.text, command.place(Word(one.name, one.value.place)))
+        for one in command.script.variables
+        if one.name in _INTERFACES and one.value.unknown is None and not one.around
+    )
+    for name, value, place in known:
+        if value and all(_OF_NODES.fullmatch(each) for each in value.split(",")):
+            message = f"`{value}` is an interface of nodes, and these pods have their own network"
+            hint = f"remove `{name}`, or write `eth0`"
+            warn(command.context.found, command.context.job.annotations, NO_RENDEZVOUS, place, message, hint)
 
 
 def check_variables(command: Command, pods: int) -> None:

@@ -37,6 +37,7 @@ _HELP: Final = frozenset({"help", "version", "configfile", "check_build", "tune"
 """Options that replace a program."""
 _NO_NUMBERS: Final = frozenset({"0", "-1", "all", "max", "none"})
 """Numbers of processes that torchrun refuses."""
+_BACKENDS: Final = ("c10d", "static", "etcd", "etcd-v2")
 _MAX_PORT: Final = 65535
 
 
@@ -44,6 +45,8 @@ def check_start(command: Command) -> None:
     _check_arguments(command)
     for program, launched in command.launched:
         _check_program(command, program)
+        if launched and any(word.text == "=" for word in program.words):
+            _check_equals(command, program)
         for launch in launched:
             if launch.launcher is not PYTHON:
                 _check_options(command, launch)
@@ -70,6 +73,15 @@ def _check_arguments(command: Command) -> None:
 
 
 _POSITIONAL: Final = regex(r"\$(?:[0-9@*#]|\{[0-9@*#])|\bshift\b")
+
+
+def _check_equals(command: Command, program: Program) -> None:
+    """Report the first option with spaces around its `=`."""
+    for option, sign, value in zip(program.words, program.words[1:], program.words[2:], strict=False):
+        if sign.text == "=" and option.text.startswith("--") and not value.text.startswith("-"):
+            message = f"`{option.text}` gets the value `=`, because of the spaces around it"
+            command.warning(CANNOT_START, sign, message, f"write `{option.text}={value.text or value.raw}`")
+            return
 
 
 def _check_program(command: Command, program: Program) -> None:
@@ -143,6 +155,11 @@ def _check_options(command: Command, launch: Launch) -> None:
         what = "program" if launch.launcher.starts_programs else "script"
         message = f"`{called}` has no {what} to start"
         command.error(CANNOT_START, launch.word, message, f"write the {what} behind the options")
+    backend = launch.options.get("rdzv_backend")
+    near = only_near(backend.value or "", _BACKENDS) if backend is not None and backend.value not in _BACKENDS else ""
+    if backend is not None and near:
+        message = f"unknown backend `{backend.value}` of the rendezvous"
+        command.warning(CANNOT_START, backend.word, message, f"did you mean `{near}`?")
     processes, port = launch.get(PROCESSES), launch.get(PORT)
     if processes is not None and processes.value in _NO_NUMBERS and called == "torchrun":
         message = f"{shown(processes.value)} is not a number of processes"

@@ -8,7 +8,7 @@ from typing import Final
 from gen.base import regex
 from gen.base.codes.commands import ENDS_AT_ONCE, IDLE_GPUS, IGNORED_FAILURE, UNREACHED
 from gen.base.shell_script import BACKGROUND
-from gen.job.commands import program_of, unwrapped
+from gen.job.commands import INNER, program_of, unwrapped
 from gen.job.commands.script import Program, Statement
 from gen.job.scalars import shown
 from gen.render.parts.command.command import HARMLESS, Command
@@ -32,6 +32,8 @@ def check_statements(command: Command, reported: Collection[str]) -> None:
     stops = any(one.name == "set" and _sets_errexit(one) for one in programs) or "e" in command.flags
     stops = stops or "errexit" in command.options
     traps = any(one.name == "trap" and not _ON_FAILURE.isdisjoint(word.text for word in one.words) for one in programs)
+    if _echoes_failure(command):
+        return
     ignored = None if stops or traps else _ignored(command, reported)
     seen = "pipefail" in command.text or "pipefail" in command.options or "PIPESTATUS" in command.text
     pipes = {} if seen else _pipes(command)
@@ -54,6 +56,22 @@ def check_statements(command: Command, reported: Collection[str]) -> None:
         if _ERREXIT_OF_FILE.match(command.text):
             message += ", and options behind `#!` have no effect here"
         command.warning(IGNORED_FAILURE, program.words[0], message, _options(command, stops=True, pipes=bool(pipes)))
+
+
+def _echoes_failure(command: Command) -> bool:
+    """Report a message that hides the failure of a training, such as `torchrun train.py || echo failed`."""
+    script, last = command.script, len(command.script.statements) - 1
+    message, own = script.programs[-1], script.of_statements.get(last, ())
+    if message.name not in ("echo", "printf") or INNER in message.around or script.statements[last].type != "list":
+        return False
+    lines = command.text.split("\n")[: message.place.line]
+    lines[-1] = lines[-1][: message.place.column - 1]
+    training = next((one for one, launched in command.launched if launched and one in own), None)
+    if training is None or not "\n".join(lines).rstrip().endswith("||"):
+        return False
+    said = f"the run succeeds even if {shown(training.name)} fails, because `{message.name}` ends the command"
+    command.warning(IGNORED_FAILURE, training.words[0], said, f"remove `|| {message.name}` and its text")
+    return True
 
 
 _ON_FAILURE: Final = frozenset({"ERR", "EXIT", "0"})

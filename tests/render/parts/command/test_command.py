@@ -126,10 +126,62 @@ def test_an_annotation_with_a_reason_silences_a_warning(tmp_path: Path) -> None:
         "bash -x run.sh --lr 0.1",
         "torchrun train.py --pattern 'a \\ b' --name x\\ y",
         "torchrun train.py --price '$ 3'",
+        "python run_benchmark.py --tp_size 1 2",
+        "python run_benchmark.py --backend vllm",
+        "python tools/run_distributed_engines.py config=a",
+        "python submitit_pretrain.py --nodes 8",
+        "python train.py /tmp/data --arch transformer --criterion cross_entropy",
+        "python train.py --gin_file=base.gin",
+        "python train.py --help",
+        "python setup.py bdist_wheel",
+        "python scripts/merge_lora_weights.py --model_path a",
+        "torchrun train.py --separator = --lr 0.1",
+        "torchrun train.py || { echo failed; exit 1; }",
+        "torchrun train.py || echo failed && exit 1",
+        "torchrun --rdzv_backend=own --rdzv_endpoint=$PET_MASTER_ADDR train.py",
+        "wget 'https://example.com/a?max_tokens=123456789&pad_token=a1b2c3d4e5f6a1b2c3' && torchrun train.py",
+        'wget "https://example.com/a?access_token=$TOKEN" && torchrun train.py',
+        "export NCCL_SOCKET_IFNAME=eth0; torchrun train.py",
+        "export NCCL_SOCKET_IFNAME=^lo,docker; torchrun train.py",
+        "export NCCL_SOCKET_IFNAME=ens5,eth0; torchrun train.py",
     ],
 )  # fmt: skip
 def test_a_command_that_may_be_right_has_no_finding(tmp_path: Path, command: str) -> None:
     assert codes(tmp_path, f"command: |\n  {command}\n") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mpirun -n 4 python a.py : -n 4 python b.py",
+        "mpirun -np 8 -H demo-worker-0:4,demo-worker-1:4 python train.py",
+        "mpirun -np 8 -H node1.example.com:4,10.0.0.2:4 python train.py",
+        "mpirun -np 8 -H $HOSTS python train.py",
+    ],
+)
+def test_a_command_of_mpi_that_may_be_right_has_no_finding(tmp_path: Path, command: str) -> None:
+    repo = Repository.at(tmp_path)
+    repo.job(f"{JOB.replace('pytorch', 'mpi')}roles: {{launcher: {{cpu: 1, memory: 1Gi}}}}\ncommand: |\n  {command}\n")
+    assert repo.codes() == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["", "network: host\n", "annotations: {k8s.v1.cni.cncf.io/networks: rdma}\n"],
+)
+def test_an_interface_of_nodes_is_one_of_pods_with_another_network(tmp_path: Path, settings: str) -> None:
+    found = codes(tmp_path, f"command: torchrun train.py\nenv: {{NCCL_SOCKET_IFNAME: ens5}}\n{settings}")
+    assert ("no-rendezvous" in [code for code, _ in found]) == (not settings)
+
+
+def test_many_findings_of_one_code_are_one(tmp_path: Path) -> None:
+    lines = [f"torchrun train.py --output_dir /results/{number}" for number in range(6)]
+    repo = Repository.at(tmp_path)
+    for count, first in ((5, ""), (6, " (the first of 6 of this sort)")):
+        repo.job(f"{JOB}command: |\n  set -e\n" + "".join(f"  {line}\n" for line in lines[:count]))
+        messages = [finding.message for finding in repo.render()[0].findings]
+        assert len(messages) == (1 if first else count)
+        assert all(message.endswith(f"deleted with the pod{first}") for message in messages)
 
 
 def test_a_script_in_the_arguments_of_a_shell_is_read(tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ SIBLINGS = {
     "an output on a read-only volume": ("output-on-a-read-only-volume", "is on a read-only volume"),
     "deepspeed --num_nodes 2": ("deepspeed-with-nodes-but-no-hosts", "each of the 2 pods trains alone"),
     "pip install -r requirements.txt": ("requirements-outside-of-the-code", "`pip` does not use the code"),
+    "NCCL_SOCKET_IFNAME=ens5": ("interface-of-the-nodes", "`ens5` is an interface of nodes"),
+    "mpirun -H node1:4": ("mpi-hosts-that-are-no-workers", "`node1`, which is not a worker of the run"),
+    "|| echo failed": ("failure-that-echo-hides", "because `echo` ends the command"),
+    "--lr = 0.1": ("option-with-spaces-around-its-equals-sign", "`--lr` gets the value `=`"),
+    "--rdzv_backend=c10": ("backend-of-the-rendezvous-misspelt", "did you mean `c10d`?"),
+    "wget https://…?access_token=x": ("secrets-in-urls-and-arguments-of-commands", "`access_token` is a secret"),
+    "curl https://me:x@…": ("secrets-in-urls-and-arguments-of-commands", "download.yaml:6:11: error: this looks like"),
+    "[--wandb_api_key, x] in args": ("secrets-in-urls-and-arguments-of-commands", "`--wandb_api_key` is a secret"),
+    "many outputs on no volume": ("many-outputs-on-no-volume", "the first of 6 of this sort"),
     ".pgpass in files": ("passwords-in-lists-and-files", "`.pgpass` gets a literal password"),
 }
 """Mistakes of the same sort. A program that buffers its output is none: training containers have the variable."""
