@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Route, as_list, as_texts, at
+from gen.base import Findings, Route, as_list, as_texts, at
 from gen.importers.kfp.calls import depends_on
 from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When, as_text, items_of, retries_of_template
+from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
 _POD: Final = ("nodeSelector", "tolerations", "affinity", "priorityClassName", "schedulerName", "serviceAccountName")
@@ -104,6 +105,8 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
     if isinstance(manifest := at(data, "resource", "manifest"), str):
         made = at(data, "resource", "action") in (None, "create", "apply")
         lost = tuple(one for one in leaf.lost if one != "outputs")  # a ResourceOp always has some
+        if (claim := _claim(manifest)) and made:
+            return replace(leaf, claim=claim, route=(*route, "resource", "manifest"), lost=lost)
         return replace(leaf, manifest=manifest if made else "", route=(*route, "resource", "manifest"), lost=lost)
     for field in ("container", "script"):
         if isinstance(container := at(data, field), dict):
@@ -111,6 +114,23 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
             words = _words(container)
             return replace(leaf, words=words, pod=_pod(container, data, spec), route=(*route, field))
     return leaf
+
+
+def _claim(manifest: str) -> Body:
+    """The fields of a PersistentVolumeClaim; none for another object."""
+    read = read_manifests(manifest.encode("utf-8", "replace"), "", Findings()) if _CLAIM in manifest else None
+    body = read.documents[0] if read is not None and len(read.documents) == 1 else None
+    if at(body, "kind") != _CLAIM:
+        return {}
+    return {
+        "name": str(at(body, "metadata", "name") or ""),
+        "size": str(at(body, "spec", "resources", "requests", "storage") or ""),
+        "storageClass": str(at(body, "spec", "storageClassName") or ""),
+        "accessModes": json.dumps(as_texts(at(body, "spec", "accessModes"))),
+    }
+
+
+_CLAIM: Final = "PersistentVolumeClaim"
 
 
 def _script(script: Body) -> Body:
