@@ -292,7 +292,7 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
         text, source = program
         options = " \\\n  ".join(_lines(words["args"]))
         container = {key: value for key, value in container.items() if key != "args"}
-        container["command"] = ["sh", "-c", f"{text} \\\n  {options}"]
+        container["command"] = ["sh", "-c", f"{text} \\\n  {options}" if options else text]
         files = {_SOURCE: source}
     pod = {**leaf.pod, **volumes, "containers": [container]}
     return replace(leaf, pod=pod, words=(*words["command"], *words["args"]), files=files)
@@ -301,8 +301,10 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
 def _lines(args: Sequence[str]) -> Iterator[str]:
     """Options as people write them: the function first, each with its value on a line."""
     starts = [number for number, word in enumerate(args) if word.startswith("--")]
-    groups = [args[start:end] for start, end in zip(starts, [*starts[1:], len(args)], strict=True)]
-    yield from (shlex.join(args[: starts[0] if starts else None]),) if starts[:1] != [0] and args else ()
+    ends = [*starts[1:], len(args)] if starts else []
+    groups = [args[start:end] for start, end in zip(starts, ends, strict=True)]
+    first = args[: starts[0] if starts else None]
+    yield from (shlex.join(first),) if first else ()
     yield from map(shlex.join, sorted(groups, key=lambda one: one[0] == "--executor_input"))
 
 

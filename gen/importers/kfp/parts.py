@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, regex
+from gen.base import Diagnostic, Findings, Location, as_texts, regex
 from gen.base.codes.imports import CANNOT_RUN, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import label, literal
@@ -254,7 +254,7 @@ def _job(known: _Known, found: Findings) -> Any:
     pod = {"restartPolicy": "Never", **_texts(known.call.leaf.pod, known, found)}
     container = pod["containers"][0]
     if container.get("command"):  # as one list, so that a shell with a script becomes a text
-        container["command"] = [*container["command"], *(container.pop("args", None) or ())]
+        container["command"] = [*as_texts(container["command"]), *as_texts(container.pop("args", None))]
     spec = {"backoffLimit": known.call.retries.limit, "template": {"spec": pod}}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
 
