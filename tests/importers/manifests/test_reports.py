@@ -317,8 +317,8 @@ def test_names_of_any_form_are_no_bug(name: Any) -> None:
     template = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
     template["spec"]["volumes"] = [{"name": name, "configMap": {"name": name}}]
     template["metadata"] = {"annotations": name}
-    flow = {"entrypoint": "a", "templates": [{"name": "a", "container": {**template["spec"]["containers"][0]}}]}
-    flow["templates"][0]["container"]["args"] = 7
+    program = {**template["spec"]["containers"][0], "args": 7}
+    flow = {"entrypoint": "a", "templates": [{"name": "a", "container": program}]}
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {}}
     _, found = read(body, settings, an_object("argoproj.io/v1alpha1", "Workflow", flow, name="flow"))
     assert [one for one in found if one.code == "internal-error"] == []
