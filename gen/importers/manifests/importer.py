@@ -112,11 +112,10 @@ class ManifestsImporter(Importer):
 
 
 def _is_pipeline(item: Item) -> bool:
-    """Whether the object is a pipeline of its own, and not in a list of objects."""
-    return item.at == () and item.body["apiVersion"].startswith("argoproj.io/") and item.body["kind"] in _PIPELINES
-
-
-_PIPELINES: Final = frozenset({"Workflow", "WorkflowTemplate", "CronWorkflow"})
+    """Whether the object has the templates of a workflow of Argo, and is not in a list of objects."""
+    spec = item.body.get("spec")
+    known = at(spec, "templates") or at(spec, "workflowSpec", "templates")
+    return item.at == () and _group(item) == ALL_KINDS["pipeline"].facts.group and isinstance(known, list)
 
 
 def _pipelines(given: ImportInput, file: str, found: Findings) -> Sequence[ImportedJob]:
