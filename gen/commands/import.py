@@ -67,7 +67,7 @@ class Request:
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the job, for slurm.")] = None
     define: Annotated[
         tuple[str, ...],
-        typer.Option("--define", metavar="NAME=VALUE", help="Value of a variable, for slurm, kfp and manifests."),
+        typer.Option("--define", metavar="NAME=VALUE", help="Value of a variable, for other tools than arena."),
     ] = ()
     site: Annotated[
         Path | None,

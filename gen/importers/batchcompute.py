@@ -197,9 +197,9 @@ _VARIABLES: Final = {"BATCH_TASK_INSTANCE_INDEX": "JOB_COMPLETION_INDEX", "BATCH
 """Variables of BatchCompute, and those of an array with the same value."""
 
 
-def carry_task(draft: JobDraft, task: Record, zone: str, environments: dict[str, Record], image: str) -> None:
+def carry_task(draft: JobDraft, task: Record, zone: str, environments: dict[str, Record], given: ImportInput) -> None:
     """Set the fields of the job. Values that nothing reads are reported by the caller."""
-    meets = _program(draft, task, image)
+    meets = _program(draft, task, given)
     instances = task.number("TaskInstanceNum")
     if instances is not None and instances > 1 and "workers" not in draft.fields:
         draft.set(instances, "workers", place=task.place("TaskInstanceNum"))
@@ -235,9 +235,9 @@ _MEETS: Final = regex(
 """Needs of a program whose instances meet: a launcher, the variables of it, or the network of the machine."""
 
 
-def _program(draft: JobDraft, task: Record, image: str) -> bool:
+def _program(draft: JobDraft, task: Record, given: ImportInput) -> bool:
     """Set the command and the image. Returns whether the instances meet."""
-    application = task.record("Application")
+    application, image = task.record("Application"), given.image
     commands = [one.text("Command") for one in application.records("Commands")] or application.texts("Commands")
     command = application.text("Command")
     if application.text("DeliveryForm") == "PACKAGE":
@@ -248,7 +248,7 @@ def _program(draft: JobDraft, task: Record, image: str) -> bool:
         draft.set(len(commands), "workers", place=application.place("Commands"))
         task.take("TaskInstanceNum")
     meets = bool(_MEETS.search(command))
-    command, opened = opened_container(draft, command, application.place("Command"))
+    command, opened = opened_container(draft, command, application.place("Command"), given.define.get("GPUS", ""))
     used = [name for name in _VARIABLES if re.search(rf"\b{name}\b", command)]
     exports = "".join(f'export {name}="${_VARIABLES[name]}"\n' for name in used)
     if command:
@@ -313,6 +313,7 @@ class BatchComputeImporter(Importer):
     """Requests with tasks."""
 
     summary: ClassVar[str] = "a file with `SubmitJob` and `CreateComputeEnv` requests of Tencent BatchCompute"
+    options: ClassVar[frozenset[str]] = frozenset({"define"})
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         read = read_manifests(given.text.encode("utf-8", "replace"), given.file, found)
@@ -376,7 +377,7 @@ def _jobs(
         own = task.text("TaskName")
         whole = label(f"{name}-{own}" if len(tasks) > 1 else name, "job")
         draft = JobDraft(whole, "batch", namespace, task.place(), found)
-        carry_task(draft, task, zone.text("Zone"), environments, given.image)
+        carry_task(draft, task, zone.text("Zone"), environments, given)
         task.report(draft, TASK)
         drafts.append((own, draft))
     _report_order(job, drafts)

@@ -87,7 +87,10 @@ def _aligned_pod(spec: Body, ours: Body, container: str | None) -> Body:
     if isinstance(changed.get("containers"), list) and changed["containers"]:
         changed["containers"][main] = {**changed["containers"][main], "name": ours["containers"][0]["name"]}
     if isinstance(spec.get("volumes"), list):
-        changed["volumes"] = [{**one, "name": names.get(one.get("name"), one.get("name"))} for one in spec["volumes"]]
+        changed["volumes"] = [
+            {**one, "name": names.get(key, key)} if isinstance(one, dict) and _is_key(key := one.get("name")) else one
+            for one in spec["volumes"]
+        ]
     return changed
 
 
@@ -99,7 +102,7 @@ def _volume_names(spec: Body, ours: Body) -> dict[Any, str]:
     for volume in volumes if isinstance(volumes, list) else ():
         source = {key: value for key, value in volume.items() if key != "name"} if isinstance(volume, dict) else {}
         same = next((one for one in left if _is_within(source, one)), None)
-        if same is not None:
+        if same is not None and _is_key(volume.get("name")):
             left.remove(same)
             names[volume.get("name")] = same["name"]
     return names
@@ -118,8 +121,15 @@ def _renamed_mounts(container: Any, names: dict[Any, str]) -> Any:
     mounts = at(container, "volumeMounts")
     if not isinstance(mounts, list):
         return container
-    changed = [{**one, "name": names.get(one.get("name"), one.get("name"))} for one in mounts if isinstance(one, dict)]
+    changed = [
+        {**one, "name": names.get(key, key)} if isinstance(one, dict) and _is_key(key := one.get("name")) else one
+        for one in mounts
+    ]
     return {**container, "volumeMounts": changed}
+
+
+def _is_key(name: object) -> bool:
+    return name is None or isinstance(name, str)
 
 
 _DECIDING: Final = frozenset({"restartPolicy"})

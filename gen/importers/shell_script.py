@@ -155,9 +155,9 @@ _SWITCHES: Final = frozenset(
 """Options of `docker run` without a value."""
 
 
-def opened_container(draft: JobDraft, command: str, place: Location) -> tuple[str, str]:
+def opened_container(draft: JobDraft, command: str, place: Location, gpus: str = "") -> tuple[str, str]:
     """The command inside of the only `docker run` of a command on the machine, and its image. Another command stays as
-    it is, without an image.
+    it is, without an image. `gpus` is the number of GPUs for one that takes all.
     """
     parts = [one.strip() for one in re.split(r"&&|;|\n", command)]
     outer = [one for one in parts if _RUN.match(one)]
@@ -171,12 +171,18 @@ def opened_container(draft: JobDraft, command: str, place: Location) -> tuple[st
     while words and words[0].startswith("-"):
         word = words.pop(0)
         value = "" if word in _SWITCHES or "=" in word or not words else words.pop(0)
+        if gpus and (word, value) in (("--gpus", "all"), ("--gpus=all", "")):
+            word, value = "--gpus", gpus
         _carry(draft, word, value, lost, place)
     if not words:
         return command, ""
     for one in lost:
         hint = "the pod is the container, and the overlay decides about its network and devices"
-        hint = "set `gpus` of the job to the number of GPUs that it uses" if one.startswith("--gpus") else hint
+        if one.startswith("--gpus"):
+            hint = "set `gpus` of the job to the number of a pod, or import it again with `--define GPUS=NUMBER`"
+            message = f"`{one}` takes GPUs of a machine, and a pod has only those that it asks for"
+            draft.cannot_run(place, message, hint)
+            continue
         draft.drop(place, f"`{one}`", "it starts or configures the container", hint)
     return " ".join(words[1:]), words[0]
 

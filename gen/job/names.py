@@ -70,6 +70,14 @@ ObjectName = Annotated[
     matching(_DNS_SUBDOMAIN, 253, "an object name of lower-case letters, digits, `-` and `.`", meant=_subdomain_meant),
     schema("object name", "string"),
 ]
+QueueName = Annotated[
+    str,
+    matching(
+        _DNS_SUBDOMAIN, 63, "a name of at most 63 lower-case letters, digits, `-` and `.`", meant=_subdomain_meant
+    ),
+    schema("name", "string", pattern=rf"^{_DNS_SUBDOMAIN.pattern}$|\{{\{{", maxLength=63),
+]
+"""Name of an object that is the value of a label, too."""
 ConfigKey = Annotated[
     str,
     matching(

@@ -36,9 +36,9 @@ ENVIRONMENT = {
 }
 
 
-def read(*requests: Any, image: str = "") -> tuple[list[ImportedJob], list[Any]]:
+def read(*requests: Any, image: str = "", **define: str) -> tuple[list[ImportedJob], list[Any]]:
     found = Findings()
-    given = ImportInput(file="a.json", text=json.dumps(list(requests)), otherwise="team", image=image)
+    given = ImportInput(file="a.json", text=json.dumps(list(requests)), otherwise="team", image=image, define=define)
     jobs = list(IMPORTERS["batchcompute"]().read(given, found))
     for job in jobs:
         check_text(job, text_of(job, ""), found)
@@ -235,10 +235,13 @@ def test_docker_run_is_opened() -> None:
     assert (job.fields["image"], job.fields["command"]) == ("hub/x:2", "bash concurrent/task.sh -a 'b c' -r $RANK")
     assert (job.fields["workingDir"], job.fields["env"]["RATE"]) == ("/work", "1")
     messages = [one.message for one in found]
-    for lost in ("--network host", "--gpus all", "sudo service docker restart", "set -x"):
+    for lost in ("--network host", "sudo service docker restart", "set -x"):
         assert f"`{lost}` is not carried: it starts or configures the container" in messages
-    (gpus,) = (one.hint for one in found if "--gpus" in one.message)
-    assert gpus == "set `gpus` of the job to the number of GPUs that it uses"
+    assert [one.message for one in job.obstacles] == [
+        "`--gpus all` takes GPUs of a machine, and a pod has only those that it asks for"
+    ]
+    (job,), _ = read(with_task(Application={"Command": command}), GPUS="2")
+    assert (job.fields["gpus"], job.obstacles) == (2, ())
 
 
 def test_a_placeholder_of_the_document_takes_the_image_of_the_option() -> None:

@@ -11,15 +11,16 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Route, as_list, as_texts, at
+from gen.base import Findings, Route, as_list, as_mapping, as_texts, at
 from gen.importers.kfp.calls import depends_on
 from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When, as_text, items_of, retries_of_template
+from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
 _POD: Final = ("nodeSelector", "tolerations", "affinity", "priorityClassName", "schedulerName", "serviceAccountName")
 _POD_OF_WORKFLOW: Final = ("nodeSelector", "tolerations", "affinity", "imagePullSecrets", "hostNetwork")
 _OF_TEMPLATE: Final = frozenset(
-    {"name", "inputs", "metadata", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
+    {"name", "inputs", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
     | {"volumes", "securityContext", "automountServiceAccountToken", "retryStrategy", *_POD}
 )
 _OF_TASK: Final = frozenset(
@@ -27,7 +28,7 @@ _OF_TASK: Final = frozenset(
 )
 _OF_WORKFLOW: Final = frozenset(
     {"entrypoint", "templates", "arguments", "serviceAccountName", "onExit", "volumes", "podGC", "ttlStrategy"}
-    | {"podMetadata", "securityContext", "schedules", "workflowSpec", *_POD_OF_WORKFLOW}
+    | {"securityContext", "schedules", "workflowSpec", *_POD_OF_WORKFLOW}
 )
 """The object of gen has its own `podGC`, and no time to live."""
 _SHELLS: Final = frozenset({"sh", "bash", "python", "python3"})
@@ -80,7 +81,22 @@ def _values(holder: object, field: str = "arguments") -> dict[str, str]:
 
 
 def _others(data: Any, known: frozenset[str]) -> tuple[str, ...]:
-    return tuple(str(name) for name, value in data.items() if name not in known and value not in (None, "", [], {}))
+    """Fields that no job has; metadata of the compiler says nothing about pods."""
+    metadata = {name: inner for name in ("metadata", "podMetadata") if (inner := _own_metadata(data.get(name)))}
+    return tuple(
+        str(name)
+        for name, value in data.items()
+        if name not in known and value not in (None, "", [], {}) and (name not in _METADATA or name in metadata)
+    )
+
+
+_METADATA: Final = frozenset({"metadata", "podMetadata"})
+_OF_COMPILER: Final = ("pipelines.kubeflow.org/", "sidecar.istio.io/", "author")
+
+
+def _own_metadata(metadata: object) -> list[str]:
+    keys = [str(key) for field in ("labels", "annotations") for key in as_mapping(at(metadata, field))]
+    return [key for key in keys if not key.startswith(_OF_COMPILER)]
 
 
 def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:
@@ -104,6 +120,8 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
     if isinstance(manifest := at(data, "resource", "manifest"), str):
         made = at(data, "resource", "action") in (None, "create", "apply")
         lost = tuple(one for one in leaf.lost if one != "outputs")  # a ResourceOp always has some
+        if (claim := _claim(manifest)) and made:
+            return replace(leaf, claim=claim, route=(*route, "resource", "manifest"), lost=lost)
         return replace(leaf, manifest=manifest if made else "", route=(*route, "resource", "manifest"), lost=lost)
     for field in ("container", "script"):
         if isinstance(container := at(data, field), dict):
@@ -111,6 +129,23 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
             words = _words(container)
             return replace(leaf, words=words, pod=_pod(container, data, spec), route=(*route, field))
     return leaf
+
+
+def _claim(manifest: str) -> Body:
+    """The fields of a PersistentVolumeClaim; none for another object."""
+    read = read_manifests(manifest.encode("utf-8", "replace"), "", Findings()) if _CLAIM in manifest else None
+    body = read.documents[0] if read is not None and len(read.documents) == 1 else None
+    if at(body, "kind") != _CLAIM:
+        return {}
+    return {
+        "name": str(at(body, "metadata", "name") or ""),
+        "size": str(at(body, "spec", "resources", "requests", "storage") or ""),
+        "storageClass": str(at(body, "spec", "storageClassName") or ""),
+        "accessModes": json.dumps(as_texts(at(body, "spec", "accessModes"))),
+    }
+
+
+_CLAIM: Final = "PersistentVolumeClaim"
 
 
 def _script(script: Body) -> Body:
@@ -126,7 +161,7 @@ def _pod(container: Body, template: Body, spec: Body) -> Body:
     if not isinstance(container.get("image"), str):
         return {}
     volumes = [*as_list(spec.get("volumes")), *as_list(template.get("volumes"))]
-    mounted = {at(one, "name") for one in as_list(container.get("volumeMounts"))}
+    mounted = [at(one, "name") for one in as_list(container.get("volumeMounts"))]
     kept: Body = {key: spec[key] for key in _POD_OF_WORKFLOW if key in spec}
     kept |= {key: template[key] for key in (*_POD, "securityContext") if key in template}
     used = [one for one in volumes if at(one, "name") in mounted]

@@ -13,10 +13,13 @@ from itertools import product
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gen.base import Route, regex
+from gen.base import Route, at, regex
 from gen.importers.draft import label
 from gen.importers.kfp import graph
+from gen.importers.kfp.ir import output_of, with_files
+from gen.kubernetes.objects import Body
 
 _ATOM: Final = regex(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")
 _SUCCEEDED: Final = frozenset({"", "Succeeded", "Skipped", "Daemoned"})
@@ -112,14 +115,14 @@ def holds(condition: str) -> bool | None:
 def _split(text: str, sign: str) -> list[str]:
     """The parts of a condition around an operator that is in no brackets and no quotes."""
     parts, depth, quote, start = [], 0, "", 0
-    for at, char in enumerate(text):
+    for index, char in enumerate(text):
         if quote or char in "\"'":
             quote = "" if char == quote else quote or char
         else:
             depth += {"(": 1, ")": -1}.get(char, 0)
-            if depth == 0 and at >= start and text.startswith(sign, at):
-                parts.append(text[start:at])
-                start = at + len(sign)
+            if depth == 0 and index >= start and text.startswith(sign, index):
+                parts.append(text[start:index])
+                start = index + len(sign)
     return [*parts, text[start:]]
 
 
@@ -166,6 +169,25 @@ class Call(Struct, frozen=True, kw_only=True):
     when: graph.When = "succeeded"
     retries: graph.Retries = graph.NO_RETRIES
     lost: tuple[str, ...] = ()
+
+
+def claim_of(call: Call) -> dict[str, str]:
+    """The name of the claim that a step creates, its size, its class and its access mode, as far as they are known."""
+    claim, given = call.leaf.claim, call.values
+    if "inputs" in claim:  # of version 2
+        name = given.get("pvc_name") or given.get("pvc_name_suffix", "")
+        found = {"size": given.get("size", ""), "storageClass": given.get("storage_class_name", "")}
+        modes = given.get("access_modes", "")
+    else:
+        name, modes = claim["name"], claim["accessModes"]
+        found = {key: claim[key] for key in ("size", "storageClass")}
+    texts = {"name": name, "accessModes": modes, **found}
+    texts = {key: graph.with_item(graph.with_values(text, given), call.item) for key, text in texts.items()}
+    known = {key: "" if graph.PLACEHOLDER.search(text) else text for key, text in texts.items()}
+    return {**known, "name": label(graph.PLACEHOLDER.sub("", texts["name"]), call.name)}
+
+
+_OUTPUT: Final = regex(r"\{\{(?:tasks|steps)\.([\w-]+)\.outputs\.(artifacts|parameters)\.([\w.-]+)\}\}")
 
 
 class _Scope(Struct, frozen=True, kw_only=True):
@@ -233,12 +255,16 @@ class Reader:
     def _leaf(self, leaf: graph.Leaf, task: str, scope: _Scope) -> _Ends:
         name = self._free(task)
         retries = scope.retries if scope.retries is not graph.NO_RETRIES else leaf.retries
+        values = {**leaf.defaults, **scope.values}
+        leaf = with_files(leaf, name, values, self.pipeline.parameters)
+        if leaf.pod.get("volumes"):
+            leaf = replace(leaf, pod={**leaf.pod, "volumes": [self._claimed(one) for one in leaf.pod["volumes"]]})
         self.calls[name] = Call(
             name=name,
             task=task,
             leaf=leaf,
             route=leaf.route,
-            values={**leaf.defaults, **scope.values},
+            values=values,
             item=scope.item,
             needs=scope.needs,
             when=scope.when,
@@ -287,7 +313,29 @@ class Reader:
                 when = status
             elif true is None:
                 lost = (*lost, f"the condition `{condition}`")
-        return self._calls(task, needs, when, lost, inner)
+        values = {key: self._of_outputs(text, ends) for key, text in task.values.items()}
+        return self._calls(replace(task, values=values), needs, when, lost, inner)
+
+    def _claimed(self, volume: Body) -> Body:
+        """A volume with the name of the claim that an earlier task creates."""
+        claim = volume.get("persistentVolumeClaim")
+        match = _OUTPUT.fullmatch(str(at(claim, "claimName")))
+        made = [one for one in self.calls.values() if match is not None and one.task == match[1] and one.leaf.claim]
+        return {**volume, "persistentVolumeClaim": {"claimName": claim_of(made[-1])["name"]}} if made else volume
+
+    def _of_outputs(self, text: str, ends: Mapping[str, _Ends]) -> str:
+        """A text with the paths of artifacts of tasks with one step, and the names of the claims that they create."""
+
+        def known(match: re.Match[str]) -> str:
+            every = ends[match[1]].every if match[1] in ends else ()
+            call = self.calls[every[0]] if len(every) == 1 else None
+            if call is None:
+                return match[0]
+            if match[2] == "artifacts":
+                return output_of(call.leaf, call.name, match[3]) or match[0]
+            return claim_of(call)["name"] if call.leaf.claim and match[3].endswith("name") else match[0]
+
+        return _OUTPUT.sub(known, text)
 
     def _calls(
         self, task: graph.Task, needs: tuple[str, ...], when: graph.When, lost: tuple[str, ...], inner: _Scope

@@ -75,6 +75,8 @@ PLACEHOLDER: Final = regex(
 INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
 PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 _ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
+RUN_ID: Final = "genrunidz"
+"""In place of the name of the run in texts."""
 MAX_ITEMS: Final = 64
 _MAX_TEXT: Final = 1 << 16
 """Characters of all values in one text."""
@@ -97,6 +99,12 @@ class Leaf(Struct, frozen=True, kw_only=True):
     seconds: int | None = None
     """Its time limit, also of each attempt."""
     retries: Retries = NO_RETRIES
+    component: Body = field(default_factory=dict)
+    """Definitions of its inputs and outputs, which its container gets as paths and as JSON."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Files that its container reads, by path."""
+    claim: Body = field(default_factory=dict)
+    """The PersistentVolumeClaim that it creates, and not a pod."""
     lost: tuple[str, ...] = ()
     """Values that no job has."""
 

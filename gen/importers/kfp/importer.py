@@ -16,14 +16,14 @@ from typing import ClassVar, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, regex
+from gen.base import Diagnostic, Findings, Location, at, regex
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import label, literal
 from gen.importers.kfp.argo import pipeline_of_argo
-from gen.importers.kfp.calls import Call, Reader
-from gen.importers.kfp.graph import Pipeline, When
+from gen.importers.kfp.calls import Call, Reader, claim_of
+from gen.importers.kfp.graph import Pipeline, When, items_of
 from gen.importers.kfp.ir import pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
 from gen.job.kinds.pipeline import PipelineJob
@@ -63,6 +63,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     if len(steps) < 2:  # noqa: PLR2004 - one step has no order
         jobs = [replace(step.part.job, obstacles=obstacles) for step in steps]
         return [_with_params(job, steps[0].part.params, pipeline.parameters) for job in jobs]
+    steps, own_params = _with_own_params(steps)
     jobs = [step.part.job for step in steps]
     fields: Fields = {"kind": "pipeline", **_common(jobs)}
     for step in steps:
@@ -84,7 +85,24 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
         originals=tuple(replace(one, step=step.name) for step in steps for one in step.part.job.originals[:1]),
         obstacles=obstacles,
     )
-    return [_with_params(job, params, pipeline.parameters)]
+    job = _with_params(job, params, pipeline.parameters)
+    if own_params:
+        params_of = {**own_params, **job.fields.get("params", {})}
+        job = replace(job, fields={**job.fields, "params": params_of})
+    return [job]
+
+
+def _with_own_params(steps: list[_Step]) -> tuple[list[_Step], dict[str, str]]:
+    """Steps without parameters of their own, and those of all: a pipeline has one of each name. Steps get them from the
+    placeholders of their objects, so that values differ only with the names.
+    """
+    every: dict[str, str] = {}
+    changed = []
+    for step in steps:
+        fields = {name: value for name, value in step.part.job.fields.items() if name != "params"}
+        every |= step.part.job.fields.get("params", {})
+        changed.append(replace(step, part=replace(step.part, job=replace(step.part.job, fields=fields))))
+    return changed, every
 
 
 def _with_params(job: ImportedJob, names: frozenset[str], parameters: Mapping[str, str]) -> ImportedJob:
@@ -266,15 +284,13 @@ class KfpImporter(Importer):
             return ()
         jobs: list[ImportedJob] = []
         places: list[Location] = []
+        of_pods = (at(one, "platforms", "kubernetes", "deploymentSpec", "executors") for one in read.documents)
+        platforms = next(filter(None, of_pods), None)
         for number, document in enumerate(read.documents):
-            pipeline = _pipeline(document)
+            pipeline = _pipeline(document, platforms)
             if pipeline is not None:
                 pipeline = replace(pipeline, parameters={**pipeline.parameters, **given.define})
                 jobs += _imported(pipeline, number, read, given, places, found)
-            elif isinstance(document, dict) and "platforms" in document:
-                place = read.place(number, ("platforms",))
-                message = "`platforms` is not carried: it configures the pods of Kubeflow Pipelines"
-                found.warning(NOT_CARRIED, place, message, "add volumes, secrets and node labels to the steps")
         if not places and not found.failed():
             hint = "compile the pipeline, and name the YAML file"
             found.error(INVALID_MANIFEST, Location(given.file), "no step of a pipeline found", hint)
@@ -284,10 +300,10 @@ class KfpImporter(Importer):
         return jobs
 
 
-def _pipeline(document: object) -> Pipeline | None:
+def _pipeline(document: object, platforms: object) -> Pipeline | None:
     if not isinstance(document, dict):
         return None
-    return pipeline_of_ir(document) or pipeline_of_argo(document)
+    return pipeline_of_ir(document, platforms) or pipeline_of_argo(document)
 
 
 def _imported(
@@ -304,15 +320,46 @@ def _imported(
     for name in pipeline.lost:
         message = f"`{name}` of the pipeline is not carried: a job has no such field"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, "check whether it is needed")
+    volumes = {
+        claim["name"]: volume
+        for call in reader.calls.values()
+        if call.leaf.claim and (claim := claim_of(call)) and (volume := _volume(claim))
+    }
     for what, route in reader.lost:
         hint = "add the step by hand if it is needed"
         found.warning(NOT_CARRIED, read.place(number, route), f"{what} is not carried", hint)
-    return assembled(pipeline, every, read.place(number, pipeline.route), found)
+    jobs = assembled(pipeline, every, read.place(number, pipeline.route), found)
+    return [replace(job, overlay=_with_volumes(job.overlay, volumes)) for job in jobs]
+
+
+def _volume(claim: Mapping[str, str]) -> Fields:
+    """The volume of an overlay that creates a claim; none without a StorageClass, which only the cluster knows."""
+    if not claim["storageClass"] or not claim["size"]:
+        return {}
+    modes = [one for one in items_of(claim["accessModes"]) or () if isinstance(one, str)]
+    named = {"size": claim["size"], "storageClass": claim["storageClass"]}
+    return {**named, "accessModes": modes} if modes else named
+
+
+def _with_volumes(overlay: Fields, volumes: Mapping[str, Fields]) -> Fields:
+    """The fields of an overlay that creates the claims that its pipelines created."""
+    known = overlay.get("volumes", {})
+    made = {
+        name: volumes.get(name, profile) if set(profile) == {"claim"} else profile for name, profile in known.items()
+    }
+    return {**overlay, "volumes": made} if made else overlay
 
 
 def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
     """Report a step without a job, and values that its job does not have. The findings without which it cannot run."""
     call = made.call
+    if call.leaf.claim:
+        claim = claim_of(call)
+        message = f"step `{call.task}` creates the claim `{claim['name']}` in each run, and gen never deletes data"
+        named = f"the jobs mount the volume `{claim['name']}` of the overlay"
+        hint = f"{named}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
+        found.warning(NOT_CARRIED, made.place, message, hint)
+        return
     if not made.parts:
         hint = "keep the step in the pipeline, or write it as a step of kind `batch`"
         message = f"step `{call.task}` is not carried: it needs the launcher of the pipeline, or runs no program"

@@ -6,18 +6,38 @@ From `api/v2alpha1/pipeline_spec.proto` of kubeflow/pipelines.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gen.base import Route, as_texts, at, regex
-from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text, items_of, retries_of_task
+from msgspec.structs import replace
+
+from gen.base import Route, as_list, as_mapping, as_texts, at, regex
+from gen.importers.kfp.graph import (
+    PARAMETER,
+    RUN_ID,
+    Group,
+    Leaf,
+    Pipeline,
+    Task,
+    as_text,
+    items_of,
+    retries_of_task,
+)
 from gen.kubernetes.objects import Body, present
 
 _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
 _VALUE: Final = r"""inputs\.parameter_values\[['"]([\w.-]+)['"]\]"""
 _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}")
-_LAUNCHED: Final = frozenset({"{{$}}", "--executor_input"})
-"""Words of a component that only the launcher of Kubeflow Pipelines can start."""
+_FOLDER: Final = "/pipeline"
+_OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
+"""Folder for outputs that no other step reads."""
+_VOLUME: Final = "pipeline"
+"""Volume with the outputs of steps, in a folder for each run and each step."""
+_STUBS: Final = "argostub/"
+"""Start of the images of steps that Kubeflow Pipelines does itself, without a container."""
+_ARTIFACT: Final = "artifacts."
+"""Start of the names of artifacts among the values of inputs."""
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"
 _OF_TASK: Final = frozenset(
     {"componentRef", "dependentTasks", "inputs", "triggerPolicy", "parameterIterator", "taskInfo", "cachingOptions"}
@@ -25,8 +45,10 @@ _OF_TASK: Final = frozenset(
 )
 
 
-def pipeline_of_ir(document: Body) -> Pipeline | None:
-    """The pipeline of a document, which may have it in `pipelineSpec`, with the values of its parameters next to it."""
+def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
+    """The pipeline of a document, which may have it in `pipelineSpec`, with the values of its parameters next to it.
+    `platforms` has settings of its pods on Kubernetes, by executor.
+    """
     spec = at(document, "pipelineSpec") or document
     start: Route = ("pipelineSpec",) if spec is not document else ()
     executors = at(spec, "deploymentSpec", "executors")
@@ -42,7 +64,8 @@ def pipeline_of_ir(document: Body) -> Pipeline | None:
         else:
             label = str(at(component, "executorLabel") or "")
             route = (*start, "deploymentSpec", "executors", label, "container")
-            templates[str(name)] = _leaf(str(name), component, at(executors, label, "container"), route)
+            leaf = _leaf(str(name), component, at(executors, label, "container"), route)
+            templates[str(name)] = _on_kubernetes(leaf, at(platforms, label))
     parameters = {name: value for name, value in _defaults(at(spec, "root")).items() if value}
     given = at(document, "runtimeConfig", "parameterValues")
     types = at(spec, "root", "inputDefinitions", "parameters")
@@ -102,7 +125,7 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
     if isinstance(item, str):
         values[item] = "{{item}}"
     lost = [f"`{key}`" for key, value in data.items() if key not in _OF_TASK and value not in (None, "", [], {})]
-    lost += ["`inputs.artifacts`"] if at(data, "inputs", "artifacts") else []
+    values |= _artifacts(at(data, "inputs", "artifacts"))
     return Task(
         name=name,
         route=route,
@@ -132,6 +155,17 @@ def _values(inputs: object, definitions: object) -> Iterator[tuple[str, str]]:
             yield str(name), f"{{{{tasks.{producer}.outputs.parameters.{key}}}}}"
 
 
+def _artifacts(inputs: object) -> dict[str, str]:
+    found = {}
+    for name, one in inputs.items() if isinstance(inputs, dict) else ():
+        outer, producer = at(one, "componentInputArtifact"), at(one, "taskOutputArtifact", "producerTask")
+        text = f"inputs.parameters.{_ARTIFACT}{outer}"
+        if outer is None:
+            text = f"tasks.{producer}.outputs.artifacts.{at(one, 'taskOutputArtifact', 'outputArtifactKey')}"
+        found[f"{_ARTIFACT}{name}"] = f"{{{{{text}}}}}"
+    return found
+
+
 def _inputs(text: str) -> str:
     return _INPUT.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
 
@@ -147,16 +181,211 @@ def _items(loop: object) -> tuple[tuple[object, ...] | None, str, tuple[str, ...
 def _leaf(name: str, component: object, container: object, route: Route) -> Leaf:
     command = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
     words = tuple(_inputs(_joined(one)) for one in command)
-    lost = ["IfPresent"] if any('{"IfPresent"' in one for one in words) else []
-    lost += [field for field in ("inputDefinitions.artifacts", "outputDefinitions") if at(component, *field.split("."))]
+    image = str(at(container, "image") or "")
     return Leaf(
         name=name,
         route=route,
         words=words,
-        pod={} if _LAUNCHED & set(words) else _pod(container, words),
+        pod={} if image.startswith(_STUBS) else _pod(container, words),
+        claim={"name": "", "inputs": True} if image == f"{_STUBS}createpvc" else {},
         defaults=_defaults(component),
-        lost=tuple(lost),
+        component=component if isinstance(component, dict) else {},
     )
+
+
+_OF_PODS: Final = frozenset(
+    {"pvcMount", "secretAsEnv", "configMapAsEnv", "secretAsVolume", "configMapAsVolume", "nodeSelector", "tolerations"}
+    | {"imagePullPolicy", "fieldPathAsEnv"}
+)
+
+
+def _on_kubernetes(leaf: Leaf, settings: object) -> Leaf:
+    """A component with its settings for Kubernetes, from `kubernetes_platform/proto` of kubeflow/pipelines."""
+    if not isinstance(settings, dict) or not leaf.pod:
+        return leaf
+    container = leaf.pod["containers"][0]
+    env, mounts, volumes = [*as_list(container.get("env"))], [], []
+    for field, source, key in (("secretAsEnv", "secret", "secretKey"), ("configMapAsEnv", "configMap", "configMapKey")):
+        for one in as_list(settings.get(field)):
+            name = _constant_name(one, source)
+            for pair in as_list(at(one, "keyToEnv")):
+                reference = {"name": name, "key": at(pair, key)}
+                env.append({"name": at(pair, "envVar"), "valueFrom": {f"{source}KeyRef": reference}})
+    env += [
+        {"name": at(one, "name"), "valueFrom": {"fieldRef": {"fieldPath": at(one, "fieldPath")}}}
+        for one in as_list(settings.get("fieldPathAsEnv"))
+    ]
+    for field, source, key in (
+        ("pvcMount", "pvc", "claimName"),
+        ("secretAsVolume", "secret", "secretName"),
+        ("configMapAsVolume", "configMap", "name"),
+    ):
+        for number, one in enumerate(as_list(settings.get(field))):
+            name = f"{source.lower()}-{number}"
+            named = "persistentVolumeClaim" if source == "pvc" else source
+            volumes.append({"name": name, named: {key: _constant_name(one, source)}})
+            mounts.append(present(name=name, mountPath=at(one, "mountPath"), subPath=at(one, "subPath")))
+    selector = at(settings, "nodeSelector", "labels")
+    own = present(imagePullPolicy=settings.get("imagePullPolicy"), env=env or None, volumeMounts=mounts or None)
+    pod = {**leaf.pod, "containers": [{**container, **own}], **present(nodeSelector=selector, volumes=volumes or None)}
+    if tolerations := settings.get("tolerations"):
+        pod["tolerations"] = tolerations
+    lost = tuple(str(name) for name in settings if name not in _OF_PODS)
+    return replace(leaf, pod=pod, lost=(*leaf.lost, *lost))
+
+
+def _constant_name(one: object, source: str) -> str:
+    """The name of an object: a constant, an input of the component, or the output of a task."""
+    given = at(one, f"{source}NameParameter") or one
+    if isinstance(
+        plain := at(given, "runtimeValue", "constant") or at(given, "constant") or at(given, f"{source}Name"), str
+    ):
+        return plain
+    if isinstance(outer := at(given, "componentInputParameter"), str):
+        return f"{{{{inputs.parameters.{outer}}}}}"
+    output = at(given, "taskOutputParameter")
+    return f"{{{{tasks.{at(output, 'producerTask')}.outputs.parameters.{at(output, 'outputParameterKey')}}}}}"
+
+
+def output_of(leaf: Leaf, step: str, name: str, part: str = "artifacts") -> str | None:
+    """The path of an output of a step; None if it has no such file."""
+    if at(leaf.component, "outputDefinitions", part, name) is None or not leaf.pod:
+        return None
+    return f"{_FOLDER}/{RUN_ID}/{step}/{name}" if part == "artifacts" else f"{_OWN}/{name}"
+
+
+def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Mapping[str, str]) -> Leaf:
+    """A component with the paths and the values that the launcher of Kubeflow Pipelines gives it."""
+    if not leaf.component or not leaf.pod:
+        return leaf
+    paths = {f"$.inputs.artifacts.{name.removeprefix(_ARTIFACT)}": text for name, text in values.items()}
+    outputs = []
+    for part in ("artifacts", "parameters"):
+        known = at(leaf.component, "outputDefinitions", part)
+        for name in known if isinstance(known, dict) else ():
+            paths[f"$.outputs.{part}.{name}"] = path = output_of(leaf, step, str(name), part) or ""
+            outputs.append(path)
+    given = _executor_input(leaf, values, parameters, paths)
+    container = leaf.pod["containers"][0]
+    words = {
+        part: [
+            _with_paths(inner, paths).replace("{{$}}", given)
+            for one in as_texts(container.get(part))
+            for inner in _present(one, values)
+        ]
+        for part in ("command", "args")
+    }
+    used = any(RUN_ID in one for part in words.values() for one in part)
+    launched = any("{{$}}" in one for one in leaf.words)
+    if not launched and outputs and words["command"]:
+        folder = f"mkdir -p {' '.join(dict.fromkeys(one.rpartition('/')[0] for one in outputs))}"
+        words["command"] = ["sh", "-c", f'{folder} && exec "$0" "$@"', *words["command"]]
+    volumes: Body = {}
+    if used:
+        mount = {"name": _VOLUME, "mountPath": _FOLDER}
+        container = {**container, "volumeMounts": [*as_list(container.get("volumeMounts")), mount]}
+        volume = {"name": _VOLUME, "persistentVolumeClaim": {"claimName": _VOLUME}}
+        volumes = {"volumes": [*as_list(leaf.pod.get("volumes")), volume]}
+    container = {**container, **{part: several for part, several in words.items() if several}}
+    files: dict[str, str] = {}
+    if (program := _python(words["command"])) is not None:
+        text, source = program
+        options = " \\\n  ".join(_lines(words["args"]))
+        container = {key: value for key, value in container.items() if key != "args"}
+        container["command"] = ["sh", "-c", f"{text} \\\n  {options}" if options else text]
+        files = {_SOURCE: source}
+    pod = {**leaf.pod, **volumes, "containers": [container]}
+    return replace(leaf, pod=pod, words=(*words["command"], *words["args"]), files=files)
+
+
+def _lines(args: Sequence[str]) -> Iterator[str]:
+    """Options as people write them: the function first, each with its value on a line."""
+    starts = [number for number, word in enumerate(args) if word.startswith("--")]
+    ends = [*starts[1:], len(args)] if starts else []
+    groups = [args[start:end] for start, end in zip(starts, ends, strict=True)]
+    first = args[: starts[0] if starts else None]
+    yield from (shlex.join(first),) if first else ()
+    yield from map(shlex.join, sorted(groups, key=lambda one: one[0] == "--executor_input"))
+
+
+_SOURCE: Final = "/component/main.py"
+_PIP: Final = regex(r"python3 -m pip install [^\n]*?(?=\s+&&|\n|$)")
+
+
+def _python(command: Sequence[str]) -> tuple[str, str] | None:
+    """The script that starts a function of Python, without its options, and the source; None for another command."""
+    if len(command) < _WORDS or "kfp.dsl.executor_main" not in command[-2] or "$0" not in command[-2]:
+        return None
+    installs = [one.strip() for one in _PIP.findall(command[2])] if len(command) > _WORDS else []
+    start = f"_KFP_RUNTIME=true python3 -m kfp.dsl.executor_main --component_module_path {_SOURCE}"
+    return " &&\n".join([*installs, start]), f"{command[-1].strip()}\n"
+
+
+_WORDS: Final = 4
+"""Words of the shell that runs the function, which others can precede."""
+
+
+def _executor_input(
+    leaf: Leaf, values: Mapping[str, str], parameters: Mapping[str, str], paths: Mapping[str, str]
+) -> str:
+    """The inputs and outputs of a component as the JSON that its program reads."""
+    definitions = as_mapping(at(leaf.component, "inputDefinitions", "parameters"))
+    own = (
+        f"{json.dumps(name)}: {_as_json(values[name], at(definitions, name, 'parameterType'), parameters)}"
+        for name in definitions
+        if name in values
+    )
+
+    def artifacts(part: str) -> dict[str, object]:
+        known = as_mapping(at(leaf.component, f"{part}Definitions", "artifacts"))
+        made: dict[str, object] = {}
+        for name, one in known.items():
+            if (path := paths.get(f"$.{part}s.artifacts.{name}")) is not None:
+                entry = {"name": name, "type": at(one, "artifactType"), "uri": path, "metadata": {}}
+                made[name] = {"artifacts": [entry]}
+        return made
+
+    outputs = as_mapping(at(leaf.component, "outputDefinitions", "parameters"))
+    results = {name: {"outputFile": paths[f"$.outputs.parameters.{name}"]} for name in outputs}
+    inputs = present(artifacts=artifacts("input"))
+    made = present(parameters=results, artifacts=artifacts("output"), outputFile=f"{_OWN}/executor_output.json")
+    joined = "".join(f", {json.dumps(key)}: {json.dumps(value)}" for key, value in inputs.items())
+    return f'{{"inputs": {{"parameterValues": {{{", ".join(own)}}}{joined}}}, "outputs": {json.dumps(made)}}}'
+
+
+def _as_json(text: str, kind: object, parameters: Mapping[str, str]) -> str:
+    """A value of an input as JSON; a text with a parameter of the pipeline keeps it if its value needs no escape."""
+    known = PARAMETER.sub(lambda match: parameters.get(match[1], match[0]), text)
+    if kind == "STRING":
+        return json.dumps(text if json.dumps(known) == f'"{known}"' and "'" not in known else known)
+    try:
+        json.loads(known)
+    except (ValueError, RecursionError):
+        return json.dumps(known)
+    return text
+
+
+def _present(word: str, values: Mapping[str, str]) -> Iterator[str]:
+    """The words of a placeholder `IfPresent`; other words as they are."""
+    try:
+        chosen = json.loads(word)["IfPresent"] if word.startswith('{"IfPresent"') else None
+    except (ValueError, RecursionError):
+        chosen = None
+    if not isinstance(chosen, dict):
+        yield word
+        return
+    branch = chosen.get("Then" if str(chosen.get("InputName")) in values else "Else") or []
+    for one in branch if isinstance(branch, list) else [branch]:
+        yield from _present(_inputs(_joined(one if isinstance(one, str) else json.dumps(one))), values)
+
+
+def _with_paths(text: str, paths: Mapping[str, str]) -> str:
+    return _FILE.sub(lambda match: paths.get(f"$.{match[1]}.{match[2]}.{match[3]}", match[0]), text)
+
+
+_FILE: Final = regex(
+    r"""\{\{\$\.(inputs|outputs)\.(artifacts|parameters)\[['"]([\w.-]+)['"]\]\.(?:path|uri|output_file)\}\}"""
+)
 
 
 def _joined(text: str) -> str:
@@ -193,4 +422,5 @@ def _limits(resources: object) -> Body:
     device = at(resources, "accelerator", "resourceType") or at(resources, "accelerator", "type")
     number = at(resources, "accelerator", "resourceCount") or at(resources, "accelerator", "count")
     limits = present(cpu=str(cpu) if cpu else None, memory=memory)
-    return {**limits, device: str(number)} if isinstance(device, str) and "/" in device and number else limits
+    limits = {name: _inputs(text) for name, text in limits.items()}
+    return {**limits, device: _inputs(str(number))} if isinstance(device, str) and "/" in device and number else limits

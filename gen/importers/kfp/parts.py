@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, regex
+from gen.base import Diagnostic, Findings, Location, as_texts, regex
 from gen.base.codes.imports import CANNOT_RUN, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
-from gen.importers.draft import label
-from gen.importers.kfp.graph import INPUT, PARAMETER, PLACEHOLDER, with_item, with_values
+from gen.importers.draft import label, literal
+from gen.importers.kfp.graph import INPUT, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.job.kinds import ALL_KINDS
 
@@ -198,11 +198,13 @@ def _report_fixed(name: str, value: str, call: Call, place: Location, found: Fin
 def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Location) -> Part:
     text = json.dumps(job.fields)
     params = frozenset(name for name, mark in carried.items() if mark in text)
-    fields = _without(job.fields, carried, {name: f"{{{{ params.{param_name(name)} }}}}" for name in carried})
+    written = {name: f"{{{{ params.{param_name(name)} }}}}" for name in carried}
+    fields = _without(job.fields, {**carried, RUN_ID: RUN_ID}, {**written, RUN_ID: "{{ run.id }}"})
     limited = ALL_KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
     if call.leaf.seconds is not None and limited:
         fields["attemptTimeout" if "retries" in fields else "timeout"] = f"{call.leaf.seconds}s"
-    originals = tuple(replace(one, place=place) for one in job.originals)
+    same = () if RUN_ID in text else job.originals  # the name of a run is not in the original
+    originals = tuple(replace(one, place=place) for one in same)
     places = dict.fromkeys(job.places, place)
     return Part(job=replace(job, fields=fields, place=place, places=places, originals=originals), params=params)
 
@@ -235,7 +237,10 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
         found.warning(NOT_CARRIED, known.place, f"{what} is not carried: it repeats the submission", hint)
     if not jobs and leaf.pod and not found.failed():
         made = _of_manifest(json.dumps(_job(known, found)), given, found)
-        jobs += [replace(job, fields={k: v for k, v in job.fields.items() if k not in _DEFAULTS}) for job in made]
+        files = {"files": {path: literal(text) for path, text in leaf.files.items()}} if leaf.files else {}
+        jobs += [
+            replace(job, fields={k: v for k, v in job.fields.items() if k not in _DEFAULTS} | files) for job in made
+        ]
     return jobs
 
 
@@ -249,7 +254,7 @@ def _job(known: _Known, found: Findings) -> Any:
     pod = {"restartPolicy": "Never", **_texts(known.call.leaf.pod, known, found)}
     container = pod["containers"][0]
     if container.get("command"):  # as one list, so that a shell with a script becomes a text
-        container["command"] = [*container["command"], *(container.pop("args", None) or ())]
+        container["command"] = [*as_texts(container["command"]), *as_texts(container.pop("args", None))]
     spec = {"backoffLimit": known.call.retries.limit, "template": {"spec": pod}}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from msgspec.structs import replace
+
 from gen.base import Findings, Location, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
-from gen.importers import Fields, ImportedJob, Importer, ImportInput, Original
+from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.draft import JobDraft, is_secret
 from gen.importers.manifests.objects import (
     Item,
@@ -30,6 +32,7 @@ from gen.job.kinds.base import Job
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body, present
 
 _FIELDS: Final = {"timeZone": ("timeZone",), "concurrencyPolicy": ("concurrency",)}
@@ -69,7 +72,7 @@ def _container(container: Any, job: str, gone: frozenset[str]) -> Any:
     entries = at(container, "env")
     if not isinstance(entries, list):
         return container
-    return {**container, "env": [_variable(one, job) for one in entries if at(one, "name") not in gone]}
+    return {**container, "env": [_variable(one, job) for one in entries if str(at(one, "name")) not in gone]}
 
 
 def _variable(entry: object, job: str) -> Any:
@@ -93,18 +96,51 @@ class ManifestsImporter(Importer):
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         every = items(given, found)
+        pipelines = [one for one in every if _is_pipeline(one)]
+        files = dict.fromkeys(one.place().file for one in pipelines)
+        jobs = [job for file in files for job in _pipelines(given, file, found)]
+        every = [one for one in every if not _is_pipeline(one)]
         runs = [(one, known) for one in every if (known := _kind_of(one.body)) is not None]
-        if not runs and not found.failed():
-            place = every[0].place() if every else Location(given.files[0][0] if given.files else given.file)
-            hint = f"name files with objects of these kinds: {', '.join(sorted(_kinds()))}"
-            found.error(INVALID_MANIFEST, place, "no object of a kind that gen has", hint)
+        if not runs and not pipelines and not found.failed():
+            _report_none(every, given, found)
         used: set[int] = set()
-        jobs: list[ImportedJob] = []
         for item, known in runs:
             with contained(found, item.place(), f"import {item.body['kind']} `{item.name}`"):
                 jobs += _imported(item, known, every, given, found, used)
         _report_others(every, [item for item, _ in runs], used, found)
         return jobs
+
+
+def _is_pipeline(item: Item) -> bool:
+    """Whether the object has the templates of a workflow of Argo, and is not in a list of objects."""
+    spec = item.body.get("spec")
+    known = at(spec, "templates") or at(spec, "workflowSpec", "templates")
+    return item.at == () and _group(item) == ALL_KINDS["pipeline"].facts.group and isinstance(known, list)
+
+
+def _pipelines(given: ImportInput, file: str, found: Findings) -> Sequence[ImportedJob]:
+    """The jobs of the workflows in a file, which pipelines are compiled to, too."""
+    raw = next(raw for name, raw in given.files if name == file)
+    return IMPORTERS["kfp"]().read(replace(given, file=file, text="", files=((file, raw),)), found)
+
+
+def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None:
+    """Report that no object is a run, at one with pods if there is any."""
+    hint = f"name files with objects of these kinds: {', '.join(sorted(_kinds()))}"
+    custom = [one for one in every if "." in _group(one) and RESOURCES.get((_group(one), one.body["kind"])) is None]
+    if custom:
+        first = next((one for one in custom if any(pods_by_shape(one.body))), custom[0])
+        message = f"gen has no kind of job for {first.body['kind']} of {first.body['apiVersion']}"
+        hint = "if its pods are in templates, declare it in `kinds` of an overlay, and import it again"
+        found.error(INVALID_MANIFEST, first.place(), message, hint)
+        return
+    place = every[0].place() if every else Location(given.files[0][0] if given.files else given.file)
+    kinds = ", ".join(dict.fromkeys(str(one.body["kind"]) for one in every[:_MAX_NAMED]))
+    message = f"no object of a kind that gen has{f', only {kinds}' if kinds else ''}"
+    found.error(INVALID_MANIFEST, place, message, hint)
+
+
+_MAX_NAMED: Final = 5
 
 
 def _kinds() -> dict[str, str]:
@@ -154,7 +190,7 @@ def _imported(
     _lose_ttl(draft, item, body, facts)
     mounted = {name for one in templates(facts, body) for name in config_maps(one.spec) if name in maps}
     used.update(id(one) for one in every if _is_map(one, mounted, item))
-    board = next(iter(boards(every, item)), None)
+    board = next((one for one in boards(every, item) if id(one[0]) not in used), None)
     if board is not None:
         used.update(set_board(draft, board))
     gone = reserved(model, draft.fields)

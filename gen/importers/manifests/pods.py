@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gen.base import as_texts, at, regex
+from gen.base import as_list, as_mapping, as_texts, at, regex
 from gen.base.engines import ENGINES
 from gen.base.labels import OWN, QUEUE
 from gen.importers import Fields
@@ -215,12 +215,12 @@ def _placement(draft: JobDraft, spec: Body) -> Fields:
 def _affinity(spec: Body) -> Fields:
     """Labels of a required affinity with one term of `In`; others become a patch."""
     terms = at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-    if not isinstance(terms, list) or len(terms) != 1 or set(terms[0]) != {"matchExpressions"}:
+    if not isinstance(terms, list) or len(terms) != 1 or set(as_mapping(terms[0])) != {"matchExpressions"}:
         return {}
     expressions = terms[0]["matchExpressions"]
     if not isinstance(expressions, list) or any(at(one, "operator") != "In" for one in expressions):
         return {}
-    values = {str(one.get("key")): list(one.get("values") or []) for one in expressions}
+    values = {str(one.get("key")): as_list(one.get("values")) for one in expressions}
     return values if all(len(several) > 1 for several in values.values()) else {}
 
 

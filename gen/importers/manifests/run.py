@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from gen.base import at, follow
+from gen.base import as_mapping, at, follow
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, as_read, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, beside, templates
@@ -69,6 +69,7 @@ def _numbers(draft: JobDraft, replicas: dict[str, int]) -> Iterator[Fields]:
     own = {name: {**fields, "replicas": str(replicas.get(name, 1))} for name, fields in draft.fields["roles"].items()}
     plain = {key: value for key, value in draft.fields.items() if key != "workers"}
     workers = replicas.get("worker", 1)
+    yield plain
     for number in dict.fromkeys((workers, sum(replicas.values()))):
         yield {**plain, "workers": str(number)}
         without = {name: fields for name, fields in own.items() if name != "worker"}
@@ -136,7 +137,8 @@ def read_run(
         )
     if "roles" not in model.model_fields:
         draft.fields |= next(iter(roles.values()), {})
-        draft.set(every[0].replicas if every else 1, "workers")
+        if every and every[0].replicas != 1:
+            draft.set(every[0].replicas, "workers")
         return
     _remove_invalid(draft, model)
     _drop_reserved(draft, item, model, roles)
@@ -183,10 +185,10 @@ def queue_of(body: Body) -> str:
 
 def _topology(every: Sequence[Template]) -> Fields:
     """The topology that all pod templates ask Kueue for, as a field of its queue."""
-    asked = [at(one.metadata, "annotations") or {} for one in every]
+    asked = [as_mapping(at(one.metadata, "annotations")) for one in every]
     for name in ("required", "preferred", "unconstrained"):
-        levels = {one.get(f"kueue.x-k8s.io/podset-{name}-topology") for one in asked}
-        if len(levels) == 1 and isinstance(level := levels.pop(), str):
+        levels = [one.get(f"kueue.x-k8s.io/podset-{name}-topology") for one in asked]
+        if levels and levels == levels[:1] * len(levels) and isinstance(level := levels[0], str):
             return {name: True if name == "unconstrained" else level}
     return {}
 
@@ -203,14 +205,15 @@ def _queue(
         classes = {"priorityClass": priority} if isinstance(priority, str) else {}
         topology = _topology(every)
         level = "-".join(str(one).rpartition("/")[2] for pair in topology.items() for one in pair if one is not True)
-        queue = label(f"{name}-{level}", name) if topology else name  # other jobs have the queue without it
+        queue = label(f"{name}-{level}" if topology else name, "queue")  # other jobs have the queue without it
         asked = {"topology": topology} if topology else {}
         draft.join(queue, {"kueue": {"localQueue": name, **classes, **asked, **listed}}, place)
         return
     for group in facts.groups if facts.scheduler is not None else ():
         name = follow(body, group.settings["queue"])
         if isinstance(name, str) and name != "default":
-            draft.join(name, {group.scheduler: {"queue": name}}, item.place(*group.settings["queue"]))
+            profile = {group.scheduler: {"queue": name}}
+            draft.join(label(name, "queue"), profile, item.place(*group.settings["queue"]))
 
 
 def _drop_reserved(draft: JobDraft, item: Item, model: type[Job], roles: dict[str, Fields]) -> None:

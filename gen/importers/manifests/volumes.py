@@ -38,7 +38,7 @@ def mounted(draft: JobDraft, one: Template, maps: Mapping[str, Body], place: Loc
 
 def _mount(draft: JobDraft, volume: Body, mount: Body, profile: Fields, place: Location) -> None:
     claim = at(volume, "persistentVolumeClaim", "claimName")
-    name = draft.volume(claim if isinstance(claim, str) else str(volume["name"]), profile)
+    name = draft.volume(claim if isinstance(claim, str) else str(volume.get("name")), profile)
     if "hostPath" in profile:
         draft.grant("allow", "hostPath")
     if name in draft.fields.get("data", {}):
@@ -91,37 +91,54 @@ def config_maps(spec: Body) -> Iterator[str]:
 
 def without_files(spec: Body, maps: Mapping[str, Body]) -> Body:
     """A pod without the volumes of the ConfigMaps that became files of the job."""
-    gone = {at(one, "name") for one in as_list(spec.get("volumes")) if at(one, "configMap", "name") in maps}
+    gone = {str(at(one, "name")) for one in as_list(spec.get("volumes")) if str(at(one, "configMap", "name")) in maps}
     if not gone:
         return spec
-    changed = {**spec, "volumes": [one for one in as_list(spec.get("volumes")) if at(one, "name") not in gone]}
+    changed = {**spec, "volumes": [one for one in as_list(spec.get("volumes")) if str(at(one, "name")) not in gone]}
     for field in ("containers", "initContainers"):
         if isinstance(spec.get(field), list):
             changed[field] = [_without_mounts(one, gone) for one in spec[field]]
     return changed
 
 
-def _without_mounts(container: Any, gone: set[Any]) -> Any:
+def _without_mounts(container: Any, gone: set[str]) -> Any:
     mounts = at(container, "volumeMounts")
     if not isinstance(mounts, list):
         return container
-    return {**container, "volumeMounts": [one for one in mounts if at(one, "name") not in gone]}
+    return {**container, "volumeMounts": [one for one in mounts if str(at(one, "name")) not in gone]}
 
 
 _LOGDIR = regex(r"--logdir(?:[= ]+)([^\s'\"]+)")
 
 
 def boards(every: list[Item], run: Item) -> Iterator[tuple[Item, list[Item]]]:
-    """Deployments of TensorBoard with the name of the run as the start of theirs, each with its Services."""
+    """Deployments of TensorBoard, each with its Services: their names start with that of the run, or they have a claim
+    of its pods.
+    """
+    claims = set(_claims(run.body))
     for item in every:
         spec = at(item.body, "spec", "template", "spec")
-        if item.body["kind"] != "Deployment" or _logdir(spec) is None or not item.name.startswith(run.name):
+        if item.body["kind"] != "Deployment" or _logdir(spec) is None:
+            continue
+        if not item.name.startswith(run.name) and claims.isdisjoint(_claims(spec)):
             continue
         labels = at(item.body, "spec", "template", "metadata", "labels")
         services = [
             one for one in every if one.body["kind"] == "Service" and _selects(at(one.body, "spec", "selector"), labels)
         ]
         yield item, services
+
+
+def _claims(value: object) -> Iterator[str]:
+    """Names of the claims of all pods below a value."""
+    if isinstance(value, dict):
+        if isinstance(name := at(value, "persistentVolumeClaim", "claimName"), str):
+            yield name
+        for inner in value.values():
+            yield from _claims(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _claims(inner)
 
 
 def set_board(draft: JobDraft, board: tuple[Item, list[Item]]) -> set[int]:

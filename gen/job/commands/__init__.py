@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 
 from msgspec.structs import replace
@@ -128,12 +129,24 @@ def _inner(words: Sequence[Word]) -> Word | None:
     """The script that a shell gets as an argument."""
     if not words or program_of(words[0]) not in SHELLS:
         return None
-    at = 1
-    while at < len(words) and words[at].text.startswith("-"):
-        if words[at].text.endswith("c") and not words[at].text.startswith("--"):
-            return words[at + 1] if at + 1 < len(words) and words[at + 1].unknown is None else None
-        at += 1
-    return None
+    options = takewhile(lambda word: word.text.startswith("-"), words[1:])
+    if not any(word.text.endswith("c") and not word.text.startswith("--") for word in options):
+        return None
+    at = script_index([word.text for word in words])
+    return words[at] if at < len(words) and words[at].unknown is None else None
+
+
+def script_index(words: Sequence[str]) -> int:
+    """Index of the script of a shell with `-c`, behind all its options, or the number of words; 0 without `-c`."""
+    start = next((at for at, word in enumerate(words) if word.startswith("-") and word.endswith("c")), None)
+    if start is None:
+        return 0
+    for at in range(start + 1, len(words)):
+        if words[at] in ("-", "--"):
+            return at + 1
+        if not words[at].startswith(("-", "+")):
+            return at
+    return len(words)
 
 
 def _behind_quote(inner: Location, start: Location) -> Location:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 from copy import deepcopy
 from typing import Any
 
-from tests.importers.kfp.pipelines import order, pipeline
+from tests.importers.kfp.pipelines import dag, order, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import read
 
 IR: dict[str, Any] = {
@@ -125,11 +126,179 @@ def test_placeholders_of_components_are_joined_or_reported() -> None:
     document = deepcopy(IR)
     container = document["deploymentSpec"]["executors"]["exec"]["container"]
     container["args"] = [json.dumps({"Concat": ["--lr=", rate, {"Concat": ["-", "x"]}]}), '{"a": 1}']
-    (job,), found = read(document)
+    (job,), _ = read(document)
     assert job.fields["steps"]["train"]["command"][1:] == ["--lr={{ params.lr }}-x", '{"a": 1}']
-    known = {one.message for one in found}
-    container["args"] = ['{"Concat": 1}', json.dumps({"IfPresent": {"InputName": "rate", "Then": ["--lr", rate]}})]
-    (job,), found = read(document)
-    new = "`IfPresent` of step `train` is not carried"
-    assert new in {one.message for one in found} - known
-    assert new in {one.message for one in job.obstacles}
+    present = {"IfPresent": {"InputName": "rate", "Then": ["--lr", rate], "Else": "--none"}}
+    container["args"] = [
+        '{"Concat": 1}',
+        json.dumps(present),
+        json.dumps({"IfPresent": {"InputName": "no", "Then": []}}),
+    ]
+    (job,), _ = read(document)
+    assert job.fields["steps"]["train"]["command"][1:] == ['{"Concat": 1}', "--lr", "{{ params.lr }}"]
+
+
+SCRIPT = 'printf "%s" "$0" > "$program_path/main.py"\n_KFP_RUNTIME=true python3 -m kfp.dsl.executor_main "$@"\n'
+INSTALL = '\npip --version\n\nPIP_DISABLE_PIP_VERSION_CHECK=1 python3 -m pip install \'kfp==2.7.0\' && "$0" "$@"\n'
+DATASET = {"artifactType": {"schemaTitle": "system.Dataset", "schemaVersion": "0.0.1"}}
+
+
+def _function(name: str) -> dict[str, Any]:
+    source = f"\nfrom kfp.dsl import *\n\ndef {name}():\n    pass\n"
+    command = ["sh", "-c", INSTALL, "sh", "-ec", SCRIPT, source]
+    args = ["--executor_input", "{{$}}", "--function_to_execute", name]
+    return {"container": {"image": "python:3.11", "command": command, "args": args}}
+
+
+FUNCTIONS: dict[str, Any] = {
+    "pipelineInfo": {"name": "flow"},
+    "root": {
+        "inputDefinitions": {"parameters": {"text": {"defaultValue": "it's", "parameterType": "STRING"}}},
+        "dag": {
+            "tasks": {
+                "prepare": {
+                    "componentRef": {"name": "comp-prepare"},
+                    "inputs": {
+                        "parameters": {
+                            "text": {"componentInputParameter": "text"},
+                            "rows": {"runtimeValue": {"constant": 3.0}},
+                        }
+                    },
+                },
+                "train": {
+                    "componentRef": {"name": "comp-train"},
+                    "dependentTasks": ["prepare"],
+                    "inputs": {
+                        "artifacts": {
+                            "rows": {"taskOutputArtifact": {"producerTask": "prepare", "outputArtifactKey": "rows"}}
+                        }
+                    },
+                },
+            }
+        },
+    },
+    "components": {
+        "comp-prepare": {
+            "executorLabel": "exec-prepare",
+            "inputDefinitions": {
+                "parameters": {"rows": {"parameterType": "NUMBER_INTEGER"}, "text": {"parameterType": "STRING"}}
+            },
+            "outputDefinitions": {"artifacts": {"rows": DATASET}, "parameters": {"n": {"parameterType": "STRING"}}},
+        },
+        "comp-train": {"executorLabel": "exec-train", "inputDefinitions": {"artifacts": {"rows": DATASET}}},
+    },
+    "deploymentSpec": {"executors": {"exec-prepare": _function("prepare"), "exec-train": _function("train")}},
+    "schemaVersion": "2.1.0",
+}
+
+
+def _input_of(step: dict[str, Any]) -> Any:
+    words = shlex.split(step["command"])
+    return json.loads(words[words.index("--executor_input") + 1])
+
+
+def test_functions_of_python_get_their_source_as_a_file_and_their_inputs() -> None:
+    steps = pipeline(FUNCTIONS)
+    assert steps["train"]["files"] == {"/component/main.py": "from kfp.dsl import *\n\ndef train():\n    pass\n"}
+    lines = steps["train"]["command"].splitlines()
+    assert lines[0] == "python3 -m pip install 'kfp==2.7.0' &&"
+    assert lines[2] == "  --function_to_execute train \\"
+    assert _input_of(steps["prepare"])["inputs"] == {"parameterValues": {"rows": 3, "text": "it's"}}
+    outputs = _input_of(steps["prepare"])["outputs"]
+    path = "/pipeline/{{ run.id }}/prepare/rows"
+    assert outputs["artifacts"]["rows"]["artifacts"][0]["uri"] == path
+    assert outputs["parameters"] == {"n": {"outputFile": "/tmp/outputs/n"}}  # noqa: S108 - in the pod
+    assert _input_of(steps["train"])["inputs"]["artifacts"]["rows"]["artifacts"][0]["uri"] == path
+    assert steps[""]["data"] == {"pipeline": "/pipeline"}
+
+
+def test_outputs_of_containers_are_files_in_folders_of_the_run() -> None:
+    document = deepcopy(FUNCTIONS)
+    for name, part in (("prepare", "outputs"), ("train", "inputs")):
+        executor = document["deploymentSpec"]["executors"][f"exec-{name}"]
+        place = f"{{{{$.{part}.artifacts['rows'].path}}}}"
+        executor["container"] = {"image": "busybox:1", "command": [name], "args": [place]}
+    steps = pipeline(document)
+    path = "/pipeline/{{ run.id }}/prepare/rows"
+    folders = "mkdir -p /pipeline/{{ run.id }}/prepare /tmp/outputs"
+    assert steps["prepare"]["command"] == ["sh", "-c", f'{folders} && exec "$0" "$@"', "prepare", path]
+    assert steps["train"]["command"] == ["train", path]
+
+
+def test_an_output_of_no_single_step_is_reported() -> None:
+    document = deepcopy(FUNCTIONS)
+    source = document["root"]["dag"]["tasks"]["train"]["inputs"]["artifacts"]["rows"]["taskOutputArtifact"]
+    source["outputArtifactKey"] = "other"
+    pipeline(
+        document,
+        "`{{tasks.prepare.outputs.artifacts.other}}` of step `train` is not carried: "
+        "only a run of the pipeline has its value",
+    )
+
+
+def test_settings_for_kubernetes_are_in_the_steps() -> None:
+    document = deepcopy(FUNCTIONS)
+    document["deploymentSpec"]["executors"]["exec-claim"] = {"container": {"image": "argostub/createpvc"}}
+    document["components"]["comp-claim"] = {"executorLabel": "exec-claim"}
+    constants = {"pvc_name": "rows", "size": "5Gi", "storage_class_name": "fast", "access_modes": ["ReadWriteMany"]}
+    inputs = {name: {"runtimeValue": {"constant": value}} for name, value in constants.items()}
+    tasks = document["root"]["dag"]["tasks"]
+    tasks["claim"] = {"componentRef": {"name": "comp-claim"}, "inputs": {"parameters": inputs}}
+    tasks["prepare"]["dependentTasks"] = ["claim"]
+    output = {"taskOutputParameter": {"producerTask": "claim", "outputParameterKey": "name"}}
+    settings = {
+        "exec-prepare": {"pvcMount": [{"mountPath": "/rows", "pvcNameParameter": output}]},
+        "exec-train": {
+            "secretAsEnv": [{"secretName": "keys", "keyToEnv": [{"secretKey": "key", "envVar": "KEY"}]}],
+            "nodeSelector": {"labels": {"disk": "fast"}},
+            "podMetadata": {"labels": {"a": "b"}},
+        },
+    }
+    jobs, found = read(document, {"platforms": {"kubernetes": {"deploymentSpec": {"executors": settings}}}})
+    steps = jobs[0].fields["steps"]
+    assert steps["prepare"]["data"] == {"rows": "/rows", "pipeline": "/pipeline"}
+    assert steps["train"]["env"] == {"KEY": {"secret": "keys", "key": "key"}}
+    assert steps["train"]["placement"] == {"nodeSelector": {"disk": "fast"}}
+    volume = {"size": "5Gi", "storageClass": "fast", "accessModes": ["ReadWriteMany"]}
+    assert jobs[0].overlay["volumes"]["rows"] == volume
+    assert sorted(one.message for one in found) == [
+        "`podMetadata` of step `train` is not carried",
+        "step `claim` creates the claim `rows` in each run, and gen never deletes data",
+    ]
+
+
+def test_a_claim_of_version_1_is_a_volume_of_the_overlay() -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "{{workflow.name}}-rows"},
+        "spec": {
+            "storageClassName": "fast",
+            "accessModes": ["ReadWriteMany"],
+            "resources": {"requests": {"storage": "5Gi"}},
+        },
+    }
+    made = {"name": "claim", "resource": {"action": "create", "manifest": json.dumps(claim)}}
+    mounts = [{"name": "rows", "mountPath": "/rows"}]
+    train = program("train")
+    train["container"]["volumeMounts"] = mounts
+    train["volumes"] = [
+        {"name": "rows", "persistentVolumeClaim": {"claimName": "{{inputs.parameters.claim-name}}"}},
+    ]
+    given = values(**{"claim-name": "{{tasks.claim.outputs.parameters.claim-name}}"})
+    tasks = dag(task("claim"), task("train", dependencies=["claim"], **given))
+    (job,), found = read(workflow(tasks, made, train))
+    assert (job.name, job.fields["data"]) == ("train", {"rows": "/rows"})
+    assert job.overlay["volumes"] == {"rows": {"size": "5Gi", "storageClass": "fast", "accessModes": ["ReadWriteMany"]}}
+    assert [one.message for one in found] == [
+        "step `claim` creates the claim `rows` in each run, and gen never deletes data"
+    ]
+    assert job.obstacles == ()
+
+
+def test_placeholders_of_steps_are_parameters_of_the_pipeline() -> None:
+    document = deepcopy(IR)
+    document["deploymentSpec"]["executors"]["exec"]["container"]["image"] = "$IMAGE"
+    (job,), _ = read(document)
+    assert job.fields["params"] == {"image": "change-me-image", "lr": "0.5"}
+    assert job.fields["image"] == "{{ params.image }}"

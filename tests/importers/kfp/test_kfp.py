@@ -45,9 +45,9 @@ def ir(*words: str) -> dict[str, Any]:
     }
 
 
-def read(document: Any) -> tuple[list[ImportedJob], list[Any]]:
+def read(*documents: Any) -> tuple[list[ImportedJob], list[Any]]:
     found = Findings()
-    given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team")
+    given = ImportInput(file="p.yaml", text="\n---\n".join(map(json.dumps, documents)), otherwise="team")
     jobs = list(IMPORTERS["kfp"]().read(given, found))
     for job in jobs:
         check_text(job, text_of(job, ""), found)
@@ -130,7 +130,6 @@ def test_a_single_job_stays_a_job_of_its_kind() -> None:
         ({}, "error", "no step of a pipeline found"),
         (argo(), "error", "no step of a pipeline found"),
         (argo(a={"container": {"command": ["echo"]}}), "error", "no step can run without the pipeline"),
-        (ir("echo", "--executor_input", "{{$}}"), "warning", "step `train` is not carried: it needs the launcher"),
         (argo(a={"suspend": {}}), "warning", "step `a` is not carried: it needs the launcher"),
         (argo(a={"script": {"source": "print(1)"}}), "warning", "step `a` is not carried"),
         (argo(a={"container": {"command": ["arena submit tfjbo --name=a x"]}}), "error", "unknown job type `tfjbo`"),

@@ -6,15 +6,19 @@ import json
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
 from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS, ImportInput
 from gen.importers.manifests.objects import cleaned
+from gen.importers.overlay_needs import fragment
+from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
 from tests.importers.manifests.forms import EQUAL, an_object, pod
 from tests.importers.manifests.proofs import proof_of, read
 from tests.importers.support import run_import
-from tests.support import Repository, rendered
+from tests.support import PROJECT, Repository, rendered
 
 
 def messages(*bodies: Any, severity: Severity = Severity.WARNING) -> list[str]:
@@ -77,7 +81,16 @@ def test_objects_that_belong_together_are_one_job() -> None:
     ("bodies", "severity", "message"),
     [
         ([], Severity.ERROR, "no object of a kind that gen has"),
-        ([an_object("apps/v1", "Deployment", {"replicas": 1})], Severity.ERROR, "no object of a kind that gen has"),
+        (
+            [an_object("apps/v1", "Deployment", {"replicas": 1})],
+            Severity.ERROR,
+            "no object of a kind that gen has, only Deployment",
+        ),
+        (
+            [SERVICE, an_object("serving.example.com/v1", "Server", {"template": {"spec": {"containers": []}}})],
+            Severity.ERROR,
+            "gen has no kind of job for Server of serving.example.com/v1",
+        ),
         ([{**PYTORCH, "metadata": {"namespace": "team"}}], Severity.ERROR, "`metadata.name` is missing"),
         ([{**PYTORCH, "spec": None}], Severity.ERROR, "`spec` is missing"),
         ([{**PYTORCH, "spec": {"runPolicy": {}}}], Severity.ERROR, "the object has no pod template"),
@@ -244,3 +257,68 @@ def test_charts_are_refused() -> None:
     jobs, found = from_template("{{- if .Values.on }}\napiVersion: batch/v1\n{{- end }}\n")
     assert not jobs
     assert (found[0].place.line, found[0].message) == (1, "the file is a template of Helm")
+
+
+def test_a_tensorboard_with_another_name_belongs_to_the_run_with_its_claim() -> None:
+    body = of_container(volumeMounts=[{"name": "data", "mountPath": "/data"}])
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    for replica in body["spec"]["pytorchReplicaSpecs"].values():
+        replica["template"]["spec"]["volumes"] = [claim]
+    board = deepcopy(BOARD)
+    board["metadata"]["name"] = "board"
+    assert [one.message for one in read(body, board)[1]] == [
+        "Deployment `board` is not carried: gen has no kind of job for it"
+    ]
+    board["spec"]["template"]["spec"]["volumes"] = [claim]
+    jobs, found = read(body, board)
+    assert jobs[0].fields["tensorboard"] == {"logdir": "/data/logs", "image": "tensorflow:1"}
+    assert list(found) == []
+
+
+def test_a_workflow_becomes_a_pipeline() -> None:
+    container = {"image": "busybox:1", "command": ["run"]}
+    metadata = {"labels": {"kueue.x-k8s.io/queue-name": "gold"}, "annotations": {"pipelines.kubeflow.org/x": "1"}}
+    templates = [
+        {"name": "all", "steps": [[{"name": "a", "template": "one"}], [{"name": "b", "template": "one"}]]},
+        {"name": "one", "container": container, "metadata": metadata},
+    ]
+    flow = an_object("argoproj.io/v1alpha1", "Workflow", {"entrypoint": "all", "templates": templates}, name="flow")
+    jobs, found = read(flow, PYTORCH)
+    assert [(job.name, job.fields["kind"]) for job in jobs] == [("flow", "pipeline"), ("run", "pytorch")]
+    assert jobs[0].fields["steps"]["b"]["needs"] == ["a"]
+    assert [one.message for one in found] == [f"`metadata` of step `{name}` is not carried" for name in "ab"]
+
+
+def test_a_queue_can_have_dots_in_its_name() -> None:
+    body = {**PYTORCH, "metadata": {"name": "run", "labels": {"kueue.x-k8s.io/queue-name": "h100-v1.8"}}}
+    made = proof_of(body)
+    assert made.remaining == ()
+    assert made.job.fields["queue"] == "h100-v1-8"
+    assert made.job.overlay["queues"]["h100-v1-8"]["kueue"]["localQueue"] == "h100-v1.8"
+
+
+def test_the_default_number_of_workers_is_left_out() -> None:
+    (job,) = read(an_object("batch/v1", "Job", {"template": pod("a")}))[0]
+    assert "workers" not in job.fields
+
+
+def test_volumes_of_any_form_are_compared() -> None:
+    body = of_container(volumeMounts=["x", {"name": ["a"], "mountPath": "/data"}])
+    for replica in body["spec"]["pytorchReplicaSpecs"].values():
+        replica["template"]["spec"]["volumes"] = ["x", {"name": ["a"], "emptyDir": {"sizeLimit": "1Gi"}}]
+    jobs, _ = read(body)
+    found = Findings()
+    assert list(prove(PROJECT, jobs[0], NAME, overlay_text(fragment(jobs)), found))
+
+
+@pytest.mark.parametrize("name", [["a"], {"a": 1}, None, 7])
+def test_names_of_any_form_are_no_bug(name: Any) -> None:
+    body = of_container(env=[{"name": name, "value": "x"}], volumeMounts=[{"name": name, "mountPath": "/data"}])
+    template = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
+    template["spec"]["volumes"] = [{"name": name, "configMap": {"name": name}}]
+    template["metadata"] = {"annotations": name}
+    program = {**template["spec"]["containers"][0], "args": 7}
+    flow = {"entrypoint": "a", "templates": [{"name": "a", "container": program}]}
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {}}
+    _, found = read(body, settings, an_object("argoproj.io/v1alpha1", "Workflow", flow, name="flow"))
+    assert [one for one in found if one.code == "internal-error"] == []

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, model_validator
 
 from gen.base import did_you_mean, regex
 from gen.job.model import Model
-from gen.job.names import Label, LabelKey
+from gen.job.names import LabelKey, QueueName
 from gen.job.queue import Member, PodChanges, PriorityClassName, QueueProfile, Refusal, Run
 from gen.job.scalars import Text, Truth, conflict
 from gen.kubernetes.facts import RESOURCES
@@ -76,7 +76,7 @@ class Kueue(QueueProfile):
     suspends: ClassVar[bool] = True
     keys: ClassVar[tuple[str, ...]] = (_PREFIX,)
 
-    local_queue: Label
+    local_queue: QueueName
     """Name of the LocalQueue in the namespace of the job."""
     priority_class: PriorityClassName | None = None
     """WorkloadPriorityClass of the runs. It orders them in the queue, and does not change the priority of pods."""

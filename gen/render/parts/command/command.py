@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from gen.base import Code, Location, names
 from gen.base.shell_words import Word
-from gen.job.commands import launches, with_inner
+from gen.job.commands import launches, script_index, with_inner
 from gen.job.commands.base import Launch
 from gen.job.commands.script import SHELLS, Program, Script, read_list, read_script
 from gen.job.plan import PodPlan
@@ -125,7 +125,7 @@ def read_command(context: Context, pods: Sequence[PodPlan], pod: PodPlan) -> Com
         return Command(context, pod, pods, route, args, 0, written, script, "sh")
     words = (*written, *pod.args)
     shell = words[0].rpartition("/")[2]
-    at = next((at + 1 for at, word in enumerate(words) if word.startswith("-") and word.endswith("c")), 0)
+    at = script_index(words)
     if shell in SHELLS and 0 < at < len(words):
         script = with_inner(read_script(words[at]))
         entry: tuple[str | int, ...] = (*route, at) if at < len(written) else (*args, at - len(written))

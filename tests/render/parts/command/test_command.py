@@ -195,3 +195,13 @@ def test_a_script_in_the_arguments_of_a_shell_is_read(tmp_path: Path) -> None:
     repo.job(f"{JOB}command: [bash, -c]\nargs: [torchrun, train.py]\n")
     columns = {finding.place.column: finding.code for finding in repo.render()[0].findings}
     assert columns == {8: "cannot-start", 18: "cannot-start"}
+
+
+def test_options_between_c_and_the_script_are_not_the_script(tmp_path: Path) -> None:
+    repo = Repository.at(tmp_path)
+    repo.overlay(OVERLAY)
+    for options in ("-c, --", "-c, -e", "-c, -e, --"):
+        repo.job(f"{JOB}command: [bash, {options}]\nargs: [torchrun train.py]\n")
+        assert list(repo.render()[0].findings) == []
+        repo.job(f"{JOB}command: [bash, {options}, srun torchrun train.py]\n")
+        assert [finding.code for finding in repo.render()[0].findings] == ["not-in-a-pod"]
