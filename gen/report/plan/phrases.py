@@ -13,7 +13,7 @@ from gen.base import counted
 from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
 from gen.kubernetes.facts.demand import MONTH_HOURS, Bill, Demand, RunCost
 from gen.kubernetes.quantity import money
-from gen.report.plan.sentences import longest, signed_money
+from gen.report.plan.sentences import longest, monthly, signed_money
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.result import ObjectAction, Review
@@ -146,7 +146,7 @@ def headline(review: Review, live: LiveFacts | None = None) -> Phrase:
         parts.append("no run starts or stops")
     if review.costs:
         cost, unknown = cost_difference(review), len(_without_prices(review))
-        parts += [f"up to {cost} a month"] if cost else [] if unknown else ["the same cost"]
+        parts += [monthly(cost)] if cost else [] if unknown else ["the same cost"]
         parts += [f"the cost of {counted(unknown, 'run')} is unknown"] if unknown else []
     return Phrase(", ".join([*parts, _data_safety(review)]))
 

@@ -201,10 +201,17 @@ def _effects(change: JobChange, live: LiveFacts | None) -> Parts:
     parts = [f"{signed(change.gpus)} GPU{'' if abs(change.gpus) == 1 else 's'}"] if change.gpus else []
     parts += run_effects(change, longest(change.stopping, live))
     if cost := signed_money(change.months):
-        parts.append(f"up to {cost} a month")
+        parts.append(monthly(cost))
     if parts:
         yield _said(f": {', '.join(parts)}")
     yield from _beginnings(change)
+
+
+def monthly(difference: str) -> str:
+    """`at most +8,553.60 EUR a month`, `saves up to 2,160.00 EUR a month`."""
+    if difference.startswith("-") and "+" not in difference:
+        return f"saves up to {difference.replace('-', '')} a month"
+    return f"at most {difference} a month"
 
 
 def _beginnings(change: JobChange) -> Parts:

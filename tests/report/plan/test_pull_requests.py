@@ -176,7 +176,7 @@ ANSWERS: dict[str, str] = {
         "1 object not rendered by gen (3 pods, 24 GPUs); no run stops; EUR; miner"
     ),
     "07-removed-overlay": (
-        "no errors; no run starts; 3 runs stop after up to 31 hours (3 removed); -2,160.00 EUR; leave `prod`"
+        "no errors; no run starts; 3 runs stop after up to 31 hours (3 removed); saves up to 2,160.00 EUR; leave `prod`"
     ),
     "08-engine-and-queue": (
         "no errors; 2 runs start; 2 runs stop after up to 31 hours (2 replaced); "
