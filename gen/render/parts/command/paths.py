@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from gen.base import Location, regex
+from gen.base import Location, near, regex
 from gen.base.codes.commands import CLOSED_FOLDER, DEVICE_MASK, LOST_OUTPUT, MISSING_PATH, UNUSED_CODE
 from gen.base.shell_words import Word
 from gen.job.commands import deepspeed, program_of, unwrapped
@@ -291,8 +291,10 @@ def _leads_aside(command: Command, word: Word, path: str | None, repository: str
         return False
     if any(_is_below(mount.path, f"{folder}/{used}") for mount in command.pod.mounts):
         return False
-    right = f"{name}/{used}" if "." in used else name
-    hint = f"write `{word.text.replace(used, right, 1)}`, or set `code.name`"
+    right = name if near(used, (name,)) else f"{name}/{used}"
+    below = path.removeprefix(f"{folder}/")
+    start = word.text.removesuffix(below) if word.text.endswith(below) else f"{folder}/"
+    hint = f"write `{start}{right}{below.removeprefix(used)}`, or set `code.name`"
     message = f"the code is in `{repository}`, and its folder has no `{used}`"
     command.error(MISSING_PATH, word, message, hint)
     return True
