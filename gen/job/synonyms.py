@@ -54,7 +54,7 @@ JOB: Final = _names({
     "podLabels": "podLabel",
     "array": "jobArray taskArray arraySize taskInstanceNum",
     "attemptTimeout": "taskTimeout timeoutPerAttempt",
-    "remove it; a job starts as soon as it is applied, and steps of a `kind: pipeline` start after each other":
+    "remove it; a job starts as soon as it is applied, and steps of a `kind: pipeline` have `needs`":
         "after dependsOn dependencies dependences waitFor",
     "remove it, or make the job a step of a `kind: pipeline`, which can have `kfp`": "kfp kubeflowPipelines",
     "remove it; the overlay sets who gets messages about runs, with `gitops.argocd.notify` or `pipelines.argo.notify`":
@@ -158,6 +158,12 @@ CODE: Final = _names({
 MOUNT: Final = _names({"path": "mountPath mount dir directory"})
 
 TENSORBOARD: Final = _names({"logdir": "logs dir path log directory"})
+
+ORDER: Final = _names({
+    "needs": "need after depends dependsOn dependencies dependences waitFor requires upstream",
+    "when": "condition onlyIf runAfter triggerRule",
+    "results": "result",
+})  # fmt: skip
 
 PLACEMENT: Final = _names({
     "nodeSelector": "selector labels nodeLabels",

@@ -24,6 +24,7 @@ from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.pipeline import EXIT, MAIN, RESULTS, STEPS_HAVE, WAIT, Order, PipelineJob
 from gen.job.model import fields_at
 from gen.job.plan import StarterPlan
+from gen.job.synonyms import normal
 from gen.kubernetes.facts.graphs import ancestors
 from gen.kubernetes.facts.pods import is_derived
 from gen.kubernetes.objects import MAX_NAME
@@ -79,8 +80,9 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
     found = Findings()
     fields = cast("dict[str, dict[str, Data]]", written.data["steps"])[name]
     own = Layer(written.source, ("steps", name))
-    order = _order(fields, Layers((own,)), found)
     kind = _kind(fields, own, written, found)
+    names = {name for name in fields if name in _ORDER or (kind is not None and _is_of_order(name, kind))}
+    order = _order({name: fields[name] for name in names}, Layers((own,)), found)
     if kind is None:
         return ExpandedStep(name=name, order=order, run=None, found=found)
     for field in fields:
@@ -90,7 +92,7 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
             found.error(INVALID_VALUE, own.find((field,)).key, message, hint)
     overlay = written.overlay
     layers = Layers((own, Layer(written.source), *(overlay.layers_of(kind) if overlay is not None else ())))
-    data = _data(written, given, kind, fields)
+    data = _data(written, given, kind, {name: value for name, value in fields.items() if name not in names})
     every = cast("dict[str, Data]", written.data["steps"])
     references = _References(step=name, order=order, steps=every, layers=layers, found=found)
     data = cast("dict[str, Data]", references.replaced(data))
@@ -108,10 +110,15 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
     return ExpandedStep(name=name, order=order, run=job_run, found=found)
 
 
+def _is_of_order(name: str, kind: str) -> bool:
+    """Whether an unknown field of a step is the name of another tool for one of its order."""
+    return normal(name) in Order.synonyms and name not in fields_at(ALL_KINDS[kind], ())
+
+
 def _order(fields: Mapping[str, Data], layers: Layers, found: Findings) -> Order:
-    written = {field: value for field, value in fields.items() if field in _ORDER}
+    """From the fields of the order, and those that have another name in other tools, which are errors."""
     try:
-        return Order.model_validate(written)
+        return Order.model_validate(fields)
     except ValidationError as error:
         explain(error, Order, layers, found)
         return Order()
@@ -142,9 +149,8 @@ def _data(written: WrittenJob, given: JobInput, kind: str, fields: Mapping[str, 
     whole = cast("dict[str, Data]", written.source.data)
     common = {name: value for name, value in whole.items() if name not in beside}
     base = {name: value for name, value in defaults.items() if name not in beside}
-    own = {name: value for name, value in fields.items() if name not in _ORDER}
     return lay_over(
-        lay_over(base, common), {name: value for name, value in own.items() if name not in beside - STEPS_HAVE}
+        lay_over(base, common), {name: value for name, value in fields.items() if name not in beside - STEPS_HAVE}
     )
 
 

@@ -21,6 +21,7 @@ from gen.job.model import Model
 from gen.job.names import JobName
 from gen.job.scalars import matching, refuse, schema
 from gen.job.search import ParamName
+from gen.job.synonyms import ORDER
 from gen.kubernetes.facts.argo import NAME_OF_RUN, TASK_FIELDS, TEMPLATE_FIELDS, WORKFLOW, parameter
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.state import wait_for
@@ -50,6 +51,7 @@ class Order(Model):
     """When a step of a pipeline starts."""
 
     main: ClassVar[str] = "needs"
+    synonyms: ClassVar[Mapping[str, str]] = ORDER
 
     needs: tuple[JobName, ...] = ()
     """Steps that must have ended before. Without any, the step starts with the pipeline."""
