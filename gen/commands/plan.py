@@ -20,10 +20,10 @@ import typer
 from msgspec.structs import replace as replaced
 
 from gen.base import Code, Diagnostic, Findings, Location, UsageError
-from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, PLAN_INCOMPLETE
+from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, NOT_RENDERED, PLAN_INCOMPLETE
 from gen.base.repository.files import create_files
 from gen.base.repository.git import check_index, find_base, head_commit
-from gen.base.repository.layout import overlays_path, source_job
+from gen.base.repository.layout import is_job, overlays_path, rendered_path, source_job
 from gen.commands.check import Request as CheckRequest
 from gen.commands.check import judge
 from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, Shards, cluster_targets, repository
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts
 
 FORMATS = PLAN_REPORTERS
+_MOST_NAMES = 3
+"""Files that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +102,13 @@ def run(request: Request) -> Result[Planned]:
     compared = _compared(request) if request.check else None
     checked = _checked(request, compared) if compared is not None else None
     result = review(request, compared)
+    result = replace(result, check_fails=checked is not None and checked.failed)
     planned = Planned(
         data=result, live=_live_facts(request, result) if request.live else None, checked=checked, terminal=terminal()
     )
     if request.save is not None:
         _save(request.save, planned)
-    failed = result.refused or (checked is not None and checked.failed)
-    return Result(output=planned, exit_code=VIOLATIONS if failed else CLEAN)
+    return Result(output=planned, exit_code=VIOLATIONS if result.refused or result.check_fails else CLEAN)
 
 
 def _compared(request: Request) -> Compared:
@@ -176,12 +178,13 @@ def review(request: Request, today: Compared | None = None) -> Review:
     summaries = today.rendering.summaries if today is not None else {}
     runs = (one for one in trees.after if workload(one) is not None and one.path not in summaries)
     parse_together(runs, processes())
+    stale = _report_not_rendered(today, jobs, trees.suspects, found)
     result = compare_trees(
         base,
         trees,
         {**removed, **overlays},
         found,
-        inputs_differ=lambda: not _up_to_date(today) and base.inputs_differ(),
+        inputs_differ=lambda: not stale and not _up_to_date(today) and base.inputs_differ(),
         allowed=[code for code, given in _allowed(request) if given],
         removal_limit=limit,
         unrendered=unrendered,
@@ -255,6 +258,27 @@ def _today(root: Path, base: str | None, jobs: Collection[str] | None, trees: Re
             if today.rendering.whole or (_up_to_date(today) and is_enough(today.rendering.files, jobs or (), trees)):
                 return today
     return None
+
+
+def _report_not_rendered(
+    today: Compared | None, jobs: Collection[str] | None, suspects: Collection[str], found: Findings
+) -> bool:
+    """Warn about jobs whose files a render would change, apart from `suspects`, which are errors of their own.
+
+    `jobs` are those that differ from the base; None if all may.
+    """
+    if today is None or today.comparison is None:
+        return False
+    files = today.rendering.files
+    changed = [one.path for one in today.comparison.changes if one.path not in suspects]
+    sources = {files[path].source.file if path in files else path for path in changed}
+    names = sorted(one for one in sources if jobs is None or one in jobs or not is_job(one))
+    if names:
+        shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        message = f"this plan lacks changes, because `rendered/` is not what gen renders from {shown}{more}"
+        found.warning(NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")
+    return bool(names)
 
 
 def _of(jobs: Collection[str] | None, rendered: Iterable[RenderedJob]) -> tuple[RenderedJob, ...]:

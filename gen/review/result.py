@@ -88,6 +88,8 @@ class Review:
     """Objects in the work tree that gen did not render."""
     incomplete: bool = False
     """Whether errors keep jobs from being rendered, so that their changes are missing here."""
+    check_fails: bool = False
+    """Whether `gen check` failed, which ran with the plan."""
     others: tuple[str, ...] = ()
     """Changed paths that are neither jobs nor rendered files: they need the approval of their owners."""
     tree: str = ""

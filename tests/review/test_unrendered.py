@@ -120,6 +120,21 @@ def test_only_a_change_that_a_render_would_write_asks_for_a_render(merged: Histo
     assert merged.codes() == [("not-rendered", "warning")]
 
 
+def test_a_job_that_is_not_rendered_is_named_beside_one_that_is(merged: History) -> None:
+    for name in ("old", "bert", "gpt"):
+        merged.job(JOB, name=name)
+    merged.rendering()
+    merged.git("add", "--all")
+    merged.git("commit", "--quiet", "--message", "jobs")
+    merged.job(JOB + "env: {LR: 1e-3}\n", name="bert")
+    merged.rendering()
+    merged.job(JOB + "attempt: 2\n", name="gpt")
+    (merged.root / "rendered/dev/jobs/team/old").rename(merged.root / "old")
+    (finding,) = merged.plan(base="HEAD").findings
+    assert (finding.code, finding.severity.value) == ("not-rendered", "warning")
+    assert "gen renders from `jobs/team/gpt.yaml`, `jobs/team/old.yaml`" in finding.message
+
+
 def test_a1_what_gen_rendered_is_accepted(merged: History) -> None:
     merged.job(JOB, name="more")
     merged.rendering()

@@ -104,8 +104,8 @@ NOT_A_MANIFEST = Code(
 )
 NOT_RENDERED = Code(
     "not-rendered",
-    "Jobs or overlays changed, but `rendered/` did not.",
-    "The plan compares rendered objects, so it shows no changes.",
+    "Jobs or overlays changed, but their files in `rendered/` did not.",
+    "The plan compares rendered objects, so it does not show these changes.",
     "Run `gen render` first.",
 )
 PLAN_INCOMPLETE = Code(

@@ -133,7 +133,12 @@ class Row:
 def verdict(review: Review) -> str:
     """Whether it may be merged, with the codes of the errors, which can be those of plugins."""
     codes = dict.fromkeys(finding.code for finding in review.findings if finding.is_error)
-    return f"refused: {', '.join(codes)}; " if codes else "no errors: "
+    return f"refused: {', '.join(codes)}; " if codes else f"{outcome(review)}: "
+
+
+def outcome(review: Review) -> Phrase:
+    """`no errors`, `refused`, or `check failed`, for files that a render would change."""
+    return Phrase("refused" if review.refused else "check failed" if review.check_fails else "no errors")
 
 
 def headline(review: Review, live: LiveFacts | None = None) -> Phrase:

@@ -127,6 +127,7 @@ class PlanView:
     """A plan, ready to print."""
 
     refused: bool
+    outcome: Phrase
     headline: Phrase
     sentences: tuple[Sentence, ...]
     """The changes, the most important one first."""
@@ -188,6 +189,7 @@ class Planned(View[Review], frozen=True, kw_only=True):
 def plan_view(review: Review, live: LiveFacts | None = None) -> PlanView:
     return PlanView(
         refused=review.refused,
+        outcome=phrases.outcome(review),
         headline=phrases.headline(review, live),
         sentences=sentences(review, live),
         live=live_sentences(live) if live is not None else (),
