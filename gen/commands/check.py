@@ -140,7 +140,7 @@ def judge(request: Request, compared: Compared, *, git: Path | None = None) -> R
 
         check_merged(compared.root, request.merged, rendering.findings)
     if comparison is None:
-        return refused(rendering.findings, read_from)
+        return refused(rendering.findings, read_from, in_files=not request.fix)
     if rendering.behind:
         from gen.review.kept_runs import verify_kept_runs
 

@@ -145,7 +145,7 @@ def _version(text: str | None) -> str | None:
 def refused(found: Findings, root: Path | None = None, *, in_files: bool = True) -> Result[Report]:
     """Result of a run with errors: nothing was written. `root` is None for findings in texts that are not in files.
 
-    `in_files` is False for findings about edits that were not written, which `gen check --fix` does not see.
+    `in_files` is False for findings about edits that were not written, or after `gen check --fix`, which leaves them.
     """
     findings = tuple(found)
     errors = sum(finding.is_error for finding in findings)
