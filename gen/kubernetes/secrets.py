@@ -28,7 +28,10 @@ _SECRET = names(
 )
 """Words that mark a name as that of a secret, at any position."""
 _ENDINGS = ("password", "passwd", "secret")
-_KEYS = frozenset({"access", "account", "api", "auth", "encryption", "license", "private", "secret", "signing", "ssh"})
+_KEYS = names(
+    "access account anthropic api auth comet encryption hf huggingface license neptune openai private secret signing ssh "
+    "wandb"
+)
 """Words that mark a following `key` as a secret."""
 _PASSES = names("admin db ftp mongo mysql pg postgres proxy redis root smtp user")
 _ABOUT = names(

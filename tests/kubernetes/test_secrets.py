@@ -99,6 +99,7 @@ SECRET = [
     "TOKEN",
     "HF_TOKEN",
     "wandb_api_key",
+    "wandb-key",
     "DB_PASSWORD",
     "AWS_SECRET_ACCESS_KEY",
     "apiKey",
