@@ -29,8 +29,8 @@ _SECRET = names(
 """Words that mark a name as that of a secret, at any position."""
 _ENDINGS = ("password", "passwd", "secret")
 _KEYS = names(
-    "access account anthropic api auth comet encryption hf huggingface license neptune openai private secret signing ssh "
-    "wandb"
+    "access account anthropic api auth comet encryption hf huggingface license neptune openai private secret signing "
+    "ssh wandb"
 )
 """Words that mark a following `key` as a secret."""
 _PASSES = names("admin db ftp mongo mysql pg postgres proxy redis root smtp user")

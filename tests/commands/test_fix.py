@@ -159,7 +159,7 @@ def test_the_command_fixes_and_checks(repo: Repository) -> None:
     assert gen("render", cwd=repo.root).returncode == 0
     again = gen("check", "--fix", cwd=repo.root)
     assert (again.returncode, again.stdout.splitlines()[-2]) == (0, "no finding has a certain fix")
-    path.write_text(JOB + "schedule: {cron: 0 3 * *}\n", "utf-8")
+    path.write_text(JOB + "gpu: 8\n", "utf-8")  # which cannot be `gpus`, too
     left = gen("check", "--fix", cwd=repo.root).stdout.splitlines()
     assert left[-2:] == ["no finding has a certain fix", "1 error; nothing was written"]
     assert gen("check", "--fix", "--diff", cwd=repo.root).returncode == 0
