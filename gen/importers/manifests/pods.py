@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gen.base import as_list, as_mapping, as_texts, at, regex
+from gen.base import Route, as_list, as_mapping, as_texts, at, regex
 from gen.base.engines import ENGINES
 from gen.base.labels import OWN, QUEUE
 from gen.importers import Fields
@@ -33,21 +33,30 @@ _VALUE: Final = regex(LABEL_VALUE)
 
 def carry_metadata(draft: JobDraft, item: Item, body: Body) -> None:
     """Set the labels and annotations of the object, and report those that no object of gen has."""
-    gone = []
     for field in _FIELDS:
         for key, text in _entries(body["metadata"], field):
             if is_carried(field, key, text, of_pods=False) and not _is_dropped(key, body["metadata"][field]):
                 draft.metadata(key, text, field, place=item.place("metadata", field, key))
-            elif _is_dropped(key, body["metadata"][field]) and key not in _BY_FIELD and not key.startswith(OWN):
-                gone.append(key)
+    _report_dropped(draft, item, ("metadata",), body["metadata"])
+
+
+def _report_dropped(draft: JobDraft, item: Item, route: Route, metadata: Body) -> None:
+    """Report labels and annotations that no object of gen has, and no field of a job decides."""
+    gone = [
+        key
+        for field in _FIELDS
+        for key, _ in _entries(metadata, field)
+        if _is_dropped(key, metadata[field]) and key not in _BY_FIELD and not key.startswith(OWN)
+    ]
     if gone:
         which = ", ".join(f"`{key}`" for key in gone[:_SHOWN]) + (", …" if len(gone) > _SHOWN else "")
         why = "Helm, Arena or an engine sets it, and gen has its own"
-        draft.drop(item.place("metadata"), which, why, "select the objects by labels of gen, such as `gen/job`")
+        draft.drop(item.place(*route), which, why, "select the objects by labels of gen, such as `gen/job`")
 
 
-def pod_metadata(draft: JobDraft, metadata: Body) -> Fields:
+def pod_metadata(draft: JobDraft, item: Item, route: Route, metadata: Body) -> Fields:
     """`podLabels` and `podAnnotations` of a role."""
+    _report_dropped(draft, item, route, metadata)
     fields: Fields = {}
     for field, name in _OF_PODS.items():
         for key, text in _entries(metadata, field):
@@ -109,7 +118,7 @@ def role_fields(draft: JobDraft, item: Item, one: Template, container: str | Non
     fields |= _resources(draft, holder)
     if placement := _placement(draft, one.spec):
         fields["placement"] = literals(placement)
-    fields |= pod_metadata(draft, one.metadata)
+    fields |= pod_metadata(draft, item, (*one.route, "metadata"), one.metadata)
     return fields
 
 

@@ -26,6 +26,13 @@ def messages(*bodies: Any, severity: Severity = Severity.WARNING) -> list[str]:
     return [item.message for item in found if item.severity is severity]
 
 
+def with_labels(labels: dict[str, str]) -> dict[str, Any]:
+    """A PyTorchJob with labels of its pods."""
+    body = of_container()
+    body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["metadata"] = {"labels": labels}
+    return body
+
+
 BOARD = an_object(
     "apps/v1",
     "Deployment",
@@ -114,6 +121,11 @@ def test_objects_that_belong_together_are_one_job() -> None:
             [{**PYTORCH, "metadata": {"name": "run", "labels": {"chart": "x", "heritage": "Helm", "team": "a"}}}],
             Severity.WARNING,
             "`chart`, `heritage` is not carried: Helm, Arena or an engine sets it",
+        ),
+        (
+            [with_labels({"app.kubernetes.io/name": "run"})],
+            Severity.WARNING,
+            "`app.kubernetes.io/name` is not carried: Helm, Arena or an engine sets it",
         ),
         (
             [PYTORCH, an_object("v1", "PersistentVolumeClaim", {}, name="imagenet")],
