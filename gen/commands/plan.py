@@ -178,7 +178,7 @@ def review(request: Request, today: Compared | None = None) -> Review:
     summaries = today.rendering.summaries if today is not None else {}
     runs = (one for one in trees.after if workload(one) is not None and one.path not in summaries)
     parse_together(runs, processes())
-    stale = _report_not_rendered(today, jobs, trees.suspects, found)
+    stale = not unrendered and _report_not_rendered(today, jobs, found)
     result = compare_trees(
         base,
         trees,
@@ -260,17 +260,12 @@ def _today(root: Path, base: str | None, jobs: Collection[str] | None, trees: Re
     return None
 
 
-def _report_not_rendered(
-    today: Compared | None, jobs: Collection[str] | None, suspects: Collection[str], found: Findings
-) -> bool:
-    """Warn about jobs whose files a render would change, apart from `suspects`, which are errors of their own.
-
-    `jobs` are those that differ from the base; None if all may.
-    """
+def _report_not_rendered(today: Compared | None, jobs: Collection[str] | None, found: Findings) -> bool:
+    """Warn about jobs whose files a render would change. `jobs` differ from the base; None if all may."""
     if today is None or today.comparison is None:
         return False
     files = today.rendering.files
-    changed = [one.path for one in today.comparison.changes if one.path not in suspects]
+    changed = [one.path for one in today.comparison.changes]
     sources = {files[path].source.file if path in files else path for path in changed}
     names = sorted(one for one in sources if jobs is None or one in jobs or not is_job(one))
     if names:

@@ -273,7 +273,8 @@ def test_what_should_be_a_folder_and_cannot_be_listed_is_a_finding(merged: Histo
 def test_no_rendered_folder_means_that_all_goes(merged: History) -> None:
     (merged.root / "rendered").rename(merged.root / "elsewhere")
     plan = merged.plan()
-    assert ([run.job for run in plan.stopping], plan.after, plan.findings) == (["demo"], 0, ())
+    assert ([run.job for run in plan.stopping], plan.after) == (["demo"], 0)
+    assert [finding.code for finding in plan.findings] == ["not-rendered"], "the job is still there"
 
 
 def test_edits_that_are_not_rendered_are_reported(merged: History) -> None:
