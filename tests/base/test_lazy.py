@@ -23,6 +23,7 @@ def test_every_pattern_of_the_program_is_valid() -> None:
         one.fullmatch(one.pattern[:0])
 
 
+@pytest.mark.slow
 def test_no_module_compiles_patterns_when_it_is_imported() -> None:
     eager = [
         f"{module}:{call.lineno}"

@@ -63,6 +63,7 @@ def broken(root: Path, what: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=TIMEOUT)
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_run_with_a_remedy(many: Path) -> None:
     done = broken(many, "os.kill(os.getpid(), signal.SIGKILL)")
     assert done.returncode == 2, done.stderr

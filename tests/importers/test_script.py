@@ -219,6 +219,7 @@ def test_a_dollar_that_the_grammar_cannot_read_is_not_called_invalid(word: str) 
     )
 
 
+@pytest.mark.slow
 def test_a_long_list_of_commands_takes_linear_time() -> None:
     """In quadratic time, the test would take seconds."""
     size = 4_000

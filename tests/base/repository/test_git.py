@@ -317,6 +317,7 @@ def test_a_pipe_in_place_of_a_file_differs(merged: History) -> None:
     assert git.changed_files(merged.root, "HEAD", "jobs", "gen.yaml") == {"gen.yaml"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["rendered/dev/jobs/team", "jobs/team"])
 def test_a_check_does_not_wait_for_a_pipe_with_attributes(merged: History, folder: str) -> None:
     for path in (*merged.root.glob("rendered/**/*.yaml"), *merged.root.glob("jobs/**/*.yaml")):

@@ -227,6 +227,7 @@ def test_a_failure_without_findings_is_in_the_first_line(site: Site, tmp_path: P
     )
 
 
+@pytest.mark.slow
 def test_ci_fails_until_gen_has_a_pinned_source(tmp_path: Path) -> None:
     """A name and a version in requirements.txt would install the distribution of the owner of the name."""
     root = tmp_path / "new"
