@@ -81,8 +81,8 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
     fields = cast("dict[str, dict[str, Data]]", written.data["steps"])[name]
     own = Layer(written.source, ("steps", name))
     kind = _kind(fields, own, written, found)
-    names = {name for name in fields if name in _ORDER or (kind is not None and _is_of_order(name, kind))}
-    order = _order({name: fields[name] for name in names}, Layers((own,)), found)
+    of_order = {field for field in fields if field in _ORDER or (kind is not None and _is_of_order(field, kind))}
+    order = _order({field: fields[field] for field in of_order}, Layers((own,)), found)
     if kind is None:
         return ExpandedStep(name=name, order=order, run=None, found=found)
     for field in fields:
@@ -92,7 +92,8 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
             found.error(INVALID_VALUE, own.find((field,)).key, message, hint)
     overlay = written.overlay
     layers = Layers((own, Layer(written.source), *(overlay.layers_of(kind) if overlay is not None else ())))
-    data = _data(written, given, kind, {name: value for name, value in fields.items() if name not in names})
+    own_values = {field: value for field, value in fields.items() if field not in of_order}
+    data = _data(written, given, kind, own_values)
     every = cast("dict[str, Data]", written.data["steps"])
     references = _References(step=name, order=order, steps=every, layers=layers, found=found)
     data = cast("dict[str, Data]", references.replaced(data))

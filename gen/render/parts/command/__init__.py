@@ -31,7 +31,7 @@ def check_commands(context: Context, pods: Sequence[PodPlan]) -> None:
         command = read_command(context, pods, pod)
         if command is not None:
             _check_command(command)
-            command.report()
+            command.report_warnings()
 
 
 def _check_command(command: Command) -> None:

@@ -26,7 +26,7 @@ HARMLESS: Final = names(
 
 
 _MOST_OF_A_CODE: Final = 5
-"""Findings of one code in a command that are reported one by one."""
+"""Warnings of one code in a command that are reported one by one."""
 
 
 class Command(Struct, frozen=True, dict=True):
@@ -91,27 +91,22 @@ class Command(Struct, frozen=True, dict=True):
         return self.context.given.layers.place_inside(self.route, inner, word)
 
     @cached_property
-    def _noticed(self) -> dict[tuple[Code, bool], list[tuple[Location, str, str]]]:
-        """Findings by their code, and whether they are errors."""
+    def _warnings(self) -> dict[Code, list[tuple[Location, str, str]]]:
         return {}
 
     def error(self, code: Code, at: Word | Location, message: str, hint: str) -> None:
-        self._noticed.setdefault((code, True), []).append((self.place(at), message, hint))
+        self.context.found.error(code, self.place(at), message, hint)
 
     def warning(self, code: Code, at: Word | Location, message: str, hint: str) -> None:
         """Something that may be meant. An annotation of the job with the reason makes it a note."""
-        self._noticed.setdefault((code, False), []).append((self.place(at), message, hint))
+        self._warnings.setdefault(code, []).append((self.place(at), message, hint))
 
-    def report(self) -> None:
-        """Report the findings. Many of one code are one, with their number."""
-        found, annotations = self.context.found, self.context.job.annotations
-        for (code, is_error), noticed in self._noticed.items():
-            more = f" (the first of {len(noticed)} of this sort)" if len(noticed) > _MOST_OF_A_CODE else ""
-            for place, message, hint in noticed[: 1 if more else None]:
-                if is_error:
-                    found.error(code, place, message + more, hint)
-                else:
-                    warn(found, annotations, code, place, message + more, hint)
+    def report_warnings(self) -> None:
+        """Report the warnings. More than five of one code are reported as one, with their number."""
+        for code, several in self._warnings.items():
+            more = f" (the first of {len(several)} of this sort)" if len(several) > _MOST_OF_A_CODE else ""
+            for place, message, hint in several[: 1 if more else None]:
+                warn(self.context.found, self.context.job.annotations, code, place, message + more, hint)
 
 
 def read_command(context: Context, pods: Sequence[PodPlan], pod: PodPlan) -> Command | None:

@@ -173,9 +173,11 @@ _OF_NODES: Final = regex(r"=?(?:en[opsx][0-9a-z]+|bond[0-9]+|em[0-9]+)(?::.*)?")
 def check_interfaces(command: Command) -> None:
     """Report names of interfaces that only nodes have, for pods with their own network."""
     effect = command.pod.effect
-    if effect.host_network or effect.attachments or "networks" in "".join(command.context.job.annotations):
+    if effect.host_network or effect.attachments:
         return
-    if sum(pod.role.replicas for pod in command.pods) < 2:  # noqa: PLR2004
+    if any(key.endswith("/networks") for key in command.context.job.annotations):  # of Multus or a cloud
+        return
+    if sum(pod.role.replicas for pod in command.pods) <= 1:
         return
     known = [
         (name, command.env[name] or "", command.context.place("env", name)) for name in _INTERFACES & set(command.env)

@@ -184,6 +184,14 @@ def test_many_findings_of_one_code_are_one(tmp_path: Path) -> None:
         assert all(message.endswith(f"deleted with the pod{first}") for message in messages)
 
 
+def test_every_error_is_reported_at_its_place(tmp_path: Path) -> None:
+    repo = Repository.at(tmp_path)
+    lines = "".join(f"  torchrun --nproc-per-node=0 train{number}.py\n" for number in range(7))
+    repo.job(f"{JOB}command: |\n  set -e\n{lines}")
+    errors = [finding for finding in repo.render()[0].findings if finding.is_error]
+    assert [finding.place.line for finding in errors] == [*range(errors[0].place.line, errors[0].place.line + 7)]
+
+
 def test_a_script_in_the_arguments_of_a_shell_is_read(tmp_path: Path) -> None:
     repo = Repository.at(tmp_path)
     repo.overlay(OVERLAY)
