@@ -136,9 +136,12 @@ def verdict(review: Review) -> str:
     return f"refused: {', '.join(codes)}; " if codes else f"{outcome(review)}: "
 
 
+PASSES: Final = Phrase("no errors")
+
+
 def outcome(review: Review) -> Phrase:
     """`no errors`, `refused`, or `check failed`, for files that a render would change."""
-    return Phrase("refused" if review.refused else "check failed" if review.check_fails else "no errors")
+    return Phrase("refused") if review.refused else Phrase("check failed") if review.check_fails else PASSES
 
 
 def headline(review: Review, live: LiveFacts | None = None) -> Phrase:
@@ -150,8 +153,8 @@ def headline(review: Review, live: LiveFacts | None = None) -> Phrase:
     else:
         parts.append("no run starts or stops")
     if review.costs:
-        cost, unknown = cost_difference(review), len(_without_prices(review))
-        parts += [monthly(cost)] if cost else [] if unknown else ["the same cost"]
+        cost, unknown = monthly(_cost_differences(review)), len(_without_prices(review))
+        parts += [cost] if cost else [] if unknown else ["the same cost"]
         parts += [f"the cost of {counted(unknown, 'run')} is unknown"] if unknown else []
     return Phrase(", ".join([*parts, _data_safety(review)]))
 
@@ -236,15 +239,15 @@ def _cost(review: Review) -> tuple[str, str]:
         return ("unknown", bill) if bill else ("no prices", "")
     note = "; ".join(filter(None, [f"active runs at most {months(review)} in a month", bill]))
     same = "partly unknown" if _without_prices(review) else "no change"
-    return (f"{difference} a month" if (difference := cost_difference(review)) else same), note
+    return (f"{difference} a month" if (difference := signed_money(_cost_differences(review))) else same), note
 
 
-def cost_difference(review: Review) -> str:
-    """`+8,553.60 EUR`: the increase of the highest cost of active runs in a month."""
+def _cost_differences(review: Review) -> Counter[str]:
+    """The increase of the maximum monthly cost of active runs, in hundredths, by currency."""
     changes = Counter[str]()
     for row in review.costs:
         changes[row.currency] += row.after.month - row.before.month
-    return signed_money(changes)
+    return changes
 
 
 def footnotes(review: Review, live: LiveFacts | None) -> Iterator[Phrase]:

@@ -200,18 +200,19 @@ def _effects(change: JobChange, live: LiveFacts | None) -> Parts:
     """The difference in GPUs, runs and costs."""
     parts = [f"{signed(change.gpus)} GPU{'' if abs(change.gpus) == 1 else 's'}"] if change.gpus else []
     parts += run_effects(change, longest(change.stopping, live))
-    if cost := signed_money(change.months):
-        parts.append(monthly(cost))
+    parts += [cost] if (cost := monthly(change.months)) else []
     if parts:
         yield _said(f": {', '.join(parts)}")
     yield from _beginnings(change)
 
 
-def monthly(difference: str) -> str:
-    """`at most +8,553.60 EUR a month`, `saves up to 2,160.00 EUR a month`."""
-    if difference.startswith("-") and "+" not in difference:
-        return f"saves up to {difference.replace('-', '')} a month"
-    return f"at most {difference} a month"
+def monthly(amounts: Mapping[str, int]) -> str:
+    """`at most +8,553.60 EUR a month`, or `saves up to 2,160.00 EUR a month`; empty if nothing differs."""
+    changed = {currency: amount for currency, amount in amounts.items() if amount}
+    if changed and max(changed.values()) < 0:
+        saved = (f"{money(-amount)} {currency}" for currency, amount in sorted(changed.items()))
+        return f"saves up to {' and '.join(saved)} a month"
+    return f"at most {signed_money(changed)} a month" if changed else ""
 
 
 def _beginnings(change: JobChange) -> Parts:

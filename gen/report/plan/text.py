@@ -46,7 +46,7 @@ def _template(terminal: Terminal) -> Template:
         return "\n".join([first, *(f"{indent}{one.strip()}" for one in rest)])
 
     def verdict(plan: PlanView) -> str:
-        word, style = plan.outcome, "green" if plan.outcome == "no errors" else "error"
+        word, style = plan.outcome, "green" if plan.passes else "error"
         codes = f" {', '.join(plan.reasons)};" if plan.refused else ""
         line = wrapped(f"{word}:{codes} {plan.headline}", "    ")
         return terminal.styled(word, style) + line.removeprefix(word)

@@ -166,6 +166,11 @@ class PlanView:
         return phrases.ASSUMPTIONS if priced else ()
 
     @property
+    def passes(self) -> bool:
+        """Whether it may be merged."""
+        return self.outcome == phrases.PASSES
+
+    @property
     def errors(self) -> tuple[Diagnostic, ...]:
         return tuple(finding for finding in self.findings if finding.is_error)
 
