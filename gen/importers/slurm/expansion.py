@@ -105,7 +105,7 @@ class Expander:
     budget = 2_000_000
     """Characters that all expansions together may give."""
     indexed: dict[str, tuple[str, ...]]
-    """Arrays of which only a pod knows the item, such as that of its task."""
+    """Arrays whose item only a pod knows, for example that of its task."""
     from_text: set[str]
     """Variables that a `read` of the job sets."""
 

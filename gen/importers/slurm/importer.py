@@ -162,8 +162,8 @@ def _translate(
     runs = translation.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = translation.arrays(script, runs)
     if arrays and draft.fields["kind"] == "mpi":
-        why = "the tasks of a job of kind `mpi` have no arrays of a shell, from which they would take their values"
-        draft.cannot_run(runs[-1].place, why, "import each task of its own, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
+        why = "the tasks of a job of kind `mpi` cannot take different items of an array"
+        draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     runs = [*arrays, *_in_folder(draft, script, runs)]
     text = translation.text_of_command(runs)
     _array(draft, layout, text)

@@ -309,7 +309,7 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
 
 
 def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
-    """The arrays of which a program gets an item that only its pod knows."""
+    """Assignments of the arrays whose items the pods choose."""
     texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
     made = []
     for name, values in script.indexed.items():
