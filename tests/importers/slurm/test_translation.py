@@ -358,7 +358,7 @@ def test_hostile_scripts_end(body: str) -> None:
         (
             ["-N 2", "--ntasks-per-node=2", "--array=0-1"],
             "A=(a b)\nsrun x ${A[$SLURM_ARRAY_TASK_ID]}",
-            "the tasks of a job of kind `mpi` have no arrays",
+            "the tasks of a job of kind `mpi` cannot take different items of an array",
         ),
     ],
 )
