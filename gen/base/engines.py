@@ -24,7 +24,7 @@ from gen.base.lazy import regex
 from gen.base.routes import at
 
 RECORDS: Final = frozenset({"finished", "stopped"})
-"""States of a job whose run is a record, which no engine applies. Of a stopped one, they delete what they applied."""
+"""States of a job with a record as its run, which no engine applies. Engines delete the objects of a stopped run."""
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class Mark(Struct, frozen=True, kw_only=True):
 class EngineFacts(Struct, frozen=True, kw_only=True):
     title: str
     namespace: str
-    """Namespace in which it is installed, unless the overlay names another."""
+    """Namespace of the engine, unless the overlay names another."""
     minutes: int
     """The longest time until it sees a merge by itself, with the settings that gen renders."""
     prefixes: tuple[str, ...]
@@ -77,7 +77,7 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
     settled: Mark | None = None
     """The mark of an object that the engine creates once and then leaves to others."""
     aside: Mark | None = None
-    """The mark of an object whose health does not count in that of its job."""
+    """The mark of an object that does not count in the health of its job."""
     force: tuple[Mark, ...] = ()
     """Marks with which the engine deletes and creates an object."""
     hooks: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
     last: tuple[Mark, ...] = ()
     """Marks that put an object into the last wave."""
     tracking: frozenset[str] = frozenset()
-    """Labels and annotations by which the engine finds its objects."""
+    """Labels and annotations that the engine finds its objects with."""
     control_files: tuple[str, ...] = ()
     """Patterns of file names, in lower case, that change what the engine reads from a folder."""
 
@@ -143,7 +143,7 @@ ENGINES: Final[dict[str, EngineFacts]] = {
 """By the name of the engine, which is also that of its folder in `rendered/` and of its module in the profiles."""
 
 NAMESPACES: Final = frozenset(engine.namespace for engine in ENGINES.values())
-"""Namespaces in which engines are installed by default."""
+"""Default namespaces of engines."""
 
 
 def protections() -> tuple[Mark, ...]:
@@ -169,7 +169,7 @@ def run_annotations(engines: Iterable[str], state: str, *, settled: bool) -> dic
 
 
 def aside_annotations(engines: Iterable[str]) -> dict[str, str]:
-    """Annotations of an object that is no part of any run, such as TensorBoard."""
+    """Annotations of an object that does not belong to a run, such as TensorBoard."""
     return annotations_of(mark for name in engines if (mark := ENGINES[name].aside) is not None)
 
 
@@ -187,7 +187,7 @@ def stopped_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """Metadata of the record of a stopped object, which has another name.
 
     An engine deletes the object that it applied, because Git no longer has one of that name, and never applies the
-    record. The run ends like one whose file is removed, and its content stays in Git.
+    record. The run ends as if its file were removed, and its content stays in Git.
     """
     name = metadata["name"]
     annotations = {**metadata.get("annotations", {}), STOPPED: name}

@@ -65,7 +65,7 @@ Item_contra = TypeVar("Item_contra", contravariant=True)
 
 
 class Work(Protocol[Item_contra, Result]):
-    """Returns the results of some items, in order. `done` hears meanwhile how many of them have one."""
+    """Returns the results of some items, in order. `done` gets the number of results meanwhile."""
 
     def __call__(self, items: Sequence[Item_contra], done: Callable[[int], None], /) -> list[Result]: ...
 
@@ -86,7 +86,7 @@ class Codec(Protocol[Result]):
 WARM_UP_ITEMS = 4
 """Items before other processes start, so that all share the schemas and templates that these items load."""
 MAX_BATCH = 64
-"""Items whose results are sent at once: they fit a pipe, so that the sender does not wait."""
+"""Items with results that are sent at once: they fit a pipe, so that the sender does not wait."""
 MIN_BATCH = 4
 """Items of mean weight."""
 BATCHES_PER_PROCESS = 4
@@ -188,7 +188,7 @@ class _Worker(Generic[Item, Result]):
     def __init__(self, other: Other, codec: Codec[Result]) -> None:
         self.other, self._codec = other, codec
         self.batches: list[range] = []
-        """Those whose results are not received yet, in order."""
+        """Items without a received result, in order."""
 
     @classmethod
     def start(
@@ -307,7 +307,7 @@ def other_process(serve: Callable[..., None], *given: object) -> Iterator[Other]
 
 
 def wait(others: Iterable[Other]) -> None:
-    """Wait until one of them sends something, or ends."""
+    """Wait until a process sends something, or ends."""
     connection.wait([other.results for other in others])
 
 

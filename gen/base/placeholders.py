@@ -17,7 +17,7 @@ TRIAL = "\ufdd4"
 """Placeholder of the name of a trial of a search, which Katib chooses."""
 
 PARAMETER = "\ufdd5"
-"""Before and after the name of a parameter whose value Katib chooses."""
+"""Before and after the name of a parameter. Katib chooses its value."""
 
 RESULT = "\ufdd6"
 """Before and after the step and the name of a result, which Argo Workflows knows when the step has ended."""
@@ -31,7 +31,7 @@ def with_hash(text: str) -> str:
 
 
 def parameter(name: str) -> str:
-    """Placeholder of the value of a parameter whose value Katib chooses."""
+    """Placeholder of a value that Katib chooses."""
     return f"{PARAMETER}{name}{PARAMETER}"
 
 

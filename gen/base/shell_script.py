@@ -36,7 +36,7 @@ _AROUND: Final = {
 }
 """Constructs around a command."""
 SEQUENCE: Final = "a sequence"
-"""A list of which each command runs if those before it succeed, such as `cd code && make`."""
+"""A list of commands, each of which runs if those before it succeed, such as `cd code && make`."""
 _UNCERTAIN: Final = frozenset(
     {"a loop", "a condition", "a function", "a subshell", "a pipe", "a substitution", SEQUENCE}
 )
@@ -107,7 +107,7 @@ class ScriptReader:
         """An assignment that is not for one command only."""
 
     def on_open_value(self, assignment: Node) -> None:
-        """An assignment whose value has no certain end."""
+        """An assignment to a value without a certain end."""
 
     def construct(self, node: Node) -> str:
         """The construct that a node is for the commands in it; empty for none."""

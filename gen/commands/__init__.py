@@ -39,7 +39,7 @@ COMMANDS: Final = {
     "set": "Change fields of job files; comments, order and layout stay.",
     "import": "Make jobs from submissions of another tool, such as Arena.",
     "init": "Create a repository with a first job, rendered, and CI.",
-    "completion": "Print a script by which bash, zsh or fish completes gen.",
+    "completion": "Print the completion script for bash, zsh or fish.",
     "schema": "Print the JSON Schema that editors check files with.",
     "lsp": "Start a language server, which editors use.",
 }

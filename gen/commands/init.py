@@ -1,6 +1,6 @@
 """`gen init`: create a working repository with CI. Existing files are never overwritten.
 
-`--update` brings what an older gen wrote up to date: a three-way merge, by `git merge-file`, of the file as it was
+`--update` updates the files of an older gen: a three-way merge, by `git merge-file`, of the file as it was
 written, the file of today and the user's own. What was written is in `gen.yaml`, and in the history of Git.
 
 CI installs gen from a pinned source, a commit or a file with its digest: the owner of a name in an index chooses what a

@@ -261,7 +261,7 @@ def _today(root: Path, base: str | None, jobs: Collection[str] | None, trees: Re
 
 
 def _report_not_rendered(today: Compared | None, jobs: Collection[str] | None, found: Findings) -> bool:
-    """Warn about jobs whose files a render would change. `jobs` differ from the base; None if all may."""
+    """Warn about jobs with files that a render would change. `jobs` differ from the base; None if all may."""
     if today is None or today.comparison is None:
         return False
     files = today.rendering.files

@@ -67,7 +67,7 @@ class _OverlayClusters:
             return None
 
     def cluster_of(self, file: str) -> ClusterFiles | None:
-        """The policies of an overlay only apply to what is rendered for it."""
+        """The policies of an overlay only apply to its rendered files."""
         cluster = self._overlays.cluster_of(file) if self._overlays is not None else None
         return cluster if cluster is None or overlay_folder(file) else replace(cluster, policies=())
 

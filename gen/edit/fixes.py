@@ -323,7 +323,7 @@ class Fixes(Struct, frozen=True, kw_only=True):
 
 
 def find_fixes(root: Path, patterns: Sequence[str]) -> Fixes:
-    """The certain fixes of overlays and of jobs, of which patterns choose some. Overlays are fixed for all jobs."""
+    """The certain fixes of overlays and of the jobs that patterns choose. Overlays are fixed for all jobs."""
     edits: list[Edit] = []
     number, left, complete = 0, MAX_AGAIN, True
     for file, judge in (*_overlays(root, patterns), *_jobs(root, patterns)):

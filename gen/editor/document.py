@@ -1,4 +1,4 @@
-"""The text of a YAML file while it is being written: its fields with their lines, and what a cursor points at.
+"""The text of a YAML file while it is being written: its fields with their lines, and the target of a cursor.
 
 Half-written files have no tree. Lines are read by their indentation alone, so that every line above and below a mistake
 keeps its place. Lines and columns count from 0, in characters.
@@ -47,7 +47,7 @@ class Cursor(Struct, frozen=True, kw_only=True):
     """The target of a position in a text."""
 
     route: Route
-    """The mapping whose key is being written, or the value that is."""
+    """The mapping with the key that is being written, or the value that is."""
     key: bool
     """Whether a key is being written."""
     value: bool
@@ -88,7 +88,7 @@ class _Reader:
         return column
 
     def leave(self, column: int) -> None:
-        """Leave what a key at a column is not inside of."""
+        """Leave the parts that do not contain a key at a column."""
         while self.stack and self.stack[-1][0] >= column:
             self.stack.pop()
 

@@ -1,4 +1,4 @@
-"""What a job does, above its first line and as documents: its runs, GPUs and costs, and its rendered objects."""
+"""Effects of a job, above its first line and as documents: its runs, GPUs and costs, and its rendered objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hover: what a field means, the value that counts and where it comes from, the next times of a schedule."""
+"""Hover: the meaning of a field, its effective value and the origin of it, the next times of a schedule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gen.report.explain import default_text
 
 _TIMES: Final = 5
 _MOST_DAYS: Final = 5 * 366
-"""Days in which a next time is looked for: the 29th of February comes at least once."""
+"""Days to look for a next time: the 29th of February comes at least once."""
 _MOST_LINES: Final = 12
 """Lines of a definition that are shown."""
 _WORDS: Final = {

@@ -28,7 +28,7 @@ _HOLDERS: Final = frozenset({_DEFAULTS, "kinds", "roles", "steps"})
 
 
 class Name(Struct, frozen=True, kw_only=True):
-    """Names of one kind of thing. Patterns are routes with dots, in which `*` is any step."""
+    """Names of one kind of thing. Patterns are routes with dots; `*` is any step."""
 
     what: str
     field: str = ""
@@ -259,7 +259,7 @@ def use_at(document: Document, line: int, column: int, *, overlay: bool) -> Use 
 
 
 def known_names(route: Route, overlays: Sequence[Overlay], namespace: str, *, key: bool) -> dict[str, str]:
-    """The names that a job can write at a route: as its key, or as its value. By name: what it is."""
+    """The names that a job can write at a route, as its key or as its value, with a description of each."""
     found: dict[str, str] = {}
     for name in NAMES:
         matches = name.used_as_key((*route, ""), overlay=False) if key else name.used_as_value(route, overlay=False)

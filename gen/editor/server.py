@@ -43,7 +43,7 @@ from gen.report.schemas import SCHEMAS
 PAUSE_S: Final = 0.25
 """Time without a change after which all files are checked."""
 _WATCHED: Final = tuple(f"**/{folder('')}**" for folder in (jobs_path, overlays_path, rendered_path))
-"""Files whose changes on the disk the client reports."""
+"""Files with changes on the disk that the client reports."""
 _COMPLETION: Final = types.CompletionOptions(trigger_characters=[" ", ":", ".", "-", "[", "{"])
 _ACTIONS: Final = types.CodeActionOptions(
     code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]

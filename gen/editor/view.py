@@ -1,4 +1,4 @@
-"""What the features of the editor know of an open file: its text, its fields, its overlays, and places in it."""
+"""An open file as the features of the editor see it: its text, its fields, its overlays, and places in it."""
 
 from __future__ import annotations
 

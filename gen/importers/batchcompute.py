@@ -232,7 +232,7 @@ def _array(draft: JobDraft, task: Record) -> None:
 _MEETS: Final = regex(
     r"\btorchrun\b|\btorch\.distributed\b|\bmpirun\b|\$\{?(?:MASTER_ADDR|RANK|WORLD_SIZE)\b|--net(?:work)?[= ]host\b"
 )
-"""Needs of a program whose instances meet: a launcher, the variables of it, or the network of the machine."""
+"""Needs of a program with instances that meet: a launcher, the variables of it, or the network of the machine."""
 
 
 def _program(draft: JobDraft, task: Record, given: ImportInput) -> bool:
@@ -341,7 +341,7 @@ def _requests(read: Any) -> Iterator[Record]:
 
 
 def _environment_keys(request: Record) -> list[str]:
-    """The names by which tasks refer to the environment of a request, which is given its id later."""
+    """The names that tasks use for the environment of a request, which is given its id later."""
     if not request.has("ComputeEnv"):
         return []
     env = request.take("ComputeEnv")

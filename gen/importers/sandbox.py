@@ -23,7 +23,7 @@ from msgspec import Struct
 from gen.base import UsageError, regex
 
 HOME: Final = "/srv/work"
-"""The folder in which the scripts start."""
+"""The initial working directory of the scripts."""
 BATCH: Final = -1
 """The task of a process that is none."""
 _SECONDS: Final = 60
@@ -40,7 +40,7 @@ _MISSING: Final = regex(
     r"|^(?:env|nohup|timeout|xargs|nice|stdbuf)[^'\n]*'?([^'\n:]+)'?: No such file or directory$"
 )
 _ENTERED: Final = regex(r"(?m)\bcd to (/[^\n]*)$")
-"""Folders that scripts change to: as the prelude says, or as a shell that has none and does not find them."""
+"""Working directories of scripts: as in the prelude, or as in a shell without one that does not find them."""
 _TOOLS: Final = (
     "bash sh head tail sed awk grep egrep cut tr sort uniq wc seq tee expr env printf test find xargs paste rev tac nl "
     "true false du df nohup timeout nice stdbuf echo pwd dirname basename readlink realpath mkdir rmdir rm cp mv ln ls "

@@ -27,7 +27,7 @@ GITSYNC_REPO = "GITSYNC_REPO"
 GITSYNC_REF = "GITSYNC_REF"
 """Settings of git-sync: the URL and the revision that it fetches."""
 NVIDIA_DEVICES = "NVIDIA_VISIBLE_DEVICES"
-"""Variable by which NVIDIA's container runtime selects the GPUs of a container; many images set it to `all`."""
+"""Variable that selects the GPUs of a container in NVIDIA's container runtime; many images set it to `all`."""
 
 POLICY = "ValidatingAdmissionPolicy"
 BINDING = "ValidatingAdmissionPolicyBinding"

@@ -46,7 +46,7 @@ class Question(Struct, frozen=True, kw_only=True):
     namespaces: frozenset[str]
     """Namespaces of the repository."""
     diagnose: bool = False
-    """Whether it is about one job, whose pods are listed."""
+    """Whether it is about one job. Its pods are listed."""
 
 
 def questions(root: Path, targets: Sequence[Target], jobs: Sequence[JobFile] | None) -> list[Question]:

@@ -22,7 +22,7 @@ from gen.render.starters import starter_of_object
 _MAX_BYTES = 4 << 20
 _NAME = regex(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 _LABELS = regex(r"\nmetadata:\n(?:  .*\n)*?  labels:\n((?:    .*\n)*)")
-"""The labels of a generated file, whose values need no escapes."""
+"""The labels of a generated file. Their values need no escapes."""
 _VERSION = regex(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?v[a-z0-9]{1,30}")
 
 

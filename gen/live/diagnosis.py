@@ -190,7 +190,7 @@ def timeline(pods: Sequence[Pod]) -> tuple[PodTimeline, ...]:
 
 
 def diagnose(api: Api, pods: Sequence[Pod], reason: str, message: str) -> Diagnosis:
-    """The reason is that of the run. A log that cannot be read is not shown: `gen logs` says why."""
+    """The reason is that of the run. A log that cannot be read is not shown: `gen logs` reports the reason."""
     troubled = [pod for pod in pods if pod.reason and not pod.deleted]
     first = min(troubled, key=lambda pod: (not pod.blocked, pod.phase == RUNNING and pod.ready, pod.name), default=None)
     log: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ from gen.overlay.profiles.accelerators import WholeGpus
 Answer = TypeVar("Answer")
 _THREADS: Final = 16
 _MOST_LOGS: Final = 100
-"""Runs whose logs are read."""
+"""Runs with logs that are read."""
 _TAIL: Final = 500
 """Last lines of a log that are searched."""
 _LONGEST: Final = 160

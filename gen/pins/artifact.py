@@ -36,7 +36,7 @@ _GZIP_WINDOW: Final = 31
 _TITLE: Final = "org.opencontainers.image.title"
 _UNPACK: Final = "io.deis.oras.content.unpack"
 _LONGEST: Final = 6
-"""How many times longer than one answer all of them may take."""
+"""Time limit of all answers, as a multiple of that of one."""
 _REGULAR, _OTHER = "100644", "120000"
 
 

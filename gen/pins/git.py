@@ -29,7 +29,7 @@ from gen.pins.lock import COMMIT
 _ORDER: Final = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
 _SETTINGS: Final = (
     *("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "credential.interactive=false"),
-    *("-c", "fetch.unpackLimit=1"),  # one file, whose size has a limit
+    *("-c", "fetch.unpackLimit=1"),  # one file; its size has a limit
 )
 _SHA1_DIGITS: Final = 40
 _PEELED: Final = "^{}"

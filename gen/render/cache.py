@@ -346,7 +346,7 @@ def _overlays(root: Path) -> Iterator[tuple[str, object]]:
 def _state(path: Path) -> object:
     """Digest of a file that gen could read; size and time of anything else, such as large files of other tools.
 
-    What is in a folder has states of its own.
+    Files in a folder have states of their own.
     """
     try:
         return file_digest(path)

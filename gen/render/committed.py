@@ -121,8 +121,8 @@ class CommittedRuns(Struct, frozen=True):
         """The committed run of the job that `fresh` would replace although the job did not change; None otherwise.
 
         It is in the work tree. If the job file equals that of the last commit or of the default branch, it may be
-        there: an edit that was rendered and taken back starts no run. The record of a job whose run is not a record any
-        more is not kept. Reports a run of the work tree that must be kept but cannot, because its file was edited.
+        there: an edit that was rendered and taken back starts no run. The record of a job is not kept if its run is
+        no longer a record. Reports a run of the work tree that must be kept but cannot, because its file was edited.
         """
         new = next(file for file in fresh.files if file.record)
         if self.text(new.path) == new.text:

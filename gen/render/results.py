@@ -261,7 +261,7 @@ class JobResults:
 
 
 def summaries_of(rendered: Iterable[RenderedJob]) -> dict[str, RunSummary]:
-    """The summaries of runs by the path of the object, whose first line has the record of the run."""
+    """The summaries of runs by the path of the object. Its first line has the record of the run."""
     known = ((job.files, job.summary) for job in rendered if job.summary is not None)
     return {file.path: one for files, one in known for file in files if file.record}
 

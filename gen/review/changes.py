@@ -180,7 +180,7 @@ def _only(paths: set[str]) -> str:
 
 
 def _likeness(one: JobChange) -> tuple[object, ...]:
-    """Equal for jobs whose changes are one entry."""
+    """Equal for jobs with changes that are one entry."""
     actions = tuple(sorted(Counter((run.action, run.starts, run.stops) for run in one.runs).items()))
     return one.overlays, one.everywhere, one.added, one.removed, one.edits, one.reason, one.stopped, actions
 

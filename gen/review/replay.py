@@ -1,4 +1,4 @@
-"""What the engines do to each object when the change is merged, by their own rules over both rendered trees.
+"""Actions of the engines on each object when the change is merged, by their own rules over both rendered trees.
 
 An engine applies the files of an owner, which is an Application or a Kustomization, together: a dry run that the API
 server refuses keeps it from all of them (`Sync` in `gitops-engine/pkg/sync/sync_context.go`, `ApplyAll` in
@@ -106,7 +106,7 @@ class _Merge:
 
 
 def replay(pairs: Sequence[Pair], trees: RenderedTrees, moved: Collection[Pair]) -> dict[Pair, Replayed]:
-    """By pair, without objects that no engine touches. `moved` are objects whose new owner was not prepared."""
+    """By pair, without objects that no engine touches. `moved` are objects with a new owner that was not prepared."""
     merge = _Merge(_Side.of(trees.before), _Side.of(trees.after), moved)
     affected = [pair for pair in pairs if not engine_of(pair.object.key.scope) and not merge.unaffected(pair)]
     found: dict[Pair, Replayed] = {}

@@ -182,7 +182,7 @@ class RenderedDiff(Struct, frozen=True, kw_only=True):
 
 
 def object_differences(changes: Iterable[Change]) -> tuple[tuple[ObjectChange, ...], tuple[str, ...]]:
-    """Differing objects, and files whose text alone differs."""
+    """Differing objects, and files that differ in text only."""
     trees = RenderedTrees()
     paths = []
     for change in changes:

@@ -153,7 +153,7 @@ class RunChange:
     edited: bool
     """Whether its content changed under the same name."""
     replayed: Replayed = UNTOUCHED
-    """What the engines do to it."""
+    """Action of the engines on it."""
     earlier: bool = False
     """Whether a stopped run of the job has checkpoints."""
 
@@ -412,7 +412,7 @@ def _check(run: RunChange, found: Findings) -> None:
 
 
 def _check_applied(run: RunChange, found: Findings) -> None:
-    """Warn if an engine does not start or stop what its file says."""
+    """Warn if an engine does not start or stop a run as its file says."""
     replayed, pair = run.replayed, run.pair
     before, after = run.before, run.after
     left = before is not None and before.counts and not before.versioned and (after is None or pair.replaced)

@@ -1,4 +1,4 @@
-"""Upgrades of Kubernetes in an overlay: what the new version removes, deprecates and changes for the objects here."""
+"""Upgrades of Kubernetes in an overlay: removals, deprecations and changes of the new version for the objects here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gen.render.rendered_object import RenderedObject
 from gen.review.rendered_trees import present_objects
 
 Change = tuple[str, str, list[str]]
-"""What a version does, the remedy, and the objects that it concerns."""
+"""The effect of a version, the remedy, and the objects that it concerns."""
 
 
 def report_upgrades(
@@ -89,7 +89,7 @@ def _changes(bodies: list[Body], old: str, overlay: Overlay, passed: range) -> I
 
 
 def _removed_in(version: str, kind: str, passed: range) -> int:
-    """The first version whose schemas have no such kind."""
+    """The first version without this kind in its schemas."""
     return next(minor for minor in passed if Kinds(f"1.{minor}").get(version, kind) is None)
 
 

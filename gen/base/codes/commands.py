@@ -154,4 +154,4 @@ EQUAL_VALUES = Code(
 SILENCEABLE: Final = frozenset(one.name for one in tuple(globals().values()) if isinstance(one, Code)) | {
     "may-still-run"
 }
-"""Codes whose warnings an annotation of the job silences. `gen retire` writes how a run ended in that of the last."""
+"""Codes of warnings that an annotation of the job silences. `gen retire` writes how a run ended in that of the last."""

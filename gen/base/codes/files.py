@@ -140,7 +140,7 @@ MERGE_CONFLICT = Code(
     "merge-conflict",
     "`gen init --update` found lines of a file that the user and gen both changed.",
     "Only you know which to keep. The file has both, with the marks of Git.",
-    "Edit the file: keep what is right of both, and remove the marks.",
+    "Edit the file: keep the right lines of both, and remove the marks.",
 )
 IN_THE_WAY = Code(
     "in-the-way",

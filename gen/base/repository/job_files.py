@@ -67,7 +67,7 @@ def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[la
 
 
 def _with_stem(everything: Sequence[layout.JobFile], pattern: str) -> list[layout.JobFile]:
-    """The jobs with this name, or whose name matches a pattern. UsageError for a name that two namespaces have."""
+    """The jobs with this name, or that match a pattern. UsageError for a name that two namespaces have."""
     stem = pattern.removesuffix(layout.ENDING)
     found = [job for job in everything if fnmatchcase(job.stem, stem)]
     if len(found) > 1 and all(job.stem == stem for job in found):

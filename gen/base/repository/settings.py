@@ -1,7 +1,7 @@
 """`gen.yaml`: the versions of gen that render a repository, and what `gen init` wrote there.
 
 Only one version of gen gives the same bytes, so all commands that read the repository refuse others. The files have the
-names of their blobs in Git (SHA-1), by which `gen init --update` finds what it once wrote, and merges the changes of
+names of their blobs in Git (SHA-1), so that `gen init --update` finds the files it wrote, and merges the changes of
 this version into it: a three-way merge that keeps the edits of users.
 """
 

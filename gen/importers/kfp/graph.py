@@ -2,7 +2,7 @@
 
 Argo runs the container again in a new pod up to `limit` times, after the first one (`RetryStrategy` in
 `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows), as a Job does up to `backoffLimit`. `retryPolicy` of
-the IR becomes such a strategy: `getTaskRetryStrategyFromInput` in `backend/src/v2/compiler/argocompiler/container.go`
+the IR becomes this strategy: `getTaskRetryStrategyFromInput` in `backend/src/v2/compiler/argocompiler/container.go`
 of kubeflow/pipelines.
 """
 

@@ -36,7 +36,7 @@ _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""
 _INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
 _ENDS: Final = regex(r"(?m)^(\s*)set\s+-[a-z]+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
-"""`set -eu`: what is missing in the sandbox does not end the script."""
+"""`set -eu`: a program that the sandbox lacks does not end the script."""
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
 
@@ -50,7 +50,7 @@ class _World(Struct, frozen=True, kw_only=True):
     run: str
     """Suffix of the name of the run."""
     port: int
-    """What is added to the ports of the operator."""
+    """Added to the ports of the operator."""
 
 
 _WORLDS: Final = (
@@ -335,7 +335,7 @@ def _computes(text: str, record: Record) -> bool:
 
 
 def _starts_tasks(program: _Program) -> bool:
-    """Whether it is the `mpirun` in the place of `srun`, whose tasks are compared."""
+    """Whether it is the `mpirun` in the place of `srun`: the proof compares its tasks."""
     return program.record.words[0] == "mpirun"
 
 

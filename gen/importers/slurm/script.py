@@ -85,7 +85,7 @@ class BatchScript(BatchValues):
         self._source = b""
 
     def follow(self, text: str) -> BatchScript:
-        """Follow a text. Its steps, files and what is left are in this object afterwards."""
+        """Follow a text. This object has its steps, files and remaining lines afterwards."""
         self.source = text
         self._source = text.encode("utf-8", "replace")
         self._block(syntax_tree(self._source, _MOST_LEVELS).children)

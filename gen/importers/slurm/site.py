@@ -1,4 +1,4 @@
-"""The site file: what the names of a company's Slurm mean in an overlay, once for all its scripts.
+"""The site file: names of a company's Slurm with their meaning in an overlay, once for all its scripts.
 
 image: registry.example.com/train:1    # the software of the nodes
 nodes: {gpus: 8, cpu: 96}              # a whole node, of --exclusive and of scripts without --gres

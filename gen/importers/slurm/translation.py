@@ -68,7 +68,7 @@ class Run(Struct, frozen=True, kw_only=True):
     nodes: int = 1
     """Nodes on which `srun` starts it."""
     per_node: int = 1
-    """Tasks that `srun` starts on each of them."""
+    """Tasks that `srun` starts on each node."""
     assigned: tuple[tuple[str, str], ...] = ()
     text: str = ""
     """A construct of the shell, instead of words."""
@@ -309,7 +309,7 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
 
 
 def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
-    """Assignments of the arrays whose items the pods choose."""
+    """Assignments of the arrays with items that the pods choose."""
     texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
     made = []
     for name, values in script.indexed.items():

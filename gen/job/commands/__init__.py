@@ -47,7 +47,7 @@ _RUNNERS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Programs that run another one by `run`, and their options with a value."""
 _MOST_LAUNCHERS: Final = 8
-"""Launchers that start each other; what more of them start is unknown."""
+"""Depth of launchers that start each other; programs below it are unknown."""
 _ASSIGNED: Final = regex(r"[A-Za-z_]\w*=")
 
 
@@ -93,7 +93,7 @@ def launches(words: Sequence[Word]) -> tuple[Launch, ...]:
 
 
 INNER: Final = "a shell"
-"""What is around the programs of an inner script."""
+"""The environment of the programs of an inner script."""
 
 
 def with_inner(script: Script, *, listed: bool = False) -> Script:

@@ -116,7 +116,7 @@ _PLAIN: Final = regex(r"(?:[\w./:,@%+=\ufdd0-]++|&&|[ \t]++|\\\n|\n)++", re.ASCI
 """Words without syntax of a shell, in lines that may go on. An assignment at the start of a command is one, too."""
 _CONDITION: Final = "a condition"
 _TESTS: Final = frozenset({"test", "command", "which", "type", "hash", "false", "grep", "pgrep", "expr", "diff", "cmp"})
-"""Programs that fail to tell something."""
+"""Programs that report something by failing."""
 _RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select"}
     | {"function", "time", "coproc", "export", "declare", "local", "readonly", "typeset", "unset", "read", "eval"}

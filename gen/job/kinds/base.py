@@ -179,7 +179,7 @@ class Job(JobFields, ABC):
         return None
 
     def outline(self, runtime: Runtime, resources: Mapping[str, str], accelerator: str) -> Body:
-        """The parts of the object that decide the pods of a runtime, whose containers get the resources."""
+        """The parts of the object that decide the pods of a runtime. Their containers get the resources."""
         raise NotImplementedError
 
     @abstractmethod

@@ -46,7 +46,7 @@ class SuccessPolicy(Model):
     """When the set succeeds."""
 
     operator: Literal["All", "Any"]
-    """Whether all Jobs must succeed or any of them."""
+    """Whether all Jobs or one must succeed."""
     target_replicated_jobs: tuple[JobName, ...] = ()
     """Roles that count. [default: all]"""
 

@@ -33,7 +33,7 @@ class Target(Struct, frozen=True, kw_only=True):
     host_network: bool = False
     """Whether the pods share the network of their nodes."""
     runtime: Runtime | None = None
-    """The runtime of a job whose pods have their templates in the cluster; None if the overlay does not declare it."""
+    """The runtime of a job with pod templates in the cluster; None if the overlay does not declare it."""
     together: bool = False
     """Whether a queue starts all pods together, so that none can wait for others to be created."""
 

@@ -1,4 +1,4 @@
-"""What an expression can use: variables with types, and functions and macros by the version of Kubernetes.
+"""Environment of an expression: variables with types, and functions and macros by the version of Kubernetes.
 
 The registry of functions. A signature is written once; the checker and the evaluator choose by it.
 """
@@ -98,7 +98,7 @@ _MAX_LISTS: Final = 300_000
 
 
 def size_of(value: object, most: int = MAX_SIZE) -> int:
-    """Characters and entries of a value, with all values inside: what a comparison reads at most.
+    """Characters and entries of a value, with all values inside: a comparison reads at most so many.
 
     Counting ends at `most`, because a few lists inside each other can stand for any number of values.
     """

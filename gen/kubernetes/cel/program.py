@@ -307,7 +307,7 @@ class Program:
         self._run = run
 
     def evaluate(self, values: dict[str, Any], limit: float = PER_CALL) -> tuple[Any, float]:
-        """The value, and what it cost.
+        """The value, and its cost.
 
         CelError if the evaluation fails, NotEvaluatedError if the result is only known in a cluster.
         """

@@ -84,7 +84,7 @@ class Fold(Node):
     step: Node
     result: Node
     macro: str = ""
-    """What the expression calls; empty for a loop inside of another macro."""
+    """Called function; empty for a loop inside of another macro."""
 
 
 def dotted_name(node: Node) -> str | None:

@@ -166,7 +166,7 @@ class Substitution:
         return Substitution(self._known, self.count, self._steps)
 
     def accept(self, trial: Substitution) -> None:
-        """Keep what a trial found."""
+        """Keep the result of a trial."""
         self._known.update(trial.bound)
         self.count = trial.count
 

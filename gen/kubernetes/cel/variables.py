@@ -22,7 +22,7 @@ _METADATA: Final = "metadata"
 
 
 def declared_environment(schema: Mapping[str, Any], *names: str, root: bool = False, minor: int = 0) -> Environment:
-    """The environment in which variables have the type of a schema; a value without a type is `dyn`."""
+    """The environment with variables that have the type of a schema; a value without a type is `dyn`."""
     messages: dict[str, dict[str, cel.Type]] = {}
     found = _type(schema, "object", messages, root=root) or cel.DYN
     return Environment(dict.fromkeys(names, found), messages, minor=minor)

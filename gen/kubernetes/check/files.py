@@ -248,7 +248,7 @@ class ManifestChecker:
     def _located(
         self, files: Sequence[tuple[str, _Outline | None, tuple[FactPlace, ...]]], _: Callable[[int], None]
     ) -> list[list[tuple[FactPlace, Location]]]:
-        """The places of facts. Each file is read once more: to keep what was read would take much memory."""
+        """The places of facts. Each file is read once more: keeping all values would take much memory."""
         return [self._located_in(file, outline, spots) for file, outline, spots in files]
 
     def _located_in(

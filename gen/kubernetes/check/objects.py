@@ -1,7 +1,7 @@
 """Check one object: its API version, schema, definition with CEL rules, and the rules of its kind.
 
 The work for one rule and one object is limited by its cost and not by time, so that the verdict is the same on every
-machine and does not depend on what was evaluated before. Annotations of the object can silence problems.
+machine and does not depend on earlier evaluations. Annotations of the object can silence problems.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Examined:
             self._problems += self._as_seen([problem])
 
     def _as_seen(self, problems: Iterable[Problem]) -> Iterator[Problem]:
-        """Problems, where those of templates that an operator may complete are warnings. It adds what is absent."""
+        """Problems. Those of templates that an operator may complete are warnings: it adds absent fields."""
         for problem in problems:
             if not any(problem.route[: len(at)] == at for at in self._completed):
                 yield problem

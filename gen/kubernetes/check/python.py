@@ -19,7 +19,7 @@ def check_manifests(
 ) -> list[Diagnostic]:
     """Check manifests, which are YAML or JSON with any number of documents.
 
-    `manifests` is one text, whose place in findings is `manifest`, or texts by file name. `kubernetes` is a minor
+    `manifests` is one text, with the place `manifest` in findings, or texts by file name. `kubernetes` is a minor
     version such as `1.34`; by default the newest that gen knows. `definitions` and `policies` are files or folders of
     CustomResourceDefinitions and ValidatingAdmissionPolicies. Kinds without a schema are findings, unless
     `skip_unknown_kinds` is set. Objects in one folder belong to the same cluster, and must not conflict.

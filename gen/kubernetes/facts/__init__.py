@@ -63,7 +63,7 @@ class Having(AbstractSet[tuple[str, str]]):
 
 
 RUNS: Final = Having("kinds of runs", lambda resource: resource.is_run)
-"""Kinds whose objects are single runs."""
+"""Kinds of objects that are single runs."""
 
 
 def queue_labels() -> frozenset[str]:

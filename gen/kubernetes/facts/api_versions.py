@@ -2,7 +2,7 @@
 
 API versions of Kubernetes are those of its Go types (`APILifecycleDeprecated` in `k8s.io/api`), older ones are from its
 deprecation guide (`reference/using-api/deprecation-guide`). Those of operators are facts of their kinds. Each change
-names its source, and has the first version in which it is the default. Dates are those of the tags.
+names its source, and has the first version with it as the default. Dates are those of the tags.
 
 Kinds of Kubernetes that are not in a namespace. Schemas do not contain the scope.
 

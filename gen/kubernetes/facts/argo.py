@@ -81,7 +81,7 @@ def parameter(step: str, name: str) -> str:
 
 
 class Workflow(Graph, frozen=True):
-    """A workflow, whose templates have the objects."""
+    """A workflow. Its templates have the objects."""
 
     @property
     def route(self) -> Path:

@@ -55,7 +55,7 @@ class PodSet(Struct, frozen=True, kw_only=True, eq=False):
     roles: Path = ()
     """Valid keys, if the last wildcard is the key of a role."""
     role: str = "worker"
-    """Role of a template whose route does not name one."""
+    """Role of a template with a route that does not name one."""
     item_name: str = "name"
     """Field with the name of the role, if the last wildcard is an item of a list."""
     pod_name: str | Callable[[Body, str], str] = "{run}-{random}"
@@ -119,7 +119,7 @@ class Awaited(Struct, frozen=True, kw_only=True, eq=False):
     succeeded: tuple[Phase, ...] = ()
     """Phases that all hold after success, instead of those of the status."""
     failed: tuple[Phase, ...] = ()
-    """Phases one of which holds after failure."""
+    """Phases after failure: one of these holds."""
     instead: Resource | None = None
     """An object that the operator gives the name of the run, and that ends with it."""
 
@@ -134,7 +134,7 @@ class Times(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Nodes(Struct, frozen=True, kw_only=True, eq=False):
-    """Pods of one shape whose template is in the cluster."""
+    """Pods of one shape with a template in the cluster."""
 
     count: Path
     """Route of their number, which is 1 if it is absent."""
@@ -153,7 +153,7 @@ class Derived(Struct, frozen=True, kw_only=True, eq=False):
     kinds: tuple[str, ...] = ()
     """Kinds of the objects with this name. Empty for host names, and if more characters follow."""
     each: Pattern = ()
-    """Route of every role, whose last step is its key, or of every item of a list, which has a `name`."""
+    """Route of every role, with its key as the last step, or of every item of a list, which has a `name`."""
     unnamed: str = ""
     """Name of an item without one; `{}` is its index."""
     counts: tuple[Count, ...] = ()
@@ -201,7 +201,7 @@ class Filled(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Group(Struct, frozen=True, kw_only=True, eq=False):
-    """A scheduler whose groups of pods the operator makes itself."""
+    """A scheduler with groups of pods that the operator makes itself."""
 
     scheduler: str
     """As overlays name it."""
@@ -250,7 +250,7 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     is_schedule: bool = False
     """Whether an object starts runs at set times. Their objects belong to it, and no engine knows of them."""
     scheduled_by: Resource | None = None
-    """The kind whose objects start objects of this kind at set times."""
+    """The kind that schedules this kind."""
     holds: Held | None = None
     """The objects that it makes from a template, if they have a kind of their own."""
     trial: Trial | None = None
@@ -286,7 +286,7 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     kueue: Queueing | None = None
     """How Kueue admits an object; None if it does not."""
     groups: tuple[Group, ...] = ()
-    """Schedulers whose groups of pods the operator makes; for others, each pod must name its group."""
+    """Schedulers with groups of pods that the operator makes; for others, each pod must name its group."""
     scheduler: str | None = None
     """The only scheduler of its pods, as overlays name it; None if the pod templates select it."""
     elastic: bool = False
@@ -315,7 +315,7 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def served(self) -> tuple[str, ...]:
-        """What an overlay can state about its cluster, best first: releases if they differ, or API versions."""
+        """Facts that an overlay can state about its cluster, best first: releases if they differ, or API versions."""
         return tuple(self.releases or self.versions)
 
     def api_version(self, served: str) -> str:

@@ -198,7 +198,7 @@ def claims_version(kubernetes: str) -> str:
 
 
 def quota_of(device_class: str) -> str:
-    """The name by which a ResourceQuota limits the devices of a class."""
+    """The name in a ResourceQuota for the devices of a class."""
     return f"{device_class}{_OF_CLASS}"
 
 

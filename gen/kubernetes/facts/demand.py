@@ -32,7 +32,7 @@ _COUNT: Final = regex(r"[0-9]{1,6}")
 
 
 def claimed_devices(pod: object) -> int:
-    """Devices that a pod gets by claims, whose number is not in its `spec`."""
+    """Devices that a pod gets by claims. Their number is not in its `spec`."""
     text = at(pod, "metadata", "labels", DEVICES_LABEL)
     return int(text) if isinstance(text, str) and _COUNT.fullmatch(text) and at(pod, "spec", "resourceClaims") else 0
 
@@ -61,7 +61,7 @@ class Demand(Struct, frozen=True):
     accelerators: Mapping[str, int] = field(default_factory=dict)
     """GPUs by accelerator, for those with a name."""
     parts: DeviceTime | None = None
-    """Time of all parts together, for a run whose devices are not all in use until its end: steps and trials."""
+    """Time of all parts together, for a run with devices that are not all in use until its end: steps and trials."""
 
     def times(self, number: int) -> Demand:
         """The demand of several equal runs at once."""
@@ -87,7 +87,7 @@ class Demand(Struct, frozen=True):
         return None if any(time.unlimited.values()) else sum(time.seconds.values()) / 3600
 
     def repeated(self, at_once: int, in_all: int) -> Demand:
-        """The demand of equal runs, of which some are active at once and the others follow."""
+        """The demand of equal runs: some are active at once, and the others follow."""
         several = self.times(at_once)
         seconds = None if self.seconds is None else math.ceil(in_all / at_once) * self.seconds
         return Demand(several.pods, several.gpus, seconds, several.accelerators, self.time.times(in_all))

@@ -1,6 +1,6 @@
 """Kubeflow Pipelines (`pipelines.kubeflow.org/v2beta1`), from `backend/src` of kubeflow/pipelines 2.17.
 
-The webhook of a PipelineVersion (`apiserver/webhook`) refuses one whose Pipeline does not exist, and every change of
+The webhook of a PipelineVersion (`apiserver/webhook`) refuses one without its Pipeline, and every change of
 its `spec` but `displayName` and `tags`. It makes the Pipeline its owner. Workflows are named after the Pipeline, each
 with five random characters (`v2/compiler/argocompiler/argo.go`).
 
@@ -80,7 +80,7 @@ def object_text(body: Body) -> str:
 
 
 class Definition(Graph, frozen=True):
-    """A pipeline, whose containers have the objects."""
+    """A pipeline. Its containers have the objects."""
 
     @property
     def route(self) -> Path:

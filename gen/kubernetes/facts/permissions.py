@@ -1,6 +1,6 @@
 """Permissions of the pods of an object: host access, privileges, accounts, Secrets, images, volumes, devices and nodes.
 
-It is read from the object itself, wherever a field has the name, so that objects of any kind, partial pod templates and
+It is read from the object itself, at each field with the name, so that objects of any kind, partial pod templates and
 objects that were edited by hand are covered. The names are those of the fields. Fields that the Pod Security Standards
 restrict are from "Pod Security Standards" of the documentation of Kubernetes.
 """

@@ -175,7 +175,7 @@ def longest_time(limit: int | None, *, attempts: int = 1, kept: int | None = 0) 
 
 
 def run_time(body: Body, kind: Resource) -> int | None:
-    """Upper bound of the time in which pods of an object run, in seconds; None without one.
+    """Upper bound of the running time of an object's pods, in seconds; None without one.
 
     ValueError for a value that cannot be read.
     """

@@ -60,7 +60,7 @@ class Runtime(Struct, frozen=True):
 
     @property
     def training(self) -> tuple[str, ...]:
-        """Names of all jobs whose pods train, and of the launcher of MPI."""
+        """Names of all jobs with pods that train, and of the launcher of MPI."""
         others = [NODE] if self.policy == MPI else []
         return tuple(name for job in self.jobs if (name := str(job.get("name"))) in (*self.trained, *others))
 

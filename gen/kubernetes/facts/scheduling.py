@@ -36,7 +36,7 @@ VISIBILITY: Final = "visibility.kueue.x-k8s.io"
 """Group of the API with the order of waiting workloads, `apis/visibility`. Each LocalQueue has it below
 `pendingworkloads`."""
 RESERVED: Final = "QuotaReserved"
-"""Condition of a Workload for which a ClusterQueue has set quota aside; otherwise its message says what is missing."""
+"""Condition of a Workload with reserved quota in a ClusterQueue; otherwise its message names the missing amounts."""
 
 
 def queue_in(labels: object) -> str:

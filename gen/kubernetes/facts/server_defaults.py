@@ -145,7 +145,7 @@ _FALSE: Final = frozenset(
     }
 )
 _ZERO: Final = frozenset({"hostPort", "nodePort", "minReadySeconds", "initialDelaySeconds", "generation"})
-"""Fields that an object does not have if they are false or zero: they are no pointers in `k8s.io/api`."""
+"""Fields that an object does not have if they are false or zero: they are not pointers in `k8s.io/api`."""
 _EMPTY_TEXT: Final = frozenset({"storageClassName", "type"})
 """Texts that an object keeps if they are empty."""
 

@@ -19,7 +19,7 @@ STDIN = "-"
 _ENDINGS = (".yaml", ".yml", ".json")
 _PIECE = 1 << 16
 _BYTES_OF_A_FILE: Final = 1 << 10
-"""Bytes whose check takes as long as opening a file."""
+"""Bytes that a check reads in the time of opening a file."""
 
 
 def named_files(names: Iterable[str]) -> Iterator[str]:

@@ -265,7 +265,7 @@ def extent(value: object, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
 
 MAX_BYTES = 16 << 20
 MAX_PLACED = 2 << 20
-"""Largest document, in characters, in which places are looked up."""
+"""Largest document with places that are looked up, in characters."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ _MAX_ITEMS = 50
 
 
 def _alone(value: object, route: Route) -> Any:
-    """An object whose lists, and mappings in loops, contain only the items on a route."""
+    """An object with lists, and mappings in loops, that contain only the items on a route."""
     if not route:
         return value
     step, rest = route[0], route[1:]
@@ -173,7 +173,7 @@ class _Reader:
 
 
 def _appended(step: Node) -> Node | None:
-    """What a step of `map` or `filter` adds to its list."""
+    """The item that a step of `map` or `filter` adds to its list."""
     if isinstance(step, Call) and step.function == "_?_:_":
         step = step.arguments[1]
     return step.arguments[-1] if isinstance(step, Call) and step.function == "@append" else None

@@ -120,7 +120,7 @@ _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What a binding of a policy says about a request, if it does not accept it."""
+    """The answer of a policy's binding that does not accept a request."""
 
     policy: Stored
     binding: Stored

@@ -86,7 +86,7 @@ def unknown(what: str) -> Callable[[], NoReturn]:
 
 
 def _seen(body: Body, namespace: str) -> Body:
-    """An object with what the server adds to it before it asks policies."""
+    """An object with the fields that the server adds to it before it asks policies."""
     stored = as_stored(body)
     metadata = dict(stored.get("metadata") or {})
     if namespace:

@@ -116,7 +116,7 @@ def add_time_pattern(name: str, definition: dict[str, Any]) -> None:
 
 
 _BYTES: Final = {"io.k8s.api.core.v1.Secret": "data", "io.k8s.api.core.v1.ConfigMap": "binaryData"}
-"""Mappings whose values are base64, or lists of bytes: Go reads both into `[]byte`."""
+"""Mappings with values in base64, or lists of bytes: Go reads both into `[]byte`."""
 
 
 def allow_bytes(name: str, definition: dict[str, Any]) -> None:

@@ -264,7 +264,7 @@ class Kinds:
 
 
 class Cluster(Protocol):
-    """What is known of the cluster of a file."""
+    """Known facts of the cluster of a file."""
 
     @property
     def kubernetes(self) -> str | None:
@@ -286,7 +286,7 @@ class Clusters(Protocol):
         """The cluster of a file, if it is known."""
 
     def scope_of(self, file: str) -> str | None:
-        """The folder whose objects are in the cluster together; None for the file's own folder."""
+        """The folder of the objects that are in the cluster together; None for the file's own folder."""
 
     def shown(self, definition: Path) -> str | None:
         """The name in findings of a file with definitions of a cluster."""

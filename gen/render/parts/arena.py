@@ -1,4 +1,4 @@
-"""Labels and a ConfigMap by which the client of Arena finds a run that it has not submitted.
+"""Labels and a ConfigMap that let the client of Arena find a run that it has not submitted.
 
 `arena list`, `get`, `logs` and `top` select objects and pods by the labels `app` and `release`, and read the number of
 GPUs from an annotation; `arena delete` deletes the objects that a ConfigMap names (`pkg/training`, `pkg/workflow` and

@@ -82,7 +82,7 @@ def _can_resume(context: Context) -> bool:
         context.error(INVALID_VALUE, ("resume",), message, hint, key=True)
         return False
     if context.job.checkpoints is None:
-        hint = "set `checkpoints` to the directory in which the runs of this job save"
+        hint = "set `checkpoints` to the directory where the runs of this job save"
         context.error(NO_CHECKPOINTS, ("resume",), "`resume` needs `checkpoints`", hint, key=True)
         return False
     return True

@@ -186,7 +186,7 @@ def plan_runtime(context: Context) -> Runtime | None:
 
 
 def runtime_demand(job: Job, overlay: Overlay | None, resources: Mapping[str, str], accelerator: str) -> Demand:
-    """Pods and devices of a job with a runtime, whose nodes get the resources."""
+    """Pods and devices of a job with a runtime. Its nodes get the resources."""
     runtimes = overlay.runtimes if overlay is not None else NO_RUNTIMES
     kind, name = job.runtime_key or ("", "")
     reference = {"runtimeRef": {"kind": kind, "name": name}}

@@ -51,7 +51,7 @@ class RunView:
     notes: tuple[Said, ...]
     """Its state, the run that it replaces, its queue, and whether its pods may stop others."""
     values: tuple[str, ...] = ()
-    """Of the runs of a sweep or of several overlays, which are one row. For a pipeline, its steps."""
+    """Runs of a sweep or of several overlays are one row. For a pipeline, its steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -305,7 +305,7 @@ def mutable_image(view: ObjectView) -> Faults:
     remedy="Set `workingDir` to a folder that every user can enter, such as `/workspace`.",
 )
 def folder_of_root(view: ObjectView) -> Faults:
-    """A container whose user is not root works in `/root`. Init containers are ignored."""
+    """A container works in `/root`, and its user is not root. Init containers are ignored."""
     for route, container in view.containers:
         folder = container.get("workingDir")
         if "initContainers" in route or not isinstance(folder, str) or not f"{folder}/".startswith(_OF_ROOT):

@@ -1,4 +1,4 @@
-"""Checks for several operators: replica maps, derived names, and pods whose templates the API server accepts.
+"""Checks for several operators: replica maps, derived names, and pods of templates that the API server accepts.
 
 From `ValidatePodCreate` and `ValidateObjectMeta` of `pkg/apis/core/validation/validation.go`, and
 `workflow/validate/validate.go` of argoproj/argo-workflows 4.1.

@@ -105,7 +105,7 @@ def _quota_name(name: str) -> Fault | None:
 
 
 def _near_or(hint: str, name: str, known: Iterable[str]) -> str:
-    """The nearest name. Names of devices are not compared, because none of them is known."""
+    """The nearest name. Names of devices are not compared, because they are not known."""
     guess = "" if "gpu" in name else near(name, known)
     return f"did you mean `{guess}`?" if guess else hint
 

@@ -1,4 +1,4 @@
-"""The interface of a GitOps engine, what it does to an object when Git changes, and its view of the overlay."""
+"""The interface of a GitOps engine, its action on an object when Git changes, and its view of the overlay."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class Engine(Profile, ABC):
 
     @classmethod
     def permitted(cls, body: Body) -> frozenset[tuple[str, str]]:
-        """Group and kind of what an object of the engine permits. An engine keeps objects that it no longer permits."""
+        """Group and kind that an object of the engine permits. An engine keeps objects that it no longer permits."""
         return frozenset()
 
     @classmethod
@@ -229,7 +229,7 @@ class Engine(Profile, ABC):
     @classmethod
     @abstractmethod
     def replay(cls, change: Change) -> Outcome:
-        """What the engine does to an object of an overlay when Git changes."""
+        """The engine's action on an object of an overlay when Git changes."""
 
     @classmethod
     def ignored(cls, resource: Resource, metadata: object) -> Iterator[Pattern]:

@@ -90,7 +90,7 @@ def _options(command: Command, *, stops: bool, pipes: bool) -> str:
 
 
 def _ignored(command: Command, reported: Collection[str]) -> tuple[Program, bool] | None:
-    """A program whose failure has no effect, and whether none but harmless ones follow. A training comes first."""
+    """A program that may fail without effect, and whether only harmless ones follow. A training comes first."""
     script, first = command.script, None
     launched = {id(one) for one, launches in command.launched if launches and launches[-1].program}
     last = max((one.statement for one in script.programs if one.name not in HARMLESS), default=0)
