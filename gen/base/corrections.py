@@ -22,7 +22,7 @@ _OPEN: Final = ("…", "<")
 """Signs that the author has to fill in a part."""
 
 
-class Printed(Struct, frozen=True, kw_only=True):
+class PrintedCorrection(Struct, frozen=True, kw_only=True):
     """A correction at a line and a column, which count from 1."""
 
     line: int
@@ -35,7 +35,7 @@ class Printed(Struct, frozen=True, kw_only=True):
     """The quoted words of the message, with the word in question."""
 
 
-AnyFix = Fix | Printed
+AnyFix = Fix | PrintedCorrection
 
 
 def fixes_of(item: Diagnostic) -> tuple[AnyFix, ...]:
@@ -48,7 +48,7 @@ def may_be_fixed(item: Diagnostic) -> bool:
     return is_fixable(item.place.file) and bool(fixes_of(item))
 
 
-def printed(item: Diagnostic) -> tuple[Printed, ...]:
+def printed(item: Diagnostic) -> tuple[PrintedCorrection, ...]:
     """The correction that a finding prints, if it is the only one, and complete."""
     if item.code == NOT_GRANTED.name:  # the name is right, and another one would do something else
         return ()
@@ -56,7 +56,7 @@ def printed(item: Diagnostic) -> tuple[Printed, ...]:
     if meant is None and (write is None or item.code != INVALID_VALUE.name or any(one in write[1] for one in _OPEN)):
         return ()
     return (
-        Printed(
+        PrintedCorrection(
             line=item.place.line,
             column=item.place.column,
             meant=meant[1] if meant is not None else "",

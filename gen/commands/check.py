@@ -27,7 +27,14 @@ from gen.base.repository.git import (
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import JOBS, OVERLAYS, is_job
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, Shards, repository
-from gen.commands.rendering import Compared, RenderRequest, refused, render_and_compare, results_of_shards, summary
+from gen.commands.rendering import (
+    RenderedRepository,
+    RenderRequest,
+    refused,
+    render_and_compare,
+    results_of_shards,
+    summary,
+)
 from gen.render.cache import Cache
 from gen.render.write.compare import Comparison
 from gen.report.formats import Report
@@ -129,7 +136,7 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
     return judge(request, render_and_compare(request, cache, base=request.base, git=git, shards=shards), git=git)
 
 
-def judge(request: Request, compared: Compared, *, git: Path | None = None) -> Result[Report]:
+def judge(request: Request, compared: RenderedRepository, *, git: Path | None = None) -> Result[Report]:
     """Check a render that was compared with `rendered/`."""
     rendering, comparison = compared.rendering, compared.comparison
     committed = git or compared.root

@@ -14,7 +14,7 @@ import typer
 from gen.base import counted
 from gen.commands.common import CLEAN, VIOLATIONS, Result
 from gen.commands.environment import terminal
-from gen.commands.rendering import Compared, RenderRequest, render_and_compare, summary
+from gen.commands.rendering import RenderedRepository, RenderRequest, render_and_compare, summary
 from gen.render.write.compare import Status
 from gen.report.formats import DIFF_REPORTERS
 from gen.report.terminal import View
@@ -38,7 +38,7 @@ def run(request: Request) -> Result[View[RenderedDiff]]:
     return Result(output=View(data=diff, terminal=terminal()), exit_code=VIOLATIONS if differs else CLEAN)
 
 
-def _difference(compared: Compared) -> RenderedDiff:
+def _difference(compared: RenderedRepository) -> RenderedDiff:
     found, comparison = compared.rendering.findings, compared.comparison
     if comparison is None or found.failed():
         errors = sum(finding.is_error for finding in found)

@@ -123,8 +123,10 @@ def run(request: Request) -> Result[Report]:
         result = refused(found, Path(), in_files=False)
         lines = [one.line for one in verdicts]
         return replace(result, output=replace(result.output, summary="\n".join([*lines, result.output.summary])))
-    rehearsed = [_rehearsed(root, overlay, given, importer(), job, found) for job in jobs] if request.prove else []
-    said = [line for line, _ in rehearsed]
+    comparisons = (
+        [_task_comparison(root, overlay, given, importer(), job, found) for job in jobs] if request.prove else []
+    )
+    said = [line for line, _ in comparisons]
     texts |= {JobFile(one.job.namespace, one.job.name).file: text_of(one.job, _schema(root)) for one in proofs}
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
     changes += [change] if change is not None else []
@@ -142,7 +144,9 @@ def run(request: Request) -> Result[Report]:
         again = f"{where} these fields; `--overlay {named or 'NAME'} --yes` adds them:"
         lines += [again, *(f"  {line}" for line in written(lacking).splitlines())]
     text = "\n".join([*lines, *said, *proof.proof_lines(proofs)])
-    failed = not all(same for _, same in rehearsed) or any(one.outcome is proof.Outcome.CANNOT_RUN for one in verdicts)
+    failed = not all(same for _, same in comparisons) or any(
+        one.outcome is proof.Outcome.CANNOT_RUN for one in verdicts
+    )
     report = Report(tuple(found), tuple(changes), text, root=Path())  # places are as files were named
     return Result(output=report, exit_code=VIOLATIONS if failed else 0)
 
@@ -187,12 +191,12 @@ def _judged(
     return proofs, verdicts
 
 
-def _rehearsed(
+def _task_comparison(
     root: Path, overlay: tuple[str, str], given: ImportInput, importer: Importer, job: ImportedJob, found: Findings
 ) -> tuple[str, bool]:
     """The result of the comparison in a sandbox, and whether nothing differs."""
     with contained(found, job.place, f"prove job `{job.name}`"):
-        return importer.rehearse(given, job, proof.run_objects(root, job, *overlay), found)
+        return importer.compare_tasks(given, job, proof.run_objects(root, job, *overlay), found)
     return f"{job.namespace}/{job.name} is not proven", False
 
 

@@ -28,7 +28,7 @@ from gen.commands.check import Request as CheckRequest
 from gen.commands.check import judge
 from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, Shards, cluster_targets, repository
 from gen.commands.environment import documentation, progress_bar, terminal
-from gen.commands.rendering import Compared, RenderRequest, processes, render_and_compare, results_of_shards
+from gen.commands.rendering import RenderedRepository, RenderRequest, processes, render_and_compare, results_of_shards
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
 from gen.render.rendered_object import RenderedObject, parse_together, workload
@@ -38,14 +38,14 @@ from gen.report.formats import PLAN_REPORTERS, Report
 from gen.report.plan.view import Planned
 from gen.review.changes import job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
+from gen.review.gpus_and_costs import read_overlays, removed_overlays
 from gen.review.history import check_resumed
 from gen.review.kept_runs import behind_runs, compare_kept_runs
 from gen.review.rendered_trees import RenderedTrees, judged_tree, other_changes, read_trees
 from gen.review.result import Review
 from gen.review.sources import base_sources, links_to, page_sources
-from gen.review.unrendered import Expected, differing_jobs, is_enough, unrendered_objects
+from gen.review.unrendered import RenderedFiles, differing_jobs, is_enough, unrendered_objects
 from gen.review.upgrade import report_upgrades
-from gen.review.usage import read_overlays, removed_overlays
 
 if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts
@@ -111,7 +111,7 @@ def run(request: Request) -> Result[Planned]:
     return Result(output=planned, exit_code=VIOLATIONS if result.refused or result.check_fails else CLEAN)
 
 
-def _compared(request: Request) -> Compared:
+def _compared(request: Request) -> RenderedRepository:
     """A render of all jobs, compared with `rendered/`, for the check and the plan."""
     root = repository(request.root)
     find_base(root, request.base)
@@ -119,7 +119,7 @@ def _compared(request: Request) -> Compared:
     return render_and_compare(RenderRequest(root=root), cache_folder(), base=request.base, shards=shards)
 
 
-def _checked(request: Request, compared: Compared) -> Report:
+def _checked(request: Request, compared: RenderedRepository) -> Report:
     """The result of `gen check`, with findings of its own."""
     findings = Findings([*compared.rendering.findings.items])
     own = replaced(compared, rendering=replaced(compared.rendering, findings=findings))
@@ -150,7 +150,7 @@ def _live_facts(request: Request, result: Review) -> LiveFacts:
     return read_facts(targets, found, stopping, runs(run.pair.after for run in result.starting))
 
 
-def review(request: Request, today: Compared | None = None) -> Review:
+def review(request: Request, today: RenderedRepository | None = None) -> Review:
     """UsageError if there is no base to compare with. All other errors are findings of the review.
 
     `today` is a render of all jobs, if there is one already.
@@ -215,7 +215,7 @@ def _places(one: Diagnostic) -> set[tuple[str, Location]]:
     return {(one.code, place) for place in (one.place, *(place for place, _ in one.related))}
 
 
-def _render_errors(today: Compared | None) -> tuple[Diagnostic, ...]:
+def _render_errors(today: RenderedRepository | None) -> tuple[Diagnostic, ...]:
     """The errors that keep jobs from being rendered, so that the plan does not have their changes."""
     if today is None:
         found = Findings()
@@ -231,16 +231,18 @@ def _allowed(request: Request) -> tuple[tuple[Code, bool], ...]:
     return (DATA_REMOVED, request.allow_data_removal), (MOVES_OWNER, request.allow_move)
 
 
-def _expected(root: Path, today: Compared | None) -> Expected:
+def _expected(root: Path, today: RenderedRepository | None) -> RenderedFiles:
     """The result of a render, even if `rendered/` cannot be compared with it; empty if no overlay can be read."""
     rendering = today.rendering if today is not None else _render(root, ())
     if rendering is None:
-        return Expected(files={}, keep=(), failed=True)
+        return RenderedFiles(files={}, keep=(), failed=True)
     failed = today.comparison is None if today is not None else rendering.findings.failed()
-    return Expected(files=rendering.files, keep=rendering.keep, failed=failed)
+    return RenderedFiles(files=rendering.files, keep=rendering.keep, failed=failed)
 
 
-def _today(root: Path, base: str | None, jobs: Collection[str] | None, trees: RenderedTrees) -> Compared | None:
+def _today(
+    root: Path, base: str | None, jobs: Collection[str] | None, trees: RenderedTrees
+) -> RenderedRepository | None:
     """A render of the jobs that differ from the base if that is enough, or of all.
 
     None if no overlay can be read, which `gen check` reports.
@@ -251,7 +253,7 @@ def _today(root: Path, base: str | None, jobs: Collection[str] | None, trees: Re
         jobs, present = None, []  # a lock without a job
     if jobs is not None and not present and not trees.suspects and is_enough((), jobs, trees):
         nothing = RunResult(files={}, overlays=(), jobs=0, whole=False)
-        return Compared(root=root, rendering=nothing, comparison=Comparison((), 0))
+        return RenderedRepository(root=root, rendering=nothing, comparison=Comparison((), 0))
     for enough in (present, ()):
         with suppress(UsageError):
             today = render_and_compare(RenderRequest(root=root), cache_folder(), base=base, enough=enough)
@@ -260,7 +262,7 @@ def _today(root: Path, base: str | None, jobs: Collection[str] | None, trees: Re
     return None
 
 
-def _report_not_rendered(today: Compared | None, jobs: Collection[str] | None, found: Findings) -> bool:
+def _report_not_rendered(today: RenderedRepository | None, jobs: Collection[str] | None, found: Findings) -> bool:
     """Warn about jobs with files that a render would change. `jobs` differ from the base; None if all may."""
     if today is None or today.comparison is None:
         return False
@@ -281,12 +283,12 @@ def _of(jobs: Collection[str] | None, rendered: Iterable[RenderedJob]) -> tuple[
     return tuple(one for one in rendered if jobs is None or one.files[0].source.file in jobs)
 
 
-def _up_to_date(today: Compared | None) -> bool:
+def _up_to_date(today: RenderedRepository | None) -> bool:
     """Whether `rendered/` is what `gen render` writes: a change of an overlay may have no effect on it."""
     return today is not None and today.comparison is not None and not today.comparison.changes
 
 
-def _kept_jobs(root: Path, today: Compared | None, overlays: Collection[str]) -> tuple[RenderedJob, ...]:
+def _kept_jobs(root: Path, today: RenderedRepository | None, overlays: Collection[str]) -> tuple[RenderedJob, ...]:
     """The jobs of some overlays, or of all, with a run that is behind the platform."""
     jobs = today.rendering.behind if today is not None else ()
     if not all(_has_texts(job) for job in jobs):  # the cache has none

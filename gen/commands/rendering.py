@@ -42,7 +42,7 @@ class RenderRequest:
         return None if self.no_cache else cache_folder()
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class RenderedRepository(Struct, frozen=True, kw_only=True):
     """A rendered repository. `comparison` is None when an error keeps `rendered/` from being compared."""
 
     root: Path
@@ -60,7 +60,7 @@ def render_and_compare(
     git: Path | None = None,
     shards: Cache | None = None,
     enough: Sequence[str] = (),
-) -> Compared:
+) -> RenderedRepository:
     """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`.
 
     Without a cache, only the job files `enough` are rendered, if there are any.
@@ -82,11 +82,11 @@ def render_and_compare(
         if any(one.code == OVER_QUOTA.name for one in rendering.findings.items):
             _excuse_quotas(rendering, git or root, base)
         if rendering.findings.failed():
-            return Compared(root=root, rendering=rendering, comparison=None)
+            return RenderedRepository(root=root, rendering=rendering, comparison=None)
         parallel = processes(request.parallel)
         comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage, parallel=parallel)
         if not comparison.unknown:
-            return Compared(root=root, rendering=rendering, comparison=comparison)
+            return RenderedRepository(root=root, rendering=rendering, comparison=comparison)
         if known is None:
             raise BugError("a run without a cache has every text")
         known, rendering = known.without(comparison.unknown), None
@@ -105,7 +105,7 @@ def results_of_shards(root: Path | None, folder: Path | None, kubernetes: str | 
 def _excuse_quotas(rendering: RunResult, root: Path, ref: str | None) -> None:
     """Without a base, each exceeded quota is an error."""
     from gen.base.repository.git import find_base
-    from gen.review.usage import excuse_unraised_quotas
+    from gen.review.gpus_and_costs import excuse_unraised_quotas
 
     with suppress(UsageError):
         excuse_unraised_quotas(rendering, root, find_base(root, ref))

@@ -94,7 +94,7 @@ class Request:
     root: common.Root = None
 
 
-class Vendored(Struct, frozen=True, kw_only=True):
+class VendoredOverlay(Struct, frozen=True, kw_only=True):
     """An overlay that extends one of another repository, and its lock if that is valid and has the same origin."""
 
     name: str
@@ -138,12 +138,12 @@ def run(request: Request) -> common.Result[Report]:
     return common.Result(output=report, exit_code=common.VIOLATIONS if failed else common.CLEAN)
 
 
-def _subject(overlays: Sequence[Vendored]) -> str:
+def _subject(overlays: Sequence[VendoredOverlay]) -> str:
     names = sorted({one.origin.name for one in overlays})
     return names[0] if len(names) == 1 else counted(len(names), "repository").replace("repositorys", "repositories")
 
 
-def _line(one: Vendored, copy: Copy) -> str:
+def _line(one: VendoredOverlay, copy: Copy) -> str:
     """`production: platform v1 → v2`, and the page that compares the commits."""
     old, new = one.lock, copy.lock
     before = f"{old.origin.ref} ({short_pin(old.commit)}) → " if old is not None and old.commit != new.commit else ""
@@ -152,7 +152,7 @@ def _line(one: Vendored, copy: Copy) -> str:
     return f"{text} {link}".rstrip()
 
 
-def _vendored(root: Path, names: Sequence[str], found: Findings) -> list[Vendored]:
+def _vendored(root: Path, names: Sequence[str], found: Findings) -> list[VendoredOverlay]:
     existing = overlay_names(root, Findings())
     files, ignored = OverlayFiles(root, Findings()), Findings()
     for name in names:
@@ -169,7 +169,7 @@ def _vendored(root: Path, names: Sequence[str], found: Findings) -> list[Vendore
         elif origin is not None:
             read = vendored.read_vendor_lock(root, name, source.place(("extends",)), ignored)
             lock = read[0] if read is not None else None
-            overlays.append(Vendored(name=name, source=source, origin=origin, lock=lock))
+            overlays.append(VendoredOverlay(name=name, source=source, origin=origin, lock=lock))
         elif name in names:
             raise UsageError(
                 f"overlay `{name}` extends none of another repository; `gen explain overlay.extends` has the form"
@@ -179,7 +179,7 @@ def _vendored(root: Path, names: Sequence[str], found: Findings) -> list[Vendore
     return overlays
 
 
-def _wanted(one: Vendored, request: Request, found: Findings) -> Copy | None:
+def _wanted(one: VendoredOverlay, request: Request, found: Findings) -> Copy | None:
     """The files of the locked commit, or of a new one. None, with findings, if they cannot be taken."""
     seconds, remote = request.request_timeout, _REMOTES[one.origin.type]
     lock = one.lock if one.lock is not None and one.lock.origin == one.origin else None
@@ -198,7 +198,7 @@ def _wanted(one: Vendored, request: Request, found: Findings) -> Copy | None:
     return None
 
 
-def _moved(one: Vendored, lock: vendored.VendorLock, ref: Ref, found: Findings) -> bool:
+def _moved(one: VendoredOverlay, lock: vendored.VendorLock, ref: Ref, found: Findings) -> bool:
     """Whether a tag is another commit than before, which is reported."""
     if not ref.is_tag or ref.commit == lock.commit:
         return False
@@ -208,7 +208,7 @@ def _moved(one: Vendored, lock: vendored.VendorLock, ref: Ref, found: Findings) 
     return True
 
 
-def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
+def _check(root: Path, one: VendoredOverlay, seconds: float, found: Findings) -> None:
     """Compare an overlay with its repository."""
     if vendored.vendored_overlay(root, one.name, one.source, one.origin, found) is None or one.lock is None:
         return
@@ -234,7 +234,7 @@ def _check(root: Path, one: Vendored, seconds: float, found: Findings) -> None:
         found.error(error.code, one.place, error.message, error.hint)
 
 
-def _copy(one: Vendored, origin: vendored.Origin, commit: str, seconds: float, found: Findings) -> Copy | None:
+def _copy(one: VendoredOverlay, origin: vendored.Origin, commit: str, seconds: float, found: Findings) -> Copy | None:
     """The files of a commit that an overlay needs; None, with a finding, if any is refused."""
     with _REMOTES[origin.type].fetched(origin.url, commit, seconds) as tree:
         files = _Files(tree, one, found)
@@ -249,7 +249,7 @@ class _Files(Struct, frozen=True):
     """The files of a commit, with a finding for the first that this repository cannot have."""
 
     tree: Commit | Artifact
-    overlay: Vendored
+    overlay: VendoredOverlay
     found: Findings
 
     def needed(self, path: str) -> dict[str, bytes] | None:
@@ -324,7 +324,7 @@ def _base(raw: bytes, file: str) -> str:
     return base if isinstance(base, str) and LABEL.fullmatch(base) else ""
 
 
-def _write(root: Path, one: Vendored, copy: Copy) -> bool:
+def _write(root: Path, one: VendoredOverlay, copy: Copy) -> bool:
     """Write the files of an overlay and its lock, and the ref that it extends. Whether anything changed."""
     folder = overlays_path(one.name, VENDOR)
     texts = {f"{folder}/{path}": raw for path, raw in copy.texts.items()}

@@ -85,7 +85,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 Edit = Callable[[JobFile, Source, Findings], Draft]
 
 
-class _Edited(Struct, frozen=True):
+class _EditedFile(Struct, frozen=True):
     file: str
     raw: bytes
     draft: Draft
@@ -112,7 +112,7 @@ def change_files(
     return Result(output=Report(tuple(found), (), _summary(done, len(jobs), notes, dry_run=dry_run), root=root))
 
 
-def _edit(root: Path, job: JobFile, edit: Edit, overlays: Sequence[Overlay], found: Findings) -> _Edited | None:
+def _edit(root: Path, job: JobFile, edit: Edit, overlays: Sequence[Overlay], found: Findings) -> _EditedFile | None:
     """One file with its changes; None if it cannot be read."""
     source = read(root, job.file, found)
     if source is None:
@@ -124,7 +124,7 @@ def _edit(root: Path, job: JobFile, edit: Edit, overlays: Sequence[Overlay], fou
     new = source_of(raw, job.file, found)
     if new is not None:
         found.extend(in_old_file(caused_errors(source, new, job, overlays), source, new, draft.routes))
-    return _Edited(job.file, raw, draft)
+    return _EditedFile(job.file, raw, draft)
 
 
 def caused_errors(old: Source, new: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
@@ -153,7 +153,7 @@ def printable(text: str) -> str:
     return clipped("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)) or '""'
 
 
-def _summary(done: Sequence[_Edited], jobs: int, notes: Sequence[str], *, dry_run: bool) -> str:
+def _summary(done: Sequence[_EditedFile], jobs: int, notes: Sequence[str], *, dry_run: bool) -> str:
     files = counted(jobs, "job file")
     listed = list(dict.fromkeys(notes))[:MAX_LISTED_FILES]
     if not done:

@@ -19,7 +19,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, UsageError, counted, follow, near
 from gen.base.codes.files import TOO_MANY
-from gen.base.corrections import AnyFix, Printed, fixes_of, may_be_fixed
+from gen.base.corrections import AnyFix, PrintedCorrection, fixes_of, may_be_fixed
 from gen.base.repository.files import MAX_BYTES, Edit, linked_folder, read_regular, replace_files
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
 from gen.base.repository.layout import JobFile, is_job, overlay_file
@@ -83,7 +83,7 @@ def applied_or_none(text: str, fix: AnyFix) -> str | None:
 
 def applied(text: str, fix: AnyFix) -> str:
     """The text with a fix. EditError if the fix does not match it."""
-    if isinstance(fix, Printed):
+    if isinstance(fix, PrintedCorrection):
         return _corrected(text, fix)
     if isinstance(fix, Rename):
         return renamed(text, fix.route, fix.name)
@@ -116,7 +116,7 @@ def _respelled(text: str, fix: Respell) -> str:
     return "".join(lines)
 
 
-def _corrected(text: str, fix: Printed) -> str:
+def _corrected(text: str, fix: PrintedCorrection) -> str:
     """The text with a correction. EditError if the text is another one."""
     for route, is_key in _at(node_of(text), (), fix.line - 1, fix.column - 1):
         with suppress(EditError):
@@ -145,7 +145,7 @@ def _starts(node: Any, line: int, column: int) -> bool:
     return start == (line, column) or (isinstance(node, ScalarNode) and start < (line, column) < end)
 
 
-def _meant(text: str, fix: Printed, route: Route, *, is_key: bool) -> str:
+def _meant(text: str, fix: PrintedCorrection, route: Route, *, is_key: bool) -> str:
     if is_key:
         return renamed(text, route, fix.meant)
     value = follow(parse(text, "", Findings()), route)
@@ -156,7 +156,7 @@ def _meant(text: str, fix: Printed, route: Route, *, is_key: bool) -> str:
     return edited(text, Change(route, value.replace(word, fix.meant)))
 
 
-def _written(text: str, fix: Printed, route: Route) -> str:
+def _written(text: str, fix: PrintedCorrection, route: Route) -> str:
     """The text with the value that the hint shows, with or without the name of its field."""
     new: Data | None = parse(fix.write, "", Findings())
     old, name = follow(parse(text, "", Findings()), route), route[-1]
@@ -237,7 +237,7 @@ class _Run:
                 self.tried += 1
                 self.refused.add((edit.fix, edit.item.message))
                 continue
-            replaced = _replaced(lines, after) if isinstance(edit.fix, Rename | Put | Printed) else None
+            replaced = _replaced(lines, after) if isinstance(edit.fix, Rename | Put | PrintedCorrection) else None
             if edits and (replaced is None or not taken.isdisjoint(replaced)):
                 break
             edits.append(replace(edit, lines=replaced))

@@ -10,7 +10,7 @@ from lsprotocol.types import Diagnostic as Shown
 
 from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, follow
 from gen.base.codes.commands import SILENCEABLE
-from gen.base.corrections import Printed, fixes_of
+from gen.base.corrections import PrintedCorrection, fixes_of
 from gen.base.line_changes import changed_lines
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse
@@ -61,7 +61,7 @@ def _fixes(view: View, item: Diagnostic, shown: list[Shown] | None) -> Iterator[
 
 def _title(item: Diagnostic) -> str:
     match fixes_of(item)[0]:
-        case Printed(meant=meant, write=write):
+        case PrintedCorrection(meant=meant, write=write):
             return f"Change it to `{meant or write}`"
         case Rename(name=name):
             return f"Rename it to `{name}`"

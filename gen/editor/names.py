@@ -280,7 +280,7 @@ def _matches(route: Route, pattern: str) -> bool:
 _NAME = regex(r"[A-Za-z0-9_]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class Occurrence(Struct, frozen=True, kw_only=True):
     """A use in a file."""
 
     path: str
@@ -288,13 +288,13 @@ class Found(Struct, frozen=True, kw_only=True):
     where: Range
 
 
-def definitions(view: View, line: int, column: int) -> list[Found]:
+def definitions(view: View, line: int, column: int) -> list[Occurrence]:
     """The places that define the name at a position: in the file itself, or in overlays that select the job."""
     use = use_at(view.document, line, column, overlay=view.is_overlay)
     if use is None:
         return []
     own = [one for one in _uses(view, use) if one.defines]
-    found = [Found(path=view.path, use=one, where=view.range(one.line, one.column, one.end)) for one in own]
+    found = [Occurrence(path=view.path, use=one, where=view.range(one.line, one.column, one.end)) for one in own]
     if use.name.field:
         files = {layer.source.file for overlay in view.overlays for layer in overlay.layers.layers}
         found += [
@@ -303,16 +303,16 @@ def definitions(view: View, line: int, column: int) -> list[Found]:
     return found or _overlay_file(view, use)
 
 
-def _overlay_file(view: View, use: Use) -> list[Found]:
+def _overlay_file(view: View, use: Use) -> list[Occurrence]:
     """The file of an overlay that a job or another overlay names."""
     path = overlay_file(use.text)
     if use.name.what != "cluster" or view.checker.source(path) is None:
         return []
     other = view.other(path)
-    return [Found(path=path, use=use, where=other.range(0, 0, 0))] if other is not None else []
+    return [Occurrence(path=path, use=use, where=other.range(0, 0, 0))] if other is not None else []
 
 
-def references(view: View, line: int, column: int, *, declaration: bool = True) -> list[Found]:
+def references(view: View, line: int, column: int, *, declaration: bool = True) -> list[Occurrence]:
     """All places with the name at a position. A parameter or a step that its job defines is used in that job alone."""
     use = use_at(view.document, line, column, overlay=view.is_overlay)
     if use is None:
@@ -338,7 +338,7 @@ def rename(view: View, line: int, column: int, new: str) -> WorkspaceEdit | None
     return WorkspaceEdit(changes=dict(changes.items()))
 
 
-def target(root: Path, found: Found) -> Target:
+def target(root: Path, found: Occurrence) -> Target:
     return Target(uri=(root / found.path).as_uri(), range=found.where)
 
 
@@ -347,16 +347,16 @@ def _uses(view: View, use: Use) -> list[Use]:
     return [one for one in uses_in(view.document, overlay=view.is_overlay) if (one.name.what, one.text) == same]
 
 
-def _everywhere(view: View, use: Use) -> list[Found]:
+def _everywhere(view: View, use: Use) -> list[Occurrence]:
     own = _uses(view, use)
     of_job = not view.is_overlay and any(one.defines for one in own)
     overlays = use.name.field and any(use.text in getattr(one.fields, use.name.field) for one in view.overlays)
     if (of_job and not overlays) or not use.name.field:
-        return [Found(path=view.path, use=one, where=view.range(one.line, one.column, one.end)) for one in own]
+        return [Occurrence(path=view.path, use=one, where=view.range(one.line, one.column, one.end)) for one in own]
     return list(_in_files(view, use.name, use.text))
 
 
-def _in_files(view: View, name: Name, text: str) -> Iterator[Found]:
+def _in_files(view: View, name: Name, text: str) -> Iterator[Occurrence]:
     """The uses of a name in all jobs and overlays, in the order of their paths."""
     copy = view.checker.workspace.copy
     for top in (JOBS, OVERLAYS):
@@ -369,4 +369,4 @@ def _in_files(view: View, name: Name, text: str) -> Iterator[Found]:
                 continue
             for use in uses_in(other.document, overlay=other.is_overlay):
                 if use.name.what == name.what and use.text == text:
-                    yield Found(path=path, use=use, where=other.range(use.line, use.column, use.end))
+                    yield Occurrence(path=path, use=use, where=other.range(use.line, use.column, use.end))

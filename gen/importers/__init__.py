@@ -80,7 +80,7 @@ class ImportedJob(Struct, frozen=True, kw_only=True):
 
 
 class Importer(ABC):
-    """Reads submissions of one tool. Nothing that it reads is run, except in the sandbox of `rehearse`."""
+    """Reads submissions of one tool. Nothing that it reads is run, except in the sandbox of `compare_tasks`."""
 
     summary: ClassVar[str]
     """Its input, for the help of `gen import`."""
@@ -93,7 +93,9 @@ class Importer(ABC):
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         """The jobs in a text or a command line. All values that a job does not have are findings."""
 
-    def rehearse(self, given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings) -> tuple[str, bool]:
+    def compare_tasks(
+        self, given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings
+    ) -> tuple[str, bool]:
         """Run the input and the pods of the rendered runs in a sandbox, and report each difference that no finding
         names. Returns the result as a line, and whether they do the same. For importers with the option `prove`.
         """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 
-class Renamed(Struct, frozen=True):
+class CurrentName(Struct, frozen=True):
     """The name of today of a field, as files have it."""
 
     name: str
@@ -46,7 +46,7 @@ class Model(BaseModel):
 
     synonyms: ClassVar[Mapping[str, str]] = {}
     """Names of other tools for these fields, from `gen.job.synonyms`."""
-    renamed: ClassVar[Mapping[str, "Renamed"]] = {}
+    renamed: ClassVar[Mapping[str, "CurrentName"]] = {}
     """The fields that had another name, by that. `gen.job.suggest` reads them under both for a year."""
     main: ClassVar[str] = ""
     """Field that a scalar instead of the mapping is probably meant for; only used for hints."""

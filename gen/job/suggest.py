@@ -15,7 +15,7 @@ from gen.base.codes.jobs import RENAMED_FIELD
 from gen.base.yaml.source import Source
 from gen.base.yaml.strict import Data
 from gen.job.kinds import ALL_KINDS
-from gen.job.model import Form, Model, Renamed, fields_at, form_at, models_at, reachable
+from gen.job.model import CurrentName, Form, Model, fields_at, form_at, models_at, reachable
 from gen.job.synonyms import normal
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def with_new_names(source: Source, models: Models, found: Findings) -> Source:
     """The file as if it had the names of today, with a warning for each field that has an older one."""
     if not any(old in source.text for old in old_names(tuple(models.values()))):
         return source
-    renamed: dict[Route, tuple[str, Renamed]] = {}
+    renamed: dict[Route, tuple[str, CurrentName]] = {}
     data = _with_names(source.data, models, (), renamed, back=False)
     source = replace(source, data=data, old_names={route: old for route, (old, _) in renamed.items()})
     for route, (old, new) in renamed.items():
@@ -212,7 +212,7 @@ def with_old_names(data: Data, models: Models) -> Data:
 
 
 def _with_names(
-    data: Data, models: Models, route: Route, renamed: dict[Route, tuple[str, Renamed]], *, back: bool
+    data: Data, models: Models, route: Route, renamed: dict[Route, tuple[str, CurrentName]], *, back: bool
 ) -> Data:
     """The data with other names. `renamed` gets the fields that have an older one, by their new routes."""
     if isinstance(data, list):

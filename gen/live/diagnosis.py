@@ -19,7 +19,7 @@ from gen.kubernetes.objects import QUEUE_LABEL, Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.pods import FAILED, GANG, RUNNING, UNSCHEDULABLE, Pod, controller
 from gen.live.requests import Collection, Discovery, base_of, list_objects
-from gen.live.snapshot import Family, Problem, Snapshot
+from gen.live.snapshot import Ownership, Problem, Snapshot
 
 _MOST_ASKED: Final = 20
 """Most runs with a request for their events, and most queues with a request for their order."""
@@ -40,7 +40,7 @@ def read_waiting(api: Api, snapshot: Snapshot, namespaces: Container[str] = ()) 
 
     Errors are problems of the snapshot, and hide nothing else.
     """
-    family = Family(snapshot)
+    family = Ownership(snapshot)
     runs = sorted(snapshot.runs.values(), key=lambda body: _namespace(body) not in namespaces)
     without = [body for body in runs if _is_active(body) and not family.pods(body)]
     queued = [body for body in without if _queue(body)]

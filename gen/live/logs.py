@@ -19,7 +19,7 @@ from gen.live.client import ClusterError, NotFoundError
 from gen.live.clusters import Question, apply_event
 from gen.live.pods import Container, Pod
 from gen.live.requests import base_of, watch_objects
-from gen.live.snapshot import Family, ListedCollection, Snapshot, group_of, read_snapshot
+from gen.live.snapshot import ListedCollection, Ownership, Snapshot, group_of, read_snapshot
 
 _BATCH: Final = 200
 """Lines that are printed together."""
@@ -106,7 +106,7 @@ def _is_chosen(pod: Pod, selection: LogSelection) -> bool:
 
 def _pods(question: Question, snapshot: Snapshot, selection: LogSelection) -> Iterator[tuple[str, str, str, Pod]]:
     """Name of a run, its overlay, the part of the run, and a pod of it."""
-    family = Family(snapshot)
+    family = Ownership(snapshot)
     desired = {(one.namespace, one.job, one.run): one for one in question.desired}
     groups: dict[tuple[str, str, str], list[Pod]] = {}
     for pod in snapshot.pods.values():

@@ -29,7 +29,7 @@ from gen.live.desired import DesiredRun
 from gen.live.diagnosis import without_times
 from gen.live.pods import Pod
 from gen.live.requests import Collection, Discovery, base_of, list_objects
-from gen.live.snapshot import Family, Scope, Snapshot, read_snapshot
+from gen.live.snapshot import Ownership, Scope, Snapshot, read_snapshot
 from gen.live.target import Target
 from gen.live.top import Top, read_top
 from gen.overlay.overlay import Overlay
@@ -63,7 +63,7 @@ class RunLife(Struct, frozen=True, kw_only=True):
     """The last line of its log about a checkpoint; empty without one."""
 
 
-class Room(Struct, frozen=True, kw_only=True):
+class FreeDevices(Struct, frozen=True, kw_only=True):
     """Devices of one accelerator in a cluster."""
 
     overlay: str
@@ -81,7 +81,7 @@ class Room(Struct, frozen=True, kw_only=True):
         return self.free is not None and self.asked <= self.free + self.freed
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class QueueLength(Struct, frozen=True, kw_only=True):
     """Runs that wait in a queue, before those that start."""
 
     overlay: str
@@ -103,8 +103,8 @@ class LiveFacts(Struct, frozen=True, kw_only=True):
     """The answers of all clusters."""
 
     runs: tuple[RunLife, ...] = ()
-    rooms: tuple[Room, ...] = ()
-    lines: tuple[Line, ...] = ()
+    rooms: tuple[FreeDevices, ...] = ()
+    lines: tuple[QueueLength, ...] = ()
     claims: tuple[ClaimState, ...] = ()
     missing: tuple[str, ...] = ()
     """Questions without an answer, each with its reason."""
@@ -175,7 +175,7 @@ class _Cluster:
         return None
 
     def _lives(self, snapshot: Snapshot) -> Iterator[RunLife]:
-        family = Family(snapshot)
+        family = Ownership(snapshot)
         live = {(_meta(body, "namespace"), body["kind"], _meta(body, "name")): body for body in snapshot.runs.values()}
         found = [(one, live.get((one.namespace, one.resource.kind, one.name))) for one in self.stopping]
         present = [(one, body) for one, body in found if body is not None]
@@ -186,7 +186,7 @@ class _Cluster:
         if len(present) > _MOST_LOGS:
             self.missing.append(f"the logs of {len(present) - _MOST_LOGS} more runs: only {_MOST_LOGS} are read")
 
-    def _life(self, one: DesiredRun, body: Body, family: Family, *, with_log: bool = True) -> RunLife:
+    def _life(self, one: DesiredRun, body: Body, family: Ownership, *, with_log: bool = True) -> RunLife:
         pods = family.pods(body)
         begun = sorted(pod.started for pod in pods if pod.started)
         ended = [pod.ended for pod in pods]
@@ -214,12 +214,12 @@ class _Cluster:
             lines += without_times(text or b"")
         return lines
 
-    def _rooms(self) -> tuple[Room, ...]:
+    def _rooms(self) -> tuple[FreeDevices, ...]:
         top = read_top([self.target], Findings())
         self.missing += [f"free devices: {finding.message}" for finding in top.findings]
         asked, freed = self._devices(self.starting), self._devices(self.stopping)
         return tuple(
-            Room(
+            FreeDevices(
                 overlay=overlay,
                 accelerator=name,
                 free=_free(self.overlays[overlay], name, top) if not top.findings else None,
@@ -243,7 +243,7 @@ class _Cluster:
                 counts[one.overlay, name] += number
         return counts
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self) -> Iterator[QueueLength]:
         """Workloads of Kueue without quota, by queue."""
         queues = {(one.overlay, one.namespace, queue) for one in self.starting if (queue := _queue(one.body))}
         versions = Discovery(self.api).versions(WORKLOAD.group) if queues else []
@@ -252,7 +252,7 @@ class _Cluster:
             workloads = list_objects(self.api, collection).items
             waiting = Counter(str(at(one, "spec", "queueName")) for one in workloads if _waits(one))
             for overlay, _, queue in sorted(place for place in queues if place[1] == namespace):
-                yield Line(overlay=overlay, namespace=namespace, queue=queue, waiting=waiting[queue])
+                yield QueueLength(overlay=overlay, namespace=namespace, queue=queue, waiting=waiting[queue])
 
     def _claims(self, snapshot: Snapshot) -> Iterator[ClaimState]:
         """Claims of the runs that start, with their problems."""

@@ -229,7 +229,7 @@ def step_of(body: Body) -> str:
     return str(at(body, "metadata", "labels", STEP_LABEL) or "")
 
 
-class Family:
+class Ownership:
     """Parents, children and pods of the runs in a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -28,7 +28,7 @@ from gen.live.desired import DesiredRun
 from gen.live.diagnosis import Waiting, diagnose
 from gen.live.model import Phase, Progress, RunStatus
 from gen.live.pods import FAILED, RUNNING, SUCCEEDED, Pod
-from gen.live.snapshot import Family, Snapshot, step_of
+from gen.live.snapshot import Ownership, Snapshot, step_of
 from gen.live.target import Target
 from gen.overlay.overlay import Overlay
 from gen.render.emit import scalar
@@ -210,7 +210,7 @@ class _Join:
     def __init__(self, answers: Answers) -> None:
         self.answers, self.snapshot, self.target = answers, answers.snapshot, answers.target
         self.overlays = {overlay.name: overlay for overlay in self.target.overlays}
-        self.family = Family(self.snapshot)
+        self.family = Ownership(self.snapshot)
         self.by_name: dict[tuple[str, str, str, str], Body] = {}
         self.seen: set[str] = set()
         for body in self.snapshot.runs.values():

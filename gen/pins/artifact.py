@@ -56,7 +56,7 @@ class Artifact(Struct, frozen=True):
         return self.contents[file.object]
 
 
-class _Asked:
+class _Repository:
     """A repository of a registry, for one command."""
 
     def __init__(self, name: str, tag: str, seconds: float) -> None:
@@ -72,20 +72,20 @@ def is_digest(ref: str) -> bool:
 
 def find_artifact(name: str, tag: str, seconds: float) -> Ref:
     """The digest of a tag. RemoteError if there is none."""
-    asked = _Asked(name, tag, seconds)
+    asked = _Repository(name, tag, seconds)
     return Ref(f"refs/tags/{tag}", asked.registry.digest(asked.image, asked.deadline))
 
 
 def newest_tag(name: str, tag: str, seconds: float) -> str:
     """The tag with the highest version, of the form of a tag such as `v1.4.0`; the tag itself if it has no version."""
-    asked = _Asked(name, tag, seconds)
+    asked = _Repository(name, tag, seconds)
     return highest_version(tag, lambda: asked.registry.tags(asked.image, asked.deadline))
 
 
 @contextmanager
 def fetched_artifact(name: str, digest: str, seconds: float) -> Iterator[Artifact]:
     """An artifact with its files. RemoteError if the registry does not have it, or if it is too large."""
-    asked = _Asked(name, digest, seconds)
+    asked = _Repository(name, digest, seconds)
     manifest = asked.registry.manifest(asked.image, digest, asked.deadline)
     layers = manifest.get("layers")
     if not isinstance(layers, list) or not layers or len(layers) > _MOST_LAYERS:

@@ -30,7 +30,7 @@ from gen.base import (
 )
 from gen.base.repository.layout import overlay_file
 from gen.job.kinds.role import Role
-from gen.kubernetes.check.silence import Checked, silenced
+from gen.kubernetes.check.silence import CheckResult, silenced
 from gen.kubernetes.facts import RUNS
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import ObjectView, Problem, Rule
@@ -88,7 +88,7 @@ def check_manifests(
     return None if own.failed() else ValidObjects(patched.manifests)
 
 
-def _checked(body: Body, kinds: Kinds, *, sound: bool) -> Checked | None:
+def _checked(body: Body, kinds: Kinds, *, sound: bool) -> CheckResult | None:
     """Problems of an object; None without any. A `sound` object that fits its schema can only break best practices."""
     # neither our schemas nor best practices depend on the hash
     if sound and not kinds.has_definitions and _fits(body, kinds):
@@ -105,7 +105,7 @@ def _fits(body: Body, kinds: Kinds) -> bool:
     return kind.validator.is_valid(body)
 
 
-def _all(body: Body, kinds: Kinds) -> Checked | None:
+def _all(body: Body, kinds: Kinds) -> CheckResult | None:
     """Problems of all rules; None without any."""
     from gen.kubernetes.check.objects import check
 
@@ -113,7 +113,7 @@ def _all(body: Body, kinds: Kinds) -> Checked | None:
     return checked if checked.problems or checked.silenced else None
 
 
-def check_best_practices(body: Body) -> Checked | None:
+def check_best_practices(body: Body) -> CheckResult | None:
     """Problems of an object that gen built; None without problems, and for objects that are not runs."""
     pair = body["apiVersion"].rpartition("/")[0], body["kind"]
     if pair not in RUNS:
@@ -129,10 +129,10 @@ def check_best_practices(body: Body) -> Checked | None:
 
 
 def _blame(
-    checked: Checked,
+    checked: CheckResult,
     manifest: Manifest,
     original: Body,
-    before: Checked | None,
+    before: CheckResult | None,
     provenance: Provenance,
     found: Findings,
     deciding_field: Callable[[Problem], DecidingField | None],

@@ -36,7 +36,7 @@ _COUNTS: Final = (0, 1, 8)
 _PERMISSION = "permission"
 
 
-class Granted(Struct, frozen=True, kw_only=True):
+class GrantedPermissions(Struct, frozen=True, kw_only=True):
     """Permissions that the overlay grants to the pods of a namespace."""
 
     grant: Grant
@@ -64,53 +64,53 @@ class Granted(Struct, frozen=True, kw_only=True):
         return one in self.exact or (check is not None and check(self, one[1], platform))
 
 
-def _image(given: Granted, image: str, _: bool) -> bool:
+def _image(given: GrantedPermissions, image: str, _: bool) -> bool:
     return is_granted_image(image, given.grant) or image.partition("@")[0] in given.images
 
 
-def _secret(given: Granted, name: str, platform: bool) -> bool:
+def _secret(given: GrantedPermissions, name: str, platform: bool) -> bool:
     """Those that the overlay does not declare are free."""
     declared = given.secrets.get(name, ())
     return not declared or any(owner.includes(given.grant, platform=platform) for owner in declared)
 
 
-def _write(given: Granted, volume: str, _: bool) -> bool:
+def _write(given: GrantedPermissions, volume: str, _: bool) -> bool:
     return volume not in given.read_only
 
 
-def _store(given: Granted, place: str, _: bool) -> bool:
+def _store(given: GrantedPermissions, place: str, _: bool) -> bool:
     return any(place == one or place.startswith(f"{one}/") for one in given.stores)
 
 
-def _store_to_write(given: Granted, place: str, _: bool) -> bool:
+def _store_to_write(given: GrantedPermissions, place: str, _: bool) -> bool:
     return any(place == one or place.startswith(f"{one}/") for one in given.written)
 
 
-def _node(given: Granted, label: str, _: bool) -> bool:
+def _node(given: GrantedPermissions, label: str, _: bool) -> bool:
     key, value = label.split("=", 1)
     return key in MACHINE or key in given.models or matches(given.grant.node_labels, key, value)
 
 
-def _taint(given: Granted, taint: str, _: bool) -> bool:
+def _taint(given: GrantedPermissions, taint: str, _: bool) -> bool:
     key, separator, value = taint.partition("=")
     return matches(given.grant.taints, key, value if separator else None)
 
 
-def _metadata(given: Granted, key: str, _: bool) -> bool:
+def _metadata(given: GrantedPermissions, key: str, _: bool) -> bool:
     """Keys of gen and of its operators are set by fields, which have grants of their own."""
     return is_reserved(key) or is_of_controllers(key) or any(fnmatchcase(key, one) for one in given.grant.metadata)
 
 
-def _runtime(given: Granted, name: str, _: bool) -> bool:
+def _runtime(given: GrantedPermissions, name: str, _: bool) -> bool:
     return name in given.runtimes
 
 
-def _group(given: Granted, priority: str, _: bool) -> bool:
+def _group(given: GrantedPermissions, priority: str, _: bool) -> bool:
     """A class that jobs may have is also one of their groups, in each queue."""
     return (facts.PRIORITY, priority.partition(" ")[0]) in given.exact
 
 
-_CHECKS: Final[dict[str, Callable[[Granted, str, bool], bool]]] = {
+_CHECKS: Final[dict[str, Callable[[GrantedPermissions, str, bool], bool]]] = {
     facts.IMAGE: _image,
     facts.SECRET: _secret,
     facts.WRITE: _write,
@@ -125,16 +125,16 @@ _CHECKS: Final[dict[str, Callable[[Granted, str, bool], bool]]] = {
 """Permissions that are not granted by a list."""
 
 
-def granted(overlay: Overlay, namespace: str) -> Granted | None:
+def granted(overlay: Overlay, namespace: str) -> GrantedPermissions | None:
     """Permissions of the pods of a namespace; None if the overlay has no grant for it."""
-    known: dict[str, Granted | None] = overlay.granted
+    known: dict[str, GrantedPermissions | None] = overlay.granted
     if namespace not in known:
         grant = overlay.grant(namespace)
         known[namespace] = _granted(overlay, namespace, grant) if grant is not None else None
     return known[namespace]
 
 
-def _granted(overlay: Overlay, namespace: str, grant: Grant) -> Granted:
+def _granted(overlay: Overlay, namespace: str, grant: Grant) -> GrantedPermissions:
     fields, allowed = overlay.fields, {"", *grant.allow}
     effects = [
         network.effect(count)
@@ -180,7 +180,7 @@ def _granted(overlay: Overlay, namespace: str, grant: Grant) -> Granted:
         exact.add((facts.WORKFLOW_ACCOUNT, overlay.argo.service_account))
     stores = {name: store for name, store in fields.stores.items() if _listed(name, grant.stores)}
     places = {name: "/".join(part for part in (one.bucket, one.prefix) if part) for name, one in stores.items()}
-    return Granted(
+    return GrantedPermissions(
         grant=grant,
         secrets=overlay.secrets,
         read_only=frozenset(name for name, one in fields.volumes.items() if one.read_only),
@@ -279,7 +279,9 @@ def judge(patched: PatchedObjects, overlay: Overlay, namespace: str, found: Find
         _judge_runtime(manifest, given, overlay, namespace, found)
 
 
-def _judge_runtime(manifest: Manifest, given: Granted, overlay: Overlay, namespace: str, found: Findings) -> None:
+def _judge_runtime(
+    manifest: Manifest, given: GrantedPermissions, overlay: Overlay, namespace: str, found: Findings
+) -> None:
     """Report permissions of a runtime's own pods, unless the grant of the namespace names the runtime."""
     resource = resource_of_object(manifest.body["apiVersion"], manifest.body["kind"])
     if resource is None or resource.nodes is None:

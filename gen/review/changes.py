@@ -17,9 +17,9 @@ from gen.base import Findings, regex
 from gen.base.yaml.strict import Data, parse
 from gen.overlay.overlay import Overlay
 from gen.render.emit import RECORD
+from gen.review.gpus_and_costs import version_after
 from gen.review.runs import RunAction, RunChange
 from gen.review.sources import job_files
-from gen.review.usage import version_after
 
 _STATE: Final = "state"
 _STOPPED: Final = "stopped"

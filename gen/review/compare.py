@@ -18,6 +18,7 @@ from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines import ENGINES as CLASSES
 from gen.render.rendered_object import RenderedObject, workload
 from gen.review.data import DataObject, data_changes
+from gen.review.gpus_and_costs import NamespaceCost, Usage, cost_changes, device_changes, is_tensorboard, usage_changes
 from gen.review.kept_runs import BehindRun
 from gen.review.moves import moves, report_moves, same_clusters
 from gen.review.pins import moved_pins
@@ -26,7 +27,6 @@ from gen.review.replay import replay
 from gen.review.result import ObjectAction, ObjectChange, Review
 from gen.review.runs import run_changes, with_earlier
 from gen.review.unrendered import UnrenderedObject, unrendered_usage
-from gen.review.usage import NamespaceCost, Usage, cost_changes, device_changes, is_tensorboard, usage_changes
 
 _APPLIED = {ObjectAction.ADDED, ObjectAction.CHANGED, ObjectAction.REPLACED}
 

@@ -15,7 +15,7 @@ from gen.base.codes.rendered import MOVES_OWNER
 from gen.base.repository.layout import RenderedPath, engine_of, rendered_path, scope_overlay
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines import ENGINES
-from gen.overlay.profiles.engines.base import Engine, Owned
+from gen.overlay.profiles.engines.base import Engine, EngineObject
 from gen.render.rendered_object import RenderedObject
 from gen.review.rendered_trees import Pair, RenderedTrees
 
@@ -178,15 +178,15 @@ def steps(changes: Sequence[Move]) -> Iterator[str]:
             yield from old.remove(overlay, one.namespaces[0])
 
 
-def _owned(pair: Pair) -> tuple[Owned, Owned]:
+def _owned(pair: Pair) -> tuple[EngineObject, EngineObject]:
     assert pair.before is not None and pair.after is not None  # noqa: PT018 - `moves`
     first, second = (_as_owned(one) for one in (pair.before, pair.after))
     return first, second
 
 
-def _as_owned(one: RenderedObject) -> Owned:
+def _as_owned(one: RenderedObject) -> EngineObject:
     path = RenderedPath.parse(one.path)
-    return Owned(
+    return EngineObject(
         group=one.key.group,
         kind=one.key.kind,
         namespace=one.key.namespace,
@@ -198,7 +198,7 @@ def _as_owned(one: RenderedObject) -> Owned:
 
 
 def _handed_over(
-    move: Move, old: type[Engine], new: type[Engine], objects: Iterable[tuple[Owned, Owned]]
+    move: Move, old: type[Engine], new: type[Engine], objects: Iterable[tuple[EngineObject, EngineObject]]
 ) -> Iterator[str]:
     for before, after in objects:
         marks = new.marks(new.owner(move.after[1], after), move.namespaces[1], after)

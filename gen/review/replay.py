@@ -25,7 +25,7 @@ from gen.render.write.volumes import differences, immutable_changes
 from gen.review.rendered_trees import Pair, RenderedTrees
 
 
-class Replayed(Struct, frozen=True, kw_only=True):
+class Outcomes(Struct, frozen=True, kw_only=True):
     """What becomes of the object before and of the one after. They are the same unless the pair is `replaced`."""
 
     before: Outcome
@@ -34,7 +34,7 @@ class Replayed(Struct, frozen=True, kw_only=True):
     """Title of the engine that does the most."""
 
 
-UNTOUCHED = Replayed(before=Outcome(deed=SyncEffect.LEFT), after=Outcome(deed=SyncEffect.LEFT))
+UNTOUCHED = Outcomes(before=Outcome(deed=SyncEffect.LEFT), after=Outcome(deed=SyncEffect.LEFT))
 
 
 class _Side(Struct, frozen=True, kw_only=True):
@@ -75,13 +75,13 @@ class _Merge:
         """Whether no engine has a reason to look at the object. A record is one for the engines at the base."""
         return pair.before is pair.after and pair not in self.moved and not self._is_record(pair)
 
-    def replay(self, engine: str, pair: Pair) -> Replayed:
+    def replay(self, engine: str, pair: Pair) -> Outcomes:
         if not pair.replaced:
             outcome = CLASSES[engine].replay(self._change(engine, pair))
-            return Replayed(before=outcome, after=outcome, engine=ENGINES[engine].title)
+            return Outcomes(before=outcome, after=outcome, engine=ENGINES[engine].title)
         changes = (self._change(engine, one) for one in (Pair(pair.before, None), Pair(None, pair.after)))
         gone, new = map(CLASSES[engine].replay, changes)
-        return Replayed(before=gone, after=new, engine=ENGINES[engine].title)
+        return Outcomes(before=gone, after=new, engine=ENGINES[engine].title)
 
     def _change(self, engine: str, pair: Pair) -> Change:
         before, after = pair.before, pair.after
@@ -105,17 +105,17 @@ class _Merge:
         return is_finished(one.metadata, self.before.engines_of(one))
 
 
-def replay(pairs: Sequence[Pair], trees: RenderedTrees, moved: Collection[Pair]) -> dict[Pair, Replayed]:
+def replay(pairs: Sequence[Pair], trees: RenderedTrees, moved: Collection[Pair]) -> dict[Pair, Outcomes]:
     """By pair, without objects that no engine touches. `moved` are objects with a new owner that was not prepared."""
     merge = _Merge(_Side.of(trees.before), _Side.of(trees.after), moved)
     affected = [pair for pair in pairs if not engine_of(pair.object.key.scope) and not merge.unaffected(pair)]
-    found: dict[Pair, Replayed] = {}
+    found: dict[Pair, Outcomes] = {}
     for engine in ENGINES:
         outcomes = {pair: merge.replay(engine, pair) for pair in affected if engine in merge.engines(pair)}
         refused = {_folder(pair.object): pair for pair, one in outcomes.items() if one.after.deed is SyncEffect.REFUSED}
         for pair, one in outcomes.items():
             if (cause := refused.get(_folder(pair.object))) is not None:
-                one = Replayed(  # noqa: PLW2901 - what its owner lets the engine do
+                one = Outcomes(  # noqa: PLW2901 - what its owner lets the engine do
                     before=_blocked(one.before, cause), after=_blocked(one.after, cause), engine=one.engine
                 )
             known = found.get(pair)
@@ -123,7 +123,7 @@ def replay(pairs: Sequence[Pair], trees: RenderedTrees, moved: Collection[Pair])
     return found
 
 
-def _deeds(one: Replayed) -> tuple[SyncEffect, SyncEffect]:
+def _deeds(one: Outcomes) -> tuple[SyncEffect, SyncEffect]:
     return one.before.deed, one.after.deed
 
 

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from gen.kubernetes.objects import Body
     from gen.review.changes import JobChange
     from gen.review.data import DataObject
+    from gen.review.gpus_and_costs import DeviceUsage, NamespaceCost, Usage
     from gen.review.kept_runs import BehindRun
     from gen.review.pins import MovedPin
     from gen.review.rendered_trees import Pair
     from gen.review.sources import Links
     from gen.review.unrendered import UnrenderedObject
-    from gen.review.usage import DeviceUsage, NamespaceCost, Usage
 
 
 class ObjectAction(StrEnum):

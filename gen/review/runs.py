@@ -31,7 +31,7 @@ from gen.render.rendered_object import ObjectKey, RenderedObject, workload
 from gen.render.results import RunResult
 from gen.render.starters import PREEMPTS, preempting_classes, starter_of_object
 from gen.review.rendered_trees import Pair
-from gen.review.replay import UNTOUCHED, Replayed
+from gen.review.replay import UNTOUCHED, Outcomes
 
 if TYPE_CHECKING:
     from gen.kubernetes.facts.demand import Units
@@ -152,7 +152,7 @@ class RunChange:
     after: RunVersion | None
     edited: bool
     """Whether its content changed under the same name."""
-    replayed: Replayed = UNTOUCHED
+    replayed: Outcomes = UNTOUCHED
     """Action of the engines on it."""
     earlier: bool = False
     """Whether a stopped run of the job has checkpoints."""
@@ -248,7 +248,7 @@ def run_changes(
     pairs: Iterable[Pair],
     overlays: Mapping[str, Overlay],
     found: Findings,
-    replayed: Mapping[Pair, Replayed] = MappingProxyType({}),
+    replayed: Mapping[Pair, Outcomes] = MappingProxyType({}),
     rendered: RunResult | None = None,
 ) -> tuple[RunChange, ...]:
     """The runs among the objects, with findings about their changes. `rendered` knows active runs."""

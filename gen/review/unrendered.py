@@ -35,9 +35,9 @@ from gen.render.committed import as_written
 from gen.render.emit import HEADER, has_text_of, untouched
 from gen.render.results import File
 from gen.render.write.compare import is_kept
+from gen.review.gpus_and_costs import UsageKey
 from gen.review.rendered_trees import RenderedTrees
 from gen.review.sources import job_file
-from gen.review.usage import UsageKey
 
 _MAX_NAMES = 3
 """Objects of one file that a message names."""
@@ -56,7 +56,7 @@ class UnrenderedObject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class RenderedFiles:
     """The result of a render."""
 
     files: Mapping[str, File]
@@ -97,7 +97,7 @@ def is_enough(files: Collection[str], jobs: Collection[str], trees: RenderedTree
 
 
 def unrendered_objects(
-    suspects: Mapping[str, bytes], expected: Expected, found: Findings
+    suspects: Mapping[str, bytes], expected: RenderedFiles, found: Findings
 ) -> tuple[UnrenderedObject, ...]:
     """The objects of the files that differ from the result of a render. Each file is an error."""
     return tuple(
@@ -115,12 +115,12 @@ def unrendered_usage(objects: Iterable[UnrenderedObject]) -> Iterator[tuple[Usag
             yield UsageKey(RenderedPath.parse(one.path).scope, one.namespace, ""), one.demand
 
 
-def _is_rendered(path: str, text: str, expected: Expected) -> bool:
+def _is_rendered(path: str, text: str, expected: RenderedFiles) -> bool:
     file = expected.files.get(path)
     return file is not None and has_text_of(file, text)
 
 
-def _objects(path: str, raw: bytes, text: str, expected: Expected, found: Findings) -> Iterator[UnrenderedObject]:
+def _objects(path: str, raw: bytes, text: str, expected: RenderedFiles, found: Findings) -> Iterator[UnrenderedObject]:
     if is_control_file(path.rpartition("/")[2]):
         refuse_control_file(printable_path(path), found)
         return

@@ -10,7 +10,7 @@ from gen.commands import explain
 from gen.edit.fixes import find_fixes, write_fixes
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
-from gen.job.model import Renamed
+from gen.job.model import CurrentName
 from gen.job.suggest import old_names
 from gen.overlay.grant import Grant
 from gen.report import schemas
@@ -35,9 +35,9 @@ def clear() -> None:
 @pytest.fixture(autouse=True)
 def renamed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two fields of jobs and one of grants as if they had had other names. No field was renamed so far."""
-    names = {"ram": Renamed("memory", SINCE), "variables": Renamed("env", SINCE)}
+    names = {"ram": CurrentName("memory", SINCE), "variables": CurrentName("env", SINCE)}
     monkeypatch.setattr(JobFields, "renamed", names)
-    monkeypatch.setattr(Grant, "renamed", {"accelerators": Renamed("gpus", SINCE)})
+    monkeypatch.setattr(Grant, "renamed", {"accelerators": CurrentName("gpus", SINCE)})
     clear()
     yield
     monkeypatch.undo()

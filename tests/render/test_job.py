@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.base.findings import Route, near
-from gen.base.yaml.source import Found, Source
+from gen.base.yaml.source import FoundRoute, Source
 from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def test_positions_are_read_only_for_findings(tmp_path: Path, monkeypatch: pytes
     read: list[str] = []
     find = Source.find
 
-    def noted(source: Source, route: Route) -> Found:
+    def noted(source: Source, route: Route) -> FoundRoute:
         read.append(source.file)
         return find(source, route)
 

@@ -14,7 +14,7 @@ from gen.base.lazy import regex
 from gen.base.yaml.strict import Data
 
 if TYPE_CHECKING:
-    from gen.base.yaml.source import Found, Source
+    from gen.base.yaml.source import FoundRoute, Source
 
 
 class Layer(Struct, frozen=True):
@@ -23,7 +23,7 @@ class Layer(Struct, frozen=True):
     source: Source
     prefix: Route = ()
 
-    def find(self, route: Route) -> Found:
+    def find(self, route: Route) -> FoundRoute:
         found = self.source.find(self.prefix + route)
         return replace(found, steps=found.steps - len(self.prefix)) if self.prefix else found
 
@@ -44,7 +44,7 @@ class Layers(Struct, frozen=True):
     def place(self, route: Route, *, key: bool = False) -> Location:
         """The place in the file that set the value at `route`; without one, in the file with most of the route."""
         route = self._in_files(route)
-        best: Found | None = None
+        best: FoundRoute | None = None
         deciding = min(len(route), _entry_depth(route))
         for layer in self.layers:
             one = layer.find(route)

@@ -26,7 +26,7 @@ _LARGE = 64
 """Keys of a mapping from which on an index of them is faster than a search for each finding."""
 
 
-class Found(Struct, frozen=True):
+class FoundRoute(Struct, frozen=True):
     """The part of a route that exists in a file, and its place."""
 
     steps: int
@@ -105,10 +105,10 @@ class Source(Struct, frozen=True, dict=True):
     def _indices(self) -> dict[Any, dict[str, tuple[Any, Any]]]:
         return {}
 
-    def find(self, route: Route) -> Found:
+    def find(self, route: Route) -> FoundRoute:
         """Follow a route as far as it exists in this file."""
         if isinstance(self.data, dict) and (not route or route[0] not in self.data):
-            return Found(0, False, self._start, self._start)  # without positions of all values
+            return FoundRoute(0, False, self._start, self._start)  # without positions of all values
         node, before = self._node_with(str(route[0])) if route else (self._root, 0)
         key_mark = node.start_mark
         steps = 0
@@ -126,7 +126,7 @@ class Source(Struct, frozen=True, dict=True):
             steps += 1
         value_mark = node.start_mark if steps else key_mark
         key, value = self._at(key_mark, before), self._at(value_mark, before)
-        return Found(steps, not isinstance(node, MappingNode), key, value)
+        return FoundRoute(steps, not isinstance(node, MappingNode), key, value)
 
     def place(self, route: Route, *, key: bool = False) -> Location:
         """The place of the value at `route`, or of its key; else of the nearest value around it."""

@@ -42,7 +42,7 @@ _DEFAULTS: Final = frozenset({"restart", "workers"})
 """Fields of a Job from a step, which has one pod that is not restarted, as without them."""
 
 
-class Launched(Struct):
+class ArenaCommand(Struct):
     """A command of Arena, and options of the launcher itself."""
 
     words: list[str]
@@ -51,7 +51,7 @@ class Launched(Struct):
     lost: list[str] = field(default_factory=list)
 
 
-def launcher_of(words: Sequence[str]) -> Launched | None:
+def launcher_of(words: Sequence[str]) -> ArenaCommand | None:
     """The submission of a step; None if it does not run the launcher."""
     start = next((index for index, word in enumerate(words) if word.endswith(_PROGRAM)), None)
     if start is None:
@@ -60,7 +60,7 @@ def launcher_of(words: Sequence[str]) -> Launched | None:
     command = options[options.index("--") + 1 :] if "--" in options else []
     options = options[: options.index("--")] if "--" in options else options
     kind = next((word for word in options if word in _KINDS), "job")
-    launched = Launched(["arena", "submit", "tfjob" if kind == "job" else kind])
+    launched = ArenaCommand(["arena", "submit", "tfjob" if kind == "job" else kind])
     _carry(launched, [word for word in options if word != kind], _OF_JOB if kind in ("job", "tfjob") else {})
     text = " ".join(command).strip()
     if not any(char in text for char in "'\"\\\n"):  # blanks of the source of a program
@@ -69,7 +69,7 @@ def launcher_of(words: Sequence[str]) -> Launched | None:
     return launched
 
 
-def _carry(launched: Launched, options: list[str], names: Mapping[str, str]) -> None:
+def _carry(launched: ArenaCommand, options: list[str], names: Mapping[str, str]) -> None:
     """Options of Arena, some with other names, and those that are fields of a job. A value is behind `=`, or the next
     word. Zero CPU and memory mean none.
     """

@@ -213,7 +213,7 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
     return {**constants, **values}
 
 
-class Dropped(Struct, frozen=True):
+class DroppedPart(Struct, frozen=True):
     """A part that is not in the job."""
 
     place: Location
@@ -248,7 +248,7 @@ class BatchValues(Conditions):
         self.folder = ""
         """The working directory, as far as it is known."""
         self.folder_place: Location | None = None
-        self.left: list[Dropped] = []
+        self.left: list[DroppedPart] = []
         self.images: list[tuple[str, Location]] = []
         """Images of the containers that run the programs of the script."""
         self.secrets: dict[str, tuple[str, Location]] = {}
@@ -348,19 +348,21 @@ class BatchValues(Conditions):
         elif program in ("cd", "pushd"):
             self.folder, self.folder_place = _joined(self.folder, words[1] if len(words) > 1 else ""), place
         elif program in _MODULES:
-            self.left.append(Dropped(place, f"`{text}`", "a container has no modules", _IN_IMAGE))
+            self.left.append(DroppedPart(place, f"`{text}`", "a container has no modules", _IN_IMAGE))
         elif (program in _CONDA and words[1:2] != ["run"]) or (program in ("source", ".") and _SETUP.search(text)):
-            self.left.append(Dropped(place, f"`{text}`", "a container has an environment of its own", _IN_IMAGE))
+            self.left.append(DroppedPart(place, f"`{text}`", "a container has an environment of its own", _IN_IMAGE))
         elif program in ("source", "."):
             hint = "put the file into the image, or write its variables as `env`"
             self.left.append(
-                Dropped(place, f"the file `{text.partition(' ')[2]}`", "gen reads no files that a script names", hint)
+                DroppedPart(
+                    place, f"the file `{text.partition(' ')[2]}`", "gen reads no files that a script names", hint
+                )
             )
         elif program in _SILENT and not (self.in_task and program not in _SILENT_IN_TASKS):
             if program == "echo":
                 self._said = " ".join(words[1:])[:200]
             if self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):
-                self.left.append(Dropped(place, f"`{text[:60]}`", "it only shows the state of a node", "remove it"))
+                self.left.append(DroppedPart(place, f"`{text[:60]}`", "it only shows the state of a node", "remove it"))
         else:
             return False
         return True

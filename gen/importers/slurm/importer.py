@@ -17,9 +17,9 @@ from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
 from gen.importers.slurm.batch_values import constants, with_values, without_placeholders
+from gen.importers.slurm.comparison import compare_tasks
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of
 from gen.importers.slurm.expansion import is_known, marked, shown, source_text
-from gen.importers.slurm.rehearsal import rehearse
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import PATH, Site, read_site, roots_of
 from gen.importers.slurm.translation import Run
@@ -49,8 +49,10 @@ class SlurmImporter(Importer):
         job, _ = read_script(given, found)
         return () if job is None else (job,)
 
-    def rehearse(self, given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings) -> tuple[str, bool]:
-        return rehearse(given, job, runs, found)
+    def compare_tasks(
+        self, given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings
+    ) -> tuple[str, bool]:
+        return compare_tasks(given, job, runs, found)
 
 
 class Lacking(Struct):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gen.base import Location
 from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
-from gen.importers.slurm.batch_values import HOSTS, BatchValues, Dropped, opened_container
+from gen.importers.slurm.batch_values import HOSTS, BatchValues, DroppedPart, opened_container
 from gen.importers.slurm.expansion import ADDRESS, Value, is_known, marked, shown, source_text, word_end
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class BatchScript(BatchValues):
         return Location(self.file, node.start_point[0] + self._first_line)
 
     def leave(self, node: Node, what: str, why: str, hint: str) -> None:
-        self.left.append(Dropped(self.place(node), what, why, hint))
+        self.left.append(DroppedPart(self.place(node), what, why, hint))
 
     def _block(self, nodes: Iterable[Node]) -> None:
         for node in nodes:

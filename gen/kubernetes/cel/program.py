@@ -35,7 +35,7 @@ _WELL_KNOWN: Final = {
 _FIELD_CALLS: Final = frozenset({"_?._"})
 
 
-class Checked(Struct, frozen=True):
+class TypeCheck(Struct, frozen=True):
     """The result of a check."""
 
     type: cel.Type
@@ -43,11 +43,11 @@ class Checked(Struct, frozen=True):
     """Nodes that are a variable with a dotted name, as its name, or the name of a type, as the type."""
 
 
-def check(tree: syntax.Node, environment: Environment) -> Checked:
+def check(tree: syntax.Node, environment: Environment) -> TypeCheck:
     """Check all types of an expression. CompileError for the first that is wrong."""
     checker = _Checker(environment)
     found = checker.visit(tree)
-    return Checked(checker.substitution.final(found), checker.qualified)
+    return TypeCheck(checker.substitution.final(found), checker.qualified)
 
 
 class _Checker:
@@ -336,7 +336,7 @@ def compile_expression(text: str, environment: Environment, *, escaped_names: bo
         raise _too_deep() from None
 
 
-def checked_tree(text: str, environment: Environment, *, escaped_names: bool = False) -> tuple[Node, Checked]:
+def checked_tree(text: str, environment: Environment, *, escaped_names: bool = False) -> tuple[Node, TypeCheck]:
     """The tree of an expression with its types. Errors are those of `compile_expression`."""
     _load()
     try:

@@ -36,8 +36,8 @@ from gen.base.codes.files import UNREADABLE
 from gen.base.codes.overlays import INVALID_DEFINITION
 from gen.base.parallel import Progress, map_parallel
 from gen.base.yaml.strict import Refused
-from gen.kubernetes.check.objects import Examined
-from gen.kubernetes.check.silence import Checked
+from gen.kubernetes.check.objects import ObjectCheck
+from gen.kubernetes.check.silence import CheckResult
 from gen.kubernetes.manifests.files import STDIN, heaviest_first, named_files, read_bytes
 from gen.kubernetes.manifests.go_yaml import as_kubectl
 from gen.kubernetes.manifests.read import Manifests, decoded, objects_in, read_manifests
@@ -320,10 +320,10 @@ class ManifestChecker:
     def _cluster_of(self, file: str) -> Cluster | None:
         return self.clusters.cluster_of(file) if self.clusters is not None else None
 
-    def _examined(self, file: ReadFile, body: object) -> Examined | None:
+    def _examined(self, file: ReadFile, body: object) -> ObjectCheck | None:
         """A faulty definition of a cluster is a finding; one that the user names is a usage error."""
         try:
-            return Examined(body, self._kinds(file.name), missing=self.missing)
+            return ObjectCheck(body, self._kinds(file.name), missing=self.missing)
         except DefinitionError as error:
             named = any(error.file.is_relative_to(one) for one in self.schemas)
             shown = self.clusters.shown(error.file) if self.clusters is not None and not named else None
@@ -374,7 +374,9 @@ def _shown(file: str) -> str:
     return "<stdin>" if file == STDIN else file
 
 
-def check_batch(examine: Callable[[ReadFile, object], Examined | None], files: Sequence[ReadFile]) -> list[CheckedFile]:
+def check_batch(
+    examine: Callable[[ReadFile, object], ObjectCheck | None], files: Sequence[ReadFile]
+) -> list[CheckedFile]:
     """Check files. `examine` checks the schema of an object; None after an error in a definition."""
     objects = [
         _Object(file, number, route, body)
@@ -411,13 +413,15 @@ def check_batch(examine: Callable[[ReadFile, object], Examined | None], files: S
     ]
 
 
-def _checked(examine: Callable[[ReadFile, object], Examined | None], objects: Sequence[_Object]) -> list[Checked]:
+def _checked(
+    examine: Callable[[ReadFile, object], ObjectCheck | None], objects: Sequence[_Object]
+) -> list[CheckResult]:
     examined = [examine(one.file, one.body) for one in objects]
     valid = [one for one in examined if one is not None]
     for start in range(0, max((len(one.rules) for one in valid), default=0), _RULES):
         for one in valid:
             one.apply_rules(start, start + _RULES)
-    return [one.result() if one is not None else Checked() for one in examined]
+    return [one.result() if one is not None else CheckResult() for one in examined]
 
 
 def _finding(problem: Problem, one: _Object, reason: str | None = None) -> Diagnostic:

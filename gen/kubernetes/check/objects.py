@@ -20,7 +20,7 @@ from gen.kubernetes.cel.program import Program, compile_expression
 from gen.kubernetes.cel.values import DYN, CelError, CompileError, CostError, NotEvaluatedError
 from gen.kubernetes.cel.variables import declared_environment
 from gen.kubernetes.check.schema_errors import MAX_PROBLEMS, schema_problems
-from gen.kubernetes.check.silence import Checked, silenced
+from gen.kubernetes.check.silence import CheckResult, silenced
 from gen.kubernetes.facts.api_versions import RETIRED
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import DAMAGED, ObjectView, Problem, Rule, dropped, is_custom, is_generated
@@ -64,14 +64,14 @@ def unknown(api_version: str, name: str, kinds: Kinds) -> Problem:
     return Problem("unknown-api", ("kind",), message, f"did you mean `{guess}`?" if guess else "")
 
 
-def check(body: object, kinds: Kinds, *, missing: bool = False) -> Checked:
+def check(body: object, kinds: Kinds, *, missing: bool = False) -> CheckResult:
     """The problems of an object, up to a limit. With `missing`, kinds without a schema are skipped."""
-    examined = Examined(body, kinds, missing=missing)
+    examined = ObjectCheck(body, kinds, missing=missing)
     examined.apply_rules()
     return examined.result()
 
 
-class Examined:
+class ObjectCheck:
     """An object with the problems of its schema and its definition, to which rules are applied then."""
 
     def __init__(self, body: object, kinds: Kinds, *, missing: bool = False) -> None:
@@ -124,7 +124,7 @@ class Examined:
                 message = f"{problem.message} (`{problem.rule}`)"
                 yield Problem("pods-may-fail", problem.route, message, problem.hint or RULES[problem.rule].hint)
 
-    def result(self) -> Checked:
+    def result(self) -> CheckResult:
         return silenced(self._problems, self.body) if self._problems else _CLEAN
 
     def _before_rules(self, body: object, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
@@ -190,7 +190,7 @@ class Examined:
         self._view, self.rules = view, rules_for(view.group, view.kind)
 
 
-_CLEAN = Checked()
+_CLEAN = CheckResult()
 _STATUS = ("status",)
 _MAX_OBJECT_BYTES = 3 << 20
 """Bytes of a request (`MaxRequestBodyBytes` of `apiserver/pkg/server/config.go`); the limit of etcd is lower."""

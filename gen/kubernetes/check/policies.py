@@ -36,7 +36,7 @@ from gen.kubernetes.check.objects import check
 from gen.kubernetes.manifests.read import Manifests, objects_in
 from gen.kubernetes.objects import BINDING, Body, identity_of
 from gen.kubernetes.policies.evaluate import Verdict, verdicts
-from gen.kubernetes.policies.policy_set import PolicySet, Stored, name_of
+from gen.kubernetes.policies.policy_set import PolicySet, StoredObject, name_of
 from gen.kubernetes.policies.request import request_for
 from gen.kubernetes.rules import Problem, RuleSource
 from gen.kubernetes.rules.catalogue import RULES
@@ -88,7 +88,7 @@ def report_references(policies: PolicySet, found: Findings, severity: Severity =
         _report_missing_param(policies, policy, binding, found)
 
 
-def _report_missing_param(policies: PolicySet, policy: Stored, binding: Stored, found: Findings) -> None:
+def _report_missing_param(policies: PolicySet, policy: StoredObject, binding: StoredObject, found: Findings) -> None:
     kind, reference = _spec(policy).get("paramKind"), _spec(binding).get("paramRef")
     if not isinstance(kind, dict) or not isinstance(reference, dict):
         return
@@ -139,7 +139,7 @@ def _finding(verdict: Verdict, body: object, place: Callable[[Route], Location])
     return Diagnostic(place(verdict.cause), code.name, message_text(message), hint, related, severity)
 
 
-def _spec(stored: Stored) -> Body:
+def _spec(stored: StoredObject) -> Body:
     return as_mapping(stored.body.get("spec"))
 
 

@@ -9,7 +9,7 @@ from gen.base.codes.commands import SILENCEABLE
 from gen.kubernetes.rules import RENAMED, SILENCE, Problem, silences
 
 
-class Checked(Struct, frozen=True):
+class CheckResult(Struct, frozen=True):
     """Result of checking one object."""
 
     problems: tuple[Problem, ...] = ()
@@ -17,7 +17,7 @@ class Checked(Struct, frozen=True):
     """With the reasons that the object gives."""
 
 
-def silenced(problems: list[Problem], body: object) -> Checked:
+def silenced(problems: list[Problem], body: object) -> CheckResult:
     """Problems of an object, apart from those that its annotations silence."""
     metadata = body.get("metadata") if isinstance(body, dict) else None
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
@@ -25,7 +25,7 @@ def silenced(problems: list[Problem], body: object) -> Checked:
     wrong = [_about_silence(key, value) for key, value in annotations.items()] if isinstance(annotations, dict) else []
     kept = [problem for problem in problems if problem.rule not in reasons]
     others = tuple((problem, reasons[problem.rule]) for problem in problems if problem.rule in reasons)
-    return Checked((*kept, *(problem for problem in wrong if problem is not None)), others)
+    return CheckResult((*kept, *(problem for problem in wrong if problem is not None)), others)
 
 
 def _about_silence(key: object, reason: object) -> Problem | None:

@@ -18,16 +18,16 @@ from msgspec import Struct
 
 from gen.base import as_mappings, at
 from gen.kubernetes.facts import RESOURCES
-from gen.kubernetes.facts.base import Retired
+from gen.kubernetes.facts.base import RetiredVersion
 from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body
 
 
-def _retired(instead: str, deprecated: int, removed: int | None = None) -> Retired:
-    return Retired(instead=instead, deprecated=deprecated, removed=removed)
+def _retired(instead: str, deprecated: int, removed: int | None = None) -> RetiredVersion:
+    return RetiredVersion(instead=instead, deprecated=deprecated, removed=removed)
 
 
-def _all(kinds: str, retired: Retired, *versions: str) -> dict[tuple[str, str], Retired]:
+def _all(kinds: str, retired: RetiredVersion, *versions: str) -> dict[tuple[str, str], RetiredVersion]:
     return {(version, kind): retired for version in versions for kind in kinds.split()}
 
 
@@ -42,7 +42,7 @@ _CERTIFICATES = "ClusterTrustBundle PodCertificateRequest"
 _DEVICES = "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice"
 _FLOWS = "FlowSchema PriorityLevelConfiguration"
 
-RETIRED: Final[dict[tuple[str, str], Retired]] = {
+RETIRED: Final[dict[tuple[str, str], RetiredVersion]] = {
     **{(version, fact.kind): retired for fact in RESOURCES.values() for version, retired in fact.retired.items()},
     **_all("Deployment DaemonSet ReplicaSet", _WORKLOADS, "extensions/v1beta1"),
     **_all("Deployment StatefulSet", _WORKLOADS, "apps/v1beta1"),

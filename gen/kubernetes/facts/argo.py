@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gen.base import as_list, follow, regex, with_field
 from gen.base.placeholders import TRIAL, with_results
-from gen.kubernetes.facts.base import ANY_ITEM, Filled, Path, Phase, Phases, Resource
+from gen.kubernetes.facts.base import ANY_ITEM, FilledField, Path, Phase, Phases, Resource
 from gen.kubernetes.facts.steps import Graph, Task, manifest_body, visible, without_templates
 from gen.kubernetes.objects import Body
 
@@ -36,9 +36,9 @@ TEMPLATE_FIELDS: Final = ("inputs", "outputs", "metadata")
 TASK_FIELDS: Final = ("arguments",)
 _TEMPLATE: Final = ("spec", "templates", ANY_ITEM)
 _WRITTEN: Final = (  # also of runs that earlier versions of gen rendered
-    *(Filled(place=_TEMPLATE, field=(name,), value={}, in_all=False) for name in TEMPLATE_FIELDS),
+    *(FilledField(place=_TEMPLATE, field=(name,), value={}, in_all=False) for name in TEMPLATE_FIELDS),
     *(
-        Filled(place=(*_TEMPLATE, "dag", "tasks", ANY_ITEM), field=(name,), value={}, in_all=False)
+        FilledField(place=(*_TEMPLATE, "dag", "tasks", ANY_ITEM), field=(name,), value={}, in_all=False)
         for name in TASK_FIELDS
     ),
 )

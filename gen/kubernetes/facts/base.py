@@ -108,7 +108,7 @@ class Phases(Struct, frozen=True, kw_only=True, eq=False):
     suspended: tuple[Phase, ...] = ()
 
 
-class Awaited(Struct, frozen=True, kw_only=True, eq=False):
+class EndCondition(Struct, frozen=True, kw_only=True, eq=False):
     """How a workflow waits for the end of a run, if that does not follow from its status.
 
     Argo Workflows compares single fields, and cannot search a list of conditions.
@@ -145,7 +145,7 @@ class Nodes(Struct, frozen=True, kw_only=True, eq=False):
 Status = Conditions | Phases
 
 
-class Derived(Struct, frozen=True, kw_only=True, eq=False):
+class DerivedName(Struct, frozen=True, kw_only=True, eq=False):
     """A name that an operator or controller gives to another object: the name of an object and a suffix."""
 
     suffix: str
@@ -162,7 +162,7 @@ class Derived(Struct, frozen=True, kw_only=True, eq=False):
     """The roles with this name, in lower case; empty for every role."""
 
 
-class Retired(Struct, frozen=True, kw_only=True, eq=False):
+class RetiredVersion(Struct, frozen=True, kw_only=True, eq=False):
     """An API version that is deprecated or removed."""
 
     instead: str
@@ -188,7 +188,7 @@ class Queueing(Struct, frozen=True, kw_only=True, eq=False):
     """Metadata of pod templates to which it adds, in lists that engines compare as a whole (`pkg/podset/podset.go`)."""
 
 
-class Filled(Struct, frozen=True, kw_only=True, eq=False):
+class FilledField(Struct, frozen=True, kw_only=True, eq=False):
     """A field that a definition, webhook or operator adds or removes, inside a part that engines compare as a whole."""
 
     place: Pattern
@@ -224,7 +224,7 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Current API versions, best first, each with the restart policies of its pods, the default of gen first."""
     releases: Mapping[str, str] = field(default_factory=dict)
     """Minor versions of the operator that differ within an API version, best first, each with its API version."""
-    retired: Mapping[str, Retired] = field(default_factory=dict)
+    retired: Mapping[str, RetiredVersion] = field(default_factory=dict)
     """Deprecated and removed API versions."""
     pods: tuple[PodSet, ...] = ()
     restarts_by_role: bool = False
@@ -271,7 +271,7 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     cleanup: Path | None = None
     """Route of the field that selects the pods to delete when the run ends."""
     status: Status | None = None
-    awaited: Awaited | None = None
+    awaited: EndCondition | None = None
     """How a workflow waits for the end of an object, if the status does not say it in a phase."""
     is_definition: bool = False
     """Whether people start runs of an object outside of Git: a pipeline of Kubeflow Pipelines."""
@@ -297,11 +297,11 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Routes of names of claims that become volumes of the pods."""
     added_volumes: tuple[str, ...] = ()
     """Names of volumes that the operator adds to the pods."""
-    filled: tuple[Filled, ...] = ()
+    filled: tuple[FilledField, ...] = ()
     """Fields that are added to its objects in a cluster."""
     updates: Updates | None = None
     """Changes of an existing object that the API server accepts; None if it accepts all."""
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[DerivedName, ...] = ()
     """Names that the operator derives from the name of an object."""
     pod_index: tuple[str, ...] = ()
     """Fields of a pod, for the downward API, that together tell it from the other pods of its role."""
@@ -336,9 +336,9 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
         return self.group, self.kind
 
 
-def retired(instead: str, *versions: str, removed: bool = True) -> dict[str, Retired]:
+def retired(instead: str, *versions: str, removed: bool = True) -> dict[str, RetiredVersion]:
     """API versions of an operator that were replaced by another one."""
-    return dict.fromkeys(versions, Retired(instead=instead, removed=0 if removed else None))
+    return dict.fromkeys(versions, RetiredVersion(instead=instead, removed=0 if removed else None))
 
 
 """A route through mappings."""

@@ -164,7 +164,7 @@ JOB: Final = base.Resource(
     retries=("spec", "backoffLimit"),
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=base.Conditions(succeeded="Complete", failed="Failed", suspended="Suspended"),
-    awaited=base.Awaited(
+    awaited=base.EndCondition(
         ended=("status", "completionTime")
     ),  # only after success (`pkg/controller/job/job_controller.go`)
     known_to_engines=True,  # `gitops-engine/pkg/health/health_job.go` of Argo CD; kstatus of Flux
@@ -173,7 +173,7 @@ JOB: Final = base.Resource(
     scheduled_by=CRONJOB,
     trial=base.Trial(index={"batch.kubernetes.io/job-completion-index": "0"}),
     # the host name of an indexed pod; a pod also gets a random suffix
-    derived=(base.Derived(suffix="-{0}", counts=(base.Count(route=("spec", "completions"), default=0),)),),
+    derived=(base.DerivedName(suffix="-{0}", counts=(base.Count(route=("spec", "completions"), default=0),)),),
     pod_index=(INDEX,),
     max_name=63,  # the name of a job is a label of its pods
 )

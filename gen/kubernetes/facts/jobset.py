@@ -49,7 +49,7 @@ JOBSET: Final = base.Resource(
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=base.Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
     trial=base.Trial(index={"jobset.sigs.k8s.io/job-index": "0", "batch.kubernetes.io/job-completion-index": "0"}),
-    awaited=base.Awaited(
+    awaited=base.EndCondition(
         succeeded=(base.Phase(field=_TERMINAL_STATE, values=("Completed",)),),
         failed=(base.Phase(field=_TERMINAL_STATE, values=("Failed",)),),
     ),
@@ -59,16 +59,16 @@ JOBSET: Final = base.Resource(
     pod_index=(JOB_INDEX, INDEX),
     # `pkg/webhooks/jobset_webhook.go`
     filled=(
-        base.Filled(place=("spec",), field=("successPolicy",)),
-        base.Filled(place=("spec",), field=("startupPolicy",)),
-        base.Filled(place=("spec",), field=("network", "enableDNSHostnames")),
-        base.Filled(place=("spec",), field=("network", "publishNotReadyAddresses")),
-        base.Filled(place=_JOB_SPEC, field=("completionMode",)),
-        base.Filled(place=_JOB_SPEC, field=("template", "spec", "restartPolicy")),
+        base.FilledField(place=("spec",), field=("successPolicy",)),
+        base.FilledField(place=("spec",), field=("startupPolicy",)),
+        base.FilledField(place=("spec",), field=("network", "enableDNSHostnames")),
+        base.FilledField(place=("spec",), field=("network", "publishNotReadyAddresses")),
+        base.FilledField(place=_JOB_SPEC, field=("completionMode",)),
+        base.FilledField(place=_JOB_SPEC, field=("template", "spec", "restartPolicy")),
     ),
     derived=(
-        base.Derived(suffix="-{role}-{0}", kinds=("Job",), each=_JOB, counts=COUNTS[:1]),
+        base.DerivedName(suffix="-{role}-{0}", kinds=("Job",), each=_JOB, counts=COUNTS[:1]),
         # a host name, with a random suffix the name of the pod
-        base.Derived(suffix="-{role}-{0}-{1}-xxxxx", each=_JOB, counts=(COUNTS[0], _COMPLETIONS)),
+        base.DerivedName(suffix="-{role}-{0}-{1}-xxxxx", each=_JOB, counts=(COUNTS[0], _COMPLETIONS)),
     ),
 )

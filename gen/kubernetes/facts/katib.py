@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from gen.kubernetes.facts.base import ANY_ITEM, Conditions, Filled, Held, Resource, Status, retired
+from gen.kubernetes.facts.base import ANY_ITEM, Conditions, FilledField, Held, Resource, Status, retired
 
 
 def trial_resource(kind: str, api_version: str) -> str:
@@ -63,9 +63,9 @@ EXPERIMENT: Final = Resource(
     status=_STATUS,
     # `experiment_defaults.go`; the definition has no schema, so the whole object is compared
     filled=(
-        Filled(place=("spec", "parameters", ANY_ITEM, "feasibleSpace"), field=("distribution",), value="uniform"),
+        FilledField(place=("spec", "parameters", ANY_ITEM, "feasibleSpace"), field=("distribution",), value="uniform"),
         # the webhook writes the whole object, without a false value
-        Filled(place=("spec", "trialTemplate"), field=("retain",), value=False, in_all=False),
+        FilledField(place=("spec", "trialTemplate"), field=("retain",), value=False, in_all=False),
     ),
     max_name=40,  # trials are named `<experiment>-<8 characters>`
 )

@@ -284,7 +284,7 @@ def _training(
     *,
     versions: dict[str, tuple[str, ...]] | None = None,
     old: tuple[str, ...] = (),
-    derived: tuple[base.Derived, ...] = (),
+    derived: tuple[base.DerivedName, ...] = (),
     largest: base.Pattern | None = None,
     scaled: bool = False,
 ) -> base.Resource:
@@ -309,12 +309,12 @@ def _training(
         cleanup=(*_POLICY, "cleanPodPolicy"),
         status=_STATUS,
         # after success and failure, in one update with the condition (`pkg/controller.v1` of the training operator)
-        awaited=base.Awaited(ended=("status", "completionTime")),
+        awaited=base.EndCondition(ended=("status", "completionTime")),
         scheduled_by=CRON_WORKFLOW,
         derived=(
             *derived,
             # each pod and its headless Service
-            base.Derived(
+            base.DerivedName(
                 suffix="-{role}-{0}",
                 kinds=("Pod", "Service"),
                 each=holder,
@@ -367,10 +367,10 @@ _MPIJOB = _training(
     versions={V2: ("OnFailure", "Never"), V1: RESTART_V1},
     # `mpi_job_controller.go` of both operators; the Service of the workers until 0.4 of the MPI operator
     derived=(
-        base.Derived(suffix="-config", kinds=("ConfigMap",)),
-        base.Derived(suffix="-ssh", kinds=("Secret",)),
-        base.Derived(suffix="-launcher", kinds=("Job", "Pod")),
-        base.Derived(suffix="-worker", kinds=("Service",)),
+        base.DerivedName(suffix="-config", kinds=("ConfigMap",)),
+        base.DerivedName(suffix="-ssh", kinds=("Secret",)),
+        base.DerivedName(suffix="-launcher", kinds=("Job", "Pod")),
+        base.DerivedName(suffix="-worker", kinds=("Service",)),
     ),
     old=("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2"),
 )

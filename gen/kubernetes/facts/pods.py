@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from gen.base import Route, as_mapping, as_mappings, at, follow, get
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
-from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Count, Derived, Pattern, PodOf, PodSet, Resource, Wildcard
+from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Count, DerivedName, Pattern, PodOf, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
@@ -146,19 +146,19 @@ def is_derived(resource: Resource, suffix: str) -> bool:
     return any(_pattern(derived).fullmatch(suffix) for derived in resource.derived if derived.kinds)
 
 
-def _pattern(derived: Derived) -> re.Pattern[str]:
+def _pattern(derived: DerivedName) -> re.Pattern[str]:
     role = "|".join(derived.only) or _ROLE
     text = re.escape(derived.suffix).replace(r"\{role\}", f"(?:{role})")
     return re.compile(re.sub(r"\\\{[0-9]\\\}", "[0-9]+", text))
 
 
-def _suffix(derived: Derived, role: str, counts: Any) -> Iterator[str]:
+def _suffix(derived: DerivedName, role: str, counts: Any) -> Iterator[str]:
     if (derived.only and role not in derived.only) or not all(isinstance(count, int) and count > 0 for count in counts):
         return
     yield derived.suffix.format(*(count - 1 for count in counts), role=role)
 
 
-def _role(derived: Derived, route: Route, holder: object, number: int) -> str:
+def _role(derived: DerivedName, route: Route, holder: object, number: int) -> str:
     if derived.each[-1] is not ANY_ITEM:
         return str(route[-1]).lower()
     name = get(holder, "name")

@@ -79,14 +79,14 @@ def _marks(*spec: str) -> tuple[base.Pattern, ...]:
     return ((*spec, "workerGroupSpecs", base.ANY_ITEM, "template", "metadata"),)
 
 
-def _filled(*spec: str) -> tuple[base.Filled, ...]:
+def _filled(*spec: str) -> tuple[base.FilledField, ...]:
     """The list of groups is atomic. The operator writes the whole object, with the fields that its types always have
     (`controllers/ray/rayjob_controller.go`), and the definition of KubeRay 1.7 has the other default.
     """
     group: base.Pattern = (*spec, "workerGroupSpecs", base.ANY_ITEM)
     return (
-        base.Filled(place=group, field=("scaleStrategy",), value={}),
-        base.Filled(place=group, field=("priority",), value=0, in_all=False),
+        base.FilledField(place=group, field=("scaleStrategy",), value={}),
+        base.FilledField(place=group, field=("priority",), value=0, in_all=False),
     )
 
 
@@ -255,7 +255,7 @@ RAYJOB: Final = base.Resource(
         failed=_FAILED,
         suspended=(base.Phase(field=_DEPLOYMENT_STATUS, values=("Suspended",)),),
     ),
-    awaited=base.Awaited(
+    awaited=base.EndCondition(
         succeeded=(
             base.Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),
             base.Phase(field=("status", "jobStatus"), values=("SUCCEEDED",)),

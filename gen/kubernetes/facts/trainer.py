@@ -40,12 +40,12 @@ TRAINJOB: Final = base.Resource(
         index={"batch.kubernetes.io/job-completion-index": "0"}, role_label="jobset.sigs.k8s.io/replicatedjob-name"
     ),
     # `pkg/runtime/framework/plugins/jobset` gives it the name of the TrainJob
-    awaited=base.Awaited(instead=JOBSET),
+    awaited=base.EndCondition(instead=JOBSET),
     scheduled_by=CRON_WORKFLOW,
     kueue=base.Queueing(framework="trainer.kubeflow.org/trainjob", appends=("spec", "runtimePatches")),
     derived=(
-        base.Derived(suffix="-node-0-{0}-xxxxx", counts=(base.Count(route=("spec", "trainer", "numNodes")),)),
-        base.Derived(suffix="-{role}-initializer-0-0-xxxxx", each=("spec", "initializer", base.ANY_KEY)),
+        base.DerivedName(suffix="-node-0-{0}-xxxxx", counts=(base.Count(route=("spec", "trainer", "numNodes")),)),
+        base.DerivedName(suffix="-{role}-initializer-0-0-xxxxx", each=("spec", "initializer", base.ANY_KEY)),
     ),
 )
 

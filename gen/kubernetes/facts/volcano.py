@@ -130,13 +130,13 @@ VOLCANO_JOB: Final = base.Resource(
     # `pkg/webhooks/admission/jobs/mutate`
     filled=(
         *(
-            base.Filled(place=("spec",), field=(name,))
+            base.FilledField(place=("spec",), field=(name,))
             for name in ("queue", "schedulerName", "maxRetry", "minAvailable")
         ),
-        *(base.Filled(place=_TASK, field=(name,)) for name in ("name", "minAvailable", "maxRetry")),
+        *(base.FilledField(place=_TASK, field=(name,)) for name in ("name", "minAvailable", "maxRetry")),
     ),
     derived=(
-        base.Derived(
+        base.DerivedName(
             suffix="-{role}-{0}",
             kinds=("Pod",),
             each=_TASK,

@@ -24,7 +24,7 @@ from gen.kubernetes.policies.request import Request, unknown, variables_of
 
 if TYPE_CHECKING:
     from gen.kubernetes.cel.program import Program
-    from gen.kubernetes.policies.policy_set import Compiled, PolicySet, Stored, Validation
+    from gen.kubernetes.policies.policy_set import CompiledPolicy, PolicySet, StoredObject, Validation
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """The label that every namespace has."""
@@ -122,8 +122,8 @@ _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no
 class Verdict(Struct, frozen=True, kw_only=True):
     """The answer of a policy's binding that does not accept a request."""
 
-    policy: Stored
-    binding: Stored
+    policy: StoredObject
+    binding: StoredObject
     message: str
     """The message of the policy, or the reason why it is not evaluated."""
     route: Route
@@ -149,7 +149,7 @@ def verdicts(policies: PolicySet, request: Request) -> Iterator[Verdict]:
         yield from _of_binding(policies, policy, binding, request)
 
 
-def _may_match(bound: tuple[Stored, Stored], request: Request, namespaces: Mapping[str, Body]) -> bool:
+def _may_match(bound: tuple[StoredObject, StoredObject], request: Request, namespaces: Mapping[str, Body]) -> bool:
     """Whether a binding of a policy matches a request, as far as it can be read."""
     policy, binding = ((one.body.get("spec") or {}) for one in bound)
     try:
@@ -159,7 +159,9 @@ def _may_match(bound: tuple[Stored, Stored], request: Request, namespaces: Mappi
         return True
 
 
-def _of_binding(policies: PolicySet, policy: Stored, binding: Stored, request: Request) -> Iterator[Verdict]:
+def _of_binding(
+    policies: PolicySet, policy: StoredObject, binding: StoredObject, request: Request
+) -> Iterator[Verdict]:
     evaluation = _Evaluation(policies, policy, binding, request)
     try:
         yield from evaluation.verdicts()
@@ -176,7 +178,7 @@ def _of_binding(policies: PolicySet, policy: Stored, binding: Stored, request: R
 class _Evaluation:
     """One binding of one policy, and one request."""
 
-    def __init__(self, policies: PolicySet, policy: Stored, binding: Stored, request: Request) -> None:
+    def __init__(self, policies: PolicySet, policy: StoredObject, binding: StoredObject, request: Request) -> None:
         self._policies, self._policy, self._binding, self._request = policies, policy, binding, request
         self._spec: Body = policy.body.get("spec") or {}
         self._bound: Body = binding.body.get("spec") or {}
@@ -193,7 +195,7 @@ class _Evaluation:
             policy=self._policy, binding=self._binding, message=message, route=route, actions=actions, cause=cause
         )
 
-    def _cause(self, program: Program, compiled: Compiled, values: dict[str, Any]) -> Route:
+    def _cause(self, program: Program, compiled: CompiledPolicy, values: dict[str, Any]) -> Route:
         def fails(body: object) -> bool:
             other = {**values, "object": body}
             other["variables"] = _variables(compiled, other)
@@ -256,7 +258,7 @@ class _Evaluation:
         labels = {**(metadata.get("labels") or {}), NAME_LABEL: name}
         return {**known, "metadata": {**metadata, "labels": labels}}
 
-    def _validations(self, compiled: Compiled, values: dict[str, Any]) -> Iterator[Verdict]:
+    def _validations(self, compiled: CompiledPolicy, values: dict[str, Any]) -> Iterator[Verdict]:
         matched, error = self._conditions(compiled, values)
         if error is not None and not self._ignores:
             yield self.verdict(error, ("spec", "matchConditions"))
@@ -280,7 +282,7 @@ class _Evaluation:
         if not self._ignores:
             yield from self._audits(compiled, values)
 
-    def _audits(self, compiled: Compiled, values: dict[str, Any]) -> Iterator[Verdict]:
+    def _audits(self, compiled: CompiledPolicy, values: dict[str, Any]) -> Iterator[Verdict]:
         """Errors of audit annotations. They deny with any actions of the binding."""
         for route, program in compiled.audits:
             try:
@@ -290,7 +292,7 @@ class _Evaluation:
             except NotEvaluatedError:  # the value is for the log only
                 continue
 
-    def _conditions(self, compiled: Compiled, values: dict[str, Any]) -> tuple[bool, str | None]:
+    def _conditions(self, compiled: CompiledPolicy, values: dict[str, Any]) -> tuple[bool, str | None]:
         """Whether the conditions match, and the errors of those that cannot be evaluated."""
         errors = []
         for route, program in compiled.conditions:
@@ -305,7 +307,7 @@ class _Evaluation:
         return True, errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
 
 
-def _variables(compiled: Compiled, values: dict[str, Any]) -> dict[str, Any]:
+def _variables(compiled: CompiledPolicy, values: dict[str, Any]) -> dict[str, Any]:
     """The variables of a policy, each evaluated when it is first read."""
     found: dict[str, Any] = {}
 

@@ -32,7 +32,7 @@ class Validation(Struct, frozen=True, kw_only=True):
     message_program: Program | None
 
 
-class Compiled(Struct, frozen=True, kw_only=True):
+class CompiledPolicy(Struct, frozen=True, kw_only=True):
     """The expressions of a policy."""
 
     conditions: tuple[tuple[Route, Program], ...]
@@ -42,7 +42,7 @@ class Compiled(Struct, frozen=True, kw_only=True):
     """Values of annotations of the server's audit log."""
 
 
-def compiled(spec: Body) -> Compiled:
+def compiled(spec: Body) -> CompiledPolicy:
     """Compile all expressions of a policy. CompileError for the first that a server would refuse."""
     names = _NAMES | ({"params"} if spec.get("paramKind") else set())
     types: dict[str, Type] = {}
@@ -69,7 +69,7 @@ def compiled(spec: Body) -> Compiled:
         (("spec", "auditAnnotations", index), _program(one, "valueExpression", names, types))
         for index, one in enumerate(spec.get("auditAnnotations") or ())
     )
-    return Compiled(conditions=conditions, variables=variables, validations=validations, audits=audits)
+    return CompiledPolicy(conditions=conditions, variables=variables, validations=validations, audits=audits)
 
 
 def _program(holder: Body, field: str, names: frozenset[str], types: dict[str, Type] | None = None) -> Program:
@@ -81,7 +81,7 @@ _ENDINGS = {".yaml", ".yml", ".json"}
 _MAX_BYTES = 4 << 20
 
 
-class Stored(Struct, frozen=True):
+class StoredObject(Struct, frozen=True):
     """An object of a file."""
 
     body: Body
@@ -95,7 +95,7 @@ class Stored(Struct, frozen=True):
         return self.manifests.place(self.document, (*self.at, *route), key=key)
 
 
-def read_stored(paths: tuple[tuple[Path, str], ...], found: Findings | None = None) -> tuple[Stored, ...]:
+def read_stored(paths: tuple[tuple[Path, str], ...], found: Findings | None = None) -> tuple[StoredObject, ...]:
     """The objects of files and folders, each with the name that findings show. Unreadable files are findings."""
     findings = found if found is not None else Findings()
     return tuple(
@@ -112,7 +112,7 @@ def _files(path: Path, shown: str) -> Iterator[tuple[Path, str]]:
             yield file, f"{shown}/{file.relative_to(path).as_posix()}"
 
 
-def _objects(path: Path, shown: str, found: Findings) -> Iterator[Stored]:
+def _objects(path: Path, shown: str, found: Findings) -> Iterator[StoredObject]:
     try:
         raw = read_regular(path, _MAX_BYTES)
     except OSError as error:
@@ -123,12 +123,12 @@ def _objects(path: Path, shown: str, found: Findings) -> Iterator[Stored]:
         yield from stored_in(manifests)
 
 
-def stored_in(manifests: Manifests) -> Iterator[Stored]:
+def stored_in(manifests: Manifests) -> Iterator[StoredObject]:
     """The objects of a file that was read."""
     for number, document in enumerate(manifests.documents):
         for route, body in objects_in(document):
             if isinstance(body, dict):
-                yield Stored(body, manifests, number, route)
+                yield StoredObject(body, manifests, number, route)
 
 
 _GROUP: Final = "admissionregistration.k8s.io/"
@@ -148,7 +148,7 @@ class PolicySet:
     def __init__(
         self,
         paths: tuple[tuple[Path, str], ...],
-        more: tuple[Stored, ...] = (),
+        more: tuple[StoredObject, ...] = (),
         accepts: Callable[[Body], bool] = lambda _: True,
     ) -> None:
         """`paths` are folders or files, each with the name that findings show; `more` are objects that were read.
@@ -156,7 +156,7 @@ class PolicySet:
         Policies and bindings that a server does not accept have no effect.
         """
         self._paths, self._more, self._accepts = paths, more, accepts
-        self._compiled: dict[str, Compiled] = {}
+        self._compiled: dict[str, CompiledPolicy] = {}
         self._found = Findings()
 
     def __reduce__(self) -> tuple[type[PolicySet], tuple[Any, ...]]:
@@ -164,14 +164,14 @@ class PolicySet:
         return PolicySet, (self._paths, self._more)
 
     @cached_property
-    def stored(self) -> tuple[Stored, ...]:
+    def stored(self) -> tuple[StoredObject, ...]:
         """All objects of the files."""
         return (*self._more, *read_stored(self._paths, self._found))
 
     @cached_property
-    def _by_kind(self) -> dict[tuple[str, str], list[Stored]]:
+    def _by_kind(self) -> dict[tuple[str, str], list[StoredObject]]:
         """By API version and kind, where both are texts."""
-        found: dict[tuple[str, str], list[Stored]] = {}
+        found: dict[tuple[str, str], list[StoredObject]] = {}
         for one in self.stored:
             if isinstance(version := one.body.get("apiVersion"), str) and isinstance(kind := one.body.get("kind"), str):
                 found.setdefault((version, kind), []).append(one)
@@ -184,12 +184,12 @@ class PolicySet:
         return self._found.items
 
     @cached_property
-    def policies(self) -> dict[str, Stored]:
+    def policies(self) -> dict[str, StoredObject]:
         """By name."""
         return self._of_kind(POLICY)
 
     @cached_property
-    def bindings(self) -> dict[str, Stored]:
+    def bindings(self) -> dict[str, StoredObject]:
         """By name."""
         return self._of_kind(BINDING)
 
@@ -199,7 +199,7 @@ class PolicySet:
         return {name_of(one.body): one.body for one in self._by_kind.get(("v1", "Namespace"), ())}
 
     @cached_property
-    def bound(self) -> tuple[tuple[Stored, Stored], ...]:
+    def bound(self) -> tuple[tuple[StoredObject, StoredObject], ...]:
         """Each policy with a binding, in the order of their names."""
         pairs = (
             (policy, binding)
@@ -208,7 +208,7 @@ class PolicySet:
         )
         return tuple(sorted(pairs, key=lambda pair: name_of(pair[0].body)))
 
-    def compiled(self, policy: Stored) -> Compiled:
+    def compiled(self, policy: StoredObject) -> CompiledPolicy:
         """The expressions of a policy, compiled once. CompileError if a server refuses one of them."""
         name = name_of(policy.body)
         if name not in self._compiled:
@@ -237,8 +237,8 @@ class PolicySet:
         selector = reference.get("selector")
         return [one for one, given in labels if selects(selector, given if isinstance(given, dict) else {})]
 
-    def _of_kind(self, kind: str) -> dict[str, Stored]:
-        found: dict[str, Stored] = {}
+    def _of_kind(self, kind: str) -> dict[str, StoredObject]:
+        found: dict[str, StoredObject] = {}
         for one in self.stored:
             named = one.body.get("kind") == kind and str(one.body.get("apiVersion")).startswith(_GROUP)
             if named and self._accepts(one.body):
@@ -246,7 +246,7 @@ class PolicySet:
         return found
 
 
-def param_kinds(stored: Iterable[Stored]) -> set[str]:
+def param_kinds(stored: Iterable[StoredObject]) -> set[str]:
     """The kinds of the parameters of policies."""
     kinds = (at(one.body, "spec", "paramKind", "kind") for one in stored if one.body.get("kind") == POLICY)
     return {kind for kind in kinds if isinstance(kind, str)}

@@ -16,7 +16,7 @@ from gen.render.rendered_object import RenderedObject
 from gen.report.diff import field_lines, fold_roles
 from gen.report.escaping import sanitize
 from gen.report.plan.phrases import RUN_SECTIONS, cost_phrase, costs_phrase, preempting, run_hours, state_phrase
-from gen.report.plan.sentences import Said, Sentence
+from gen.report.plan.sentences import Sentence, SentencePart
 from gen.report.plan.view import branch_names, run_groups, runs_by_action
 from gen.report.templates import Phrase, packed
 from gen.review.result import ObjectChange, Review
@@ -71,7 +71,7 @@ class Card:
     overlays: tuple[str, ...]
     namespace: str
     job: str
-    sentence: tuple[Said, ...]
+    sentence: tuple[SentencePart, ...]
     """The change, in the words of the job file; empty if nothing is known."""
     run: str
     """Name of the object, or empty for several."""
@@ -128,7 +128,7 @@ def kept_cards(review: Review) -> tuple[Card, ...]:
 
 
 def _card(
-    runs: Sequence[RunChange], index: int, details: dict[str, int], about: Mapping[str, tuple[Said, ...]]
+    runs: Sequence[RunChange], index: int, details: dict[str, int], about: Mapping[str, tuple[SentencePart, ...]]
 ) -> Card:
     first, versions = runs[0], [run.latest for run in runs]
     alone = len(runs) == 1

@@ -15,10 +15,10 @@ from gen.report.terminal import View
 from gen.review.changes import JobChange
 from gen.review.data import DataAction
 from gen.review.field_changes import MISSING, FieldChange
+from gen.review.gpus_and_costs import Load, NamespaceCost, Spending, Usage
 from gen.review.kept_runs import BehindRun
 from gen.review.result import ObjectAction, ObjectChange, Review
 from gen.review.runs import RunAction, RunChange, RunVersion
-from gen.review.usage import Load, NamespaceCost, Spending, Usage
 
 if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts

@@ -16,9 +16,9 @@ from gen.kubernetes.quantity import money
 from gen.report.plan.sentences import longest, monthly, signed_money
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
+from gen.review.gpus_and_costs import Load
 from gen.review.result import ObjectAction, Review
 from gen.review.runs import RunAction, RunChange, RunState, RunVersion
-from gen.review.usage import Load
 
 if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts

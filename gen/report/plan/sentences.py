@@ -36,7 +36,7 @@ _SIZES: Final = {"workers": "workers", "gpus": "GPUs for each pod"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class SentencePart:
     """A part of a sentence: words of gen, and a name or value from a file after them, which may be empty."""
 
     phrase: Phrase
@@ -47,8 +47,8 @@ class Said:
 class Sentence:
     """A change."""
 
-    parts: tuple[Said, ...]
-    own: tuple[Said, ...] = ()
+    parts: tuple[SentencePart, ...]
+    own: tuple[SentencePart, ...] = ()
     """The change of each of its jobs, without their names."""
     jobs: tuple[str, ...] = ()
     """`namespace/name` of the jobs that it is about."""
@@ -58,7 +58,7 @@ class Sentence:
         return "".join(f"{part.phrase}{quote(part.value) if part.value else ''}" for part in self.parts)
 
 
-Parts = Iterator[Said]
+Parts = Iterator[SentencePart]
 
 
 def sentences(review: Review, live: LiveFacts | None = None) -> tuple[Sentence, ...]:
@@ -90,8 +90,8 @@ def signed(number: int) -> str:
     return f"{number:+,}"
 
 
-def _said(phrase: str, value: str = "") -> Said:
-    return Said(phrase=Phrase(phrase), value=value)
+def _said(phrase: str, value: str = "") -> SentencePart:
+    return SentencePart(phrase=Phrase(phrase), value=value)
 
 
 def _listed(values: Sequence[str], noun: str, before: str = "") -> Parts:
@@ -332,7 +332,7 @@ def live_sentences(live: LiveFacts) -> tuple[Sentence, ...]:
     return tuple(Sentence(parts=tuple(one)) for one in parts)
 
 
-def _trainings(live: LiveFacts) -> Iterator[list[Said]]:
+def _trainings(live: LiveFacts) -> Iterator[list[SentencePart]]:
     for one in sorted(live.runs, key=lambda one: -(one.seconds or 0)):
         time = f" has trained for {span(one.seconds)}" if one.seconds is not None else " has not started"
         said = [_said("", f"{one.namespace}/{one.name}"), _said(" in ", one.overlay), _said(time)]
@@ -343,7 +343,7 @@ def _trainings(live: LiveFacts) -> Iterator[list[Said]]:
         yield said
 
 
-def _rooms(live: LiveFacts) -> Iterator[list[Said]]:
+def _rooms(live: LiveFacts) -> Iterator[list[SentencePart]]:
     for one in live.rooms:
         free = "an unknown number is" if one.free is None else f"{one.free} {'is' if one.free == 1 else 'are'}"
         freed = f" and {one.freed} of runs that stop" if one.freed else ""
@@ -352,7 +352,7 @@ def _rooms(live: LiveFacts) -> Iterator[list[Said]]:
         yield [*said, _said(f": {counted(one.asked, 'device')} start, {free} free{freed}{waits}")]
 
 
-def _queues(live: LiveFacts) -> Iterator[list[Said]]:
+def _queues(live: LiveFacts) -> Iterator[list[SentencePart]]:
     for one in live.lines:
         waiting = f"{counted(one.waiting, 'run')} already wait{'s' if one.waiting == 1 else ''}"
         text = f": {waiting if one.waiting else 'no run waits'}"

@@ -17,14 +17,14 @@ from gen.pins.lock import short_pin
 from gen.report.diff import GroupView, behind_groups, difference_groups
 from gen.report.plan import phrases
 from gen.report.plan.phrases import Row
-from gen.report.plan.sentences import Said, Sentence, live_sentences, sentences
+from gen.report.plan.sentences import Sentence, SentencePart, live_sentences, sentences
 from gen.report.templates import Phrase
 from gen.report.terminal import View
 from gen.review.data import DataAction
+from gen.review.gpus_and_costs import DeviceUsage, NamespaceCost, Usage
 from gen.review.pins import MovedPin
 from gen.review.result import Review
 from gen.review.runs import RunAction, RunChange
-from gen.review.usage import DeviceUsage, NamespaceCost, Usage
 
 if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts
@@ -48,7 +48,7 @@ class RunView:
     """GPU-hours at most; empty without GPUs."""
     cost: Phrase
     """Empty without prices."""
-    notes: tuple[Said, ...]
+    notes: tuple[SentencePart, ...]
     """Its state, the run that it replaces, its queue, and whether its pods may stop others."""
     values: tuple[str, ...] = ()
     """Runs of a sweep or of several overlays are one row. For a pipeline, its steps."""
@@ -306,21 +306,21 @@ def _row(runs: Sequence[RunChange]) -> RunView:
     )
 
 
-def _notes(runs: Sequence[RunChange]) -> Iterator[Said]:
+def _notes(runs: Sequence[RunChange]) -> Iterator[SentencePart]:
     first = runs[0]
     if state := phrases.state_phrase(first):
-        yield Said(phrase=state, value="")
+        yield SentencePart(phrase=state, value="")
     if first.replaces and len(runs) == 1:
-        yield Said(phrase=Phrase("replaces "), value=first.replaces)
+        yield SentencePart(phrase=Phrase("replaces "), value=first.replaces)
     if first.continues and len(runs) == 1:
-        yield Said(phrase=Phrase("continues from "), value=first.continues)
+        yield SentencePart(phrase=Phrase("continues from "), value=first.continues)
     if over := sum(run.starts_over for run in runs):
         which = "" if over == len(runs) else f"{over} of {len(runs)} start "
-        yield Said(phrase=Phrase(f"{which}from zero, although an earlier run has checkpoints"), value="")
+        yield SentencePart(phrase=Phrase(f"{which}from zero, although an earlier run has checkpoints"), value="")
     if first.latest.queue:
-        yield Said(phrase=Phrase("queue "), value=first.latest.queue)
+        yield SentencePart(phrase=Phrase("queue "), value=first.latest.queue)
     if classes := phrases.preempting(runs):
-        yield Said(phrase=Phrase("may preempt pods below priority "), value=classes)
+        yield SentencePart(phrase=Phrase("may preempt pods below priority "), value=classes)
 
 
 def branch_names(runs: Sequence[RunChange]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gen.base.findings import Findings, Location
 from gen.base.yaml.layers import Layer, Layers, lay_over
-from gen.base.yaml.source import Found, Source, source_of
+from gen.base.yaml.source import FoundRoute, Source, source_of
 from gen.base.yaml.strict import Data
 from tests.cases import for_each
 
@@ -68,7 +68,7 @@ def test_a_field_that_is_missing_is_reported_at_the_first_key(before: str) -> No
     expected = again.place(()), again.place(("memory",), key=True), again.find(("memory", "x"))
     assert not vars(again).keys() & {"_root", "_parsed"}, "only the first was read"
     start = Location("jobs/a.yaml", first.line, first.column - 1 if before.endswith("{") else first.column)
-    assert expected == (start, start, Found(0, False, start, start))
+    assert expected == (start, start, FoundRoute(0, False, start, start))
     assert whole.steps == 1
 
 

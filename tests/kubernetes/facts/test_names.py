@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gen.kubernetes.facts.base import Derived, Resource
+from gen.kubernetes.facts.base import DerivedName, Resource
 from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.kubeflow import MPIJOB, PYTORCHJOB, TFJOB
@@ -65,6 +65,6 @@ def test_names_of_other_objects(resource: Resource, suffix: str, expected: bool)
 
 
 def test_a_suffix_is_no_pattern() -> None:
-    resource = Resource(group="", kind="Dot", derived=(Derived(suffix="-a.b+{0}", kinds=("Pod",)),))
+    resource = Resource(group="", kind="Dot", derived=(DerivedName(suffix="-a.b+{0}", kinds=("Pod",)),))
     assert is_derived(resource, "-a.b+1")
     assert not is_derived(resource, "-axbb1")

@@ -15,7 +15,7 @@ from gen.base.findings import Findings, UsageError
 from gen.base.repository.git import check_index
 from gen.commands import check as check_command
 from gen.commands.check import Request, check
-from gen.commands.rendering import Compared, render_and_compare
+from gen.commands.rendering import RenderedRepository, render_and_compare
 from gen.render.write import compare
 from tests.adversary.miner import MINER
 from tests.history import JOB, History
@@ -183,10 +183,12 @@ def test_every_mutation_is_found(history: History, monkeypatch: pytest.MonkeyPat
     request = Request(root=history.root, parallel=1)
     rendering = render_and_compare(request, None).rendering
 
-    def compared(_request: Request, _cache: object, **_options: object) -> Compared:
+    def compared(_request: Request, _cache: object, **_options: object) -> RenderedRepository:
         """The inputs never change, so they are rendered once."""
         again = structs.replace(rendering, findings=Findings())
-        return Compared(root=history.root, rendering=again, comparison=compare(history.root, again, again.findings))
+        return RenderedRepository(
+            root=history.root, rendering=again, comparison=compare(history.root, again, again.findings)
+        )
 
     def accepted() -> bool:
         try:

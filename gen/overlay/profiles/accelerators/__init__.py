@@ -110,7 +110,7 @@ ACCELERATORS: Final[LazyRegistry[AcceleratorProfile]] = LazyRegistry(
         "amd": "gen.overlay.profiles.accelerators.amd:Amd",
         "ascend": "gen.overlay.profiles.accelerators.ascend:Ascend",
         "dra": "gen.overlay.profiles.accelerators.builtin:Dra",
-        "extended": "gen.overlay.profiles.accelerators.builtin:Extended",
+        "extended": "gen.overlay.profiles.accelerators.builtin:ExtendedResource",
         "gaudi": "gen.overlay.profiles.accelerators.intel:Gaudi",
         "hami": "gen.overlay.profiles.accelerators.nvidia:Hami",
         "intel": "gen.overlay.profiles.accelerators.intel:Intel",

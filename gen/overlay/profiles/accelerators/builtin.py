@@ -61,7 +61,7 @@ class Dra(AcceleratorProfile):
         return Effect(claims=(DeviceClaim(device_class=self.device_class, count=count, selectors=self.selectors),))
 
 
-class Extended(AcceleratorProfile):
+class ExtendedResource(AcceleratorProfile):
     """Devices of any vendor, requested as an extended resource."""
 
     short: ClassVar[str] = "resource"

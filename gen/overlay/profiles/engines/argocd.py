@@ -24,7 +24,7 @@ from gen.kubernetes.facts.builtin import PERSISTENT_VOLUME
 from gen.kubernetes.facts.state import changed_by_kueue, filled_in_cluster
 from gen.kubernetes.objects import MANAGED_BY, QUEUE_LABEL, Body, present
 from gen.overlay.profiles.engines.argocd_settings import RUN_ENDED, SYNC_FAILED, health_settings, notification_settings
-from gen.overlay.profiles.engines.base import Change, Engine, Outcome, Owned, Settings, Site, applied, removed
+from gen.overlay.profiles.engines.base import Change, Engine, EngineObject, Outcome, Settings, Site, applied, removed
 
 SYNC_OPTIONS: Final = ("ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true")
 COMPARE: Final = "ServerSideDiff=false"
@@ -186,11 +186,11 @@ class ArgoCD(Engine):
             yield from changed_by_kueue(resource)
 
     @classmethod
-    def owner(cls, overlay: str, owned: Owned) -> str:
+    def owner(cls, overlay: str, owned: EngineObject) -> str:
         return f"{overlay}-storage.{owned.folder}" if owned.stored else f"{overlay}.{owned.folder}.{owned.job}"
 
     @classmethod
-    def marks(cls, owner: str, namespace: str, owned: Owned) -> Mapping[str, Mapping[str, str]]:
+    def marks(cls, owner: str, namespace: str, owned: EngineObject) -> Mapping[str, Mapping[str, str]]:
         # of an object without a namespace, that of its Application (`util/argo/resource_tracking.go`)
         place = f"{owned.namespace or owned.folder}/{owned.name}"
         return {"annotate": {_TRACKING_ID: f"{owner}:{owned.group}/{owned.kind}:{place}"}}

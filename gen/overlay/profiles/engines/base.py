@@ -165,7 +165,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     data: Mapping[str, str]
 
 
-class Owned(Struct, frozen=True, kw_only=True):
+class EngineObject(Struct, frozen=True, kw_only=True):
     """An object in a cluster, and its folder in `rendered/`."""
 
     group: str
@@ -242,12 +242,12 @@ class Engine(Profile, ABC):
         return None
 
     @classmethod
-    def owner(cls, overlay: str, owned: Owned) -> str:
+    def owner(cls, overlay: str, owned: EngineObject) -> str:
         """The name of the engine's object that applies an object."""
         return ""
 
     @classmethod
-    def marks(cls, owner: str, namespace: str, owned: Owned) -> Mapping[str, Mapping[str, str]]:
+    def marks(cls, owner: str, namespace: str, owned: EngineObject) -> Mapping[str, Mapping[str, str]]:
         """Annotations and labels that name the owner, by the command of kubectl that sets them."""
         return {}
 

@@ -21,8 +21,8 @@ from gen.kubernetes.objects import MANAGED_BY, MAX_NAME, Body, present
 from gen.overlay.profiles.engines.base import (
     Change,
     Engine,
+    EngineObject,
     Outcome,
-    Owned,
     Site,
     SyncEffect,
     Workload,
@@ -93,13 +93,13 @@ class Flux(Engine):
         return from_rendered(str(at(body, "spec", "path")))
 
     @classmethod
-    def owner(cls, overlay: str, owned: Owned) -> str:
+    def owner(cls, overlay: str, owned: EngineObject) -> str:
         return (
             _name(overlay, "storage", owned.folder) if owned.stored else _name(overlay, "jobs", owned.folder, owned.job)
         )
 
     @classmethod
-    def marks(cls, owner: str, namespace: str, owned: Owned) -> Mapping[str, Mapping[str, str]]:
+    def marks(cls, owner: str, namespace: str, owned: EngineObject) -> Mapping[str, Mapping[str, str]]:
         # a Kustomization deletes only objects with its own labels (`Inclusions` of `kustomization_controller.go`)
         return {"label": {f"{_KUSTOMIZE}/name": owner, f"{_KUSTOMIZE}/namespace": namespace}}
 

@@ -11,8 +11,8 @@ from gen.job.commands import accelerate, deepspeed, mpirun, python, torchrun
 from gen.job.commands.base import ADDRESS, ALL_PROCESSES, CONFIG, HOSTS, PODS, PORT, PROCESSES, RANK, Launch, Setting
 from gen.job.commands.script import SHELLS
 from gen.kubernetes.check.silence import warn
+from gen.render.parts.command.addresses import check_address, check_interfaces, check_variables
 from gen.render.parts.command.command import Command
-from gen.render.parts.command.rendezvous import check_address, check_interfaces, check_variables
 
 
 class _Numbers:

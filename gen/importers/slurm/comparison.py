@@ -69,7 +69,7 @@ class Difference(Struct, frozen=True):
     """Whether only the place differs where a value is computed: once in the script, in each pod, or by the operator."""
 
 
-class _Given(Struct, frozen=True, kw_only=True):
+class _Input(Struct, frozen=True, kw_only=True):
     """The script, and what its site gives."""
 
     text: str
@@ -79,7 +79,7 @@ class _Given(Struct, frozen=True, kw_only=True):
     name: str
 
 
-def rehearse(given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings) -> tuple[str, bool]:
+def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings) -> tuple[str, bool]:
     """Report each difference between the script and the runs of its job that no other finding names. Returns the result
     as a line, and whether there is none.
     """
@@ -114,16 +114,16 @@ def rehearse(given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: 
     return f"{what} starts {same} as the script in {counted(total, 'task')}{apart}", not differences
 
 
-def _script(given: ImportInput, job: ImportedJob) -> _Given:
+def _script(given: ImportInput, job: ImportedJob) -> _Input:
     site = read_site(given.site[1], given.site[0], Findings()) if given.site is not None else Site()
     values = {**site.define, **given.define}
     text = _ENDS.sub(r"\1true", without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
     options, _ = directives(text, given.file, Findings())
     options = [replace(one, value=with_values(one.value, values)) for one in options]
-    return _Given(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
+    return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
 
 
-def _original(script: _Given, job: ImportedJob, index: int, world: _World) -> Recording:
+def _original(script: _Input, job: ImportedJob, index: int, world: _World) -> Recording:
     """The programs that the script starts."""
     layout = script.layout
     known = {name: value for name, value in constants(script.name, layout, {}).items() if is_known(value)}
@@ -300,7 +300,7 @@ def _reduced(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
 
 
 def _differences(
-    script: _Given, job: ImportedJob, originals: Sequence[Recording], imported: Sequence[Recording]
+    script: _Input, job: ImportedJob, originals: Sequence[Recording], imported: Sequence[Recording]
 ) -> Iterator[Difference]:
     """All programs of the tasks that do not start the same."""
     before, after = _both(originals), _both(imported)

@@ -32,9 +32,7 @@ srun b --at $MASTER_ADDR
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
 
 
-def rehearsed(
-    root: Path, text: str, changed: dict[str, Any] | None = None, **given: Any
-) -> tuple[str, bool, list[Any]]:
+def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **given: Any) -> tuple[str, bool, list[Any]]:
     """The result of the proof for a script, and its findings; of a job with other fields, if there are some."""
     found = Findings()
     source = ImportInput(file="train.sh", text=text, namespace="team", image="a/b:1", **given)
@@ -42,7 +40,7 @@ def rehearsed(
     job = replace(job, fields={**job.fields, **(changed or {})})
     runs = proof.run_objects(root, job, "imported", proof.overlay_text(overlay_needs.fragment([job])))
     before = len(found.items)
-    line, same = SlurmImporter().rehearse(source, job, runs, found)
+    line, same = SlurmImporter().compare_tasks(source, job, runs, found)
     return line, same, found.items[before:]
 
 
@@ -76,7 +74,7 @@ def rehearsed(
     ],
 )
 def test_the_job_starts_what_the_script_starts(tmp_path: Path, options: list[str], body: str) -> None:
-    line, same, found = rehearsed(tmp_path, script(*options, body=body, interpreter="/bin/bash"))
+    line, same, found = compared(tmp_path, script(*options, body=body, interpreter="/bin/bash"))
     assert ([one.message for one in found], same) == ([], True), line
     assert "starts the same programs with the same arguments as the script in" in line
 
@@ -108,7 +106,7 @@ def test_the_job_starts_what_the_script_starts(tmp_path: Path, options: list[str
 )
 def test_each_difference_has_its_line(tmp_path: Path, body: str, changed: dict[str, Any], message: str) -> None:
     text = script(*NODES, body=body, interpreter="/bin/bash")
-    line, same, found = rehearsed(tmp_path, text, changed)
+    line, same, found = compared(tmp_path, text, changed)
     assert not same
     assert "starts not the same programs" in line
     assert message in found[0].message
@@ -117,14 +115,14 @@ def test_each_difference_has_its_line(tmp_path: Path, body: str, changed: dict[s
 
 def test_what_another_finding_names_is_no_difference(tmp_path: Path) -> None:
     text = script("-N 1", body="module load a\nconda activate b\npython a.py", interpreter="/bin/bash")
-    line, same, found = rehearsed(tmp_path, text)
+    line, same, found = compared(tmp_path, text)
     assert (same, found) == (True, [])
     assert "apart from what findings name, or each pod does, at line 4, 5" in line
 
 
 def test_what_each_pod_computes_is_named(tmp_path: Path) -> None:
     body = "srun torchrun a.py $(perl -e 'print 2')"
-    line, same, found = rehearsed(tmp_path, script(*NODES, body=body, interpreter="/bin/bash"))
+    line, same, found = compared(tmp_path, script(*NODES, body=body, interpreter="/bin/bash"))
     assert (same, found) == (True, [])
     assert "or each pod does, at line 6" in line
 
@@ -156,7 +154,7 @@ def test_a_script_cannot_reach_files_or_the_network(tmp_path: Path) -> None:
 def test_a_script_that_does_not_end_is_not_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "_SECONDS", 5)
     text = script("-N 1", body="python a.py\nwhile true; do sleep 1; done", interpreter="/bin/bash")
-    line, same, _ = rehearsed(tmp_path, text)
+    line, same, _ = compared(tmp_path, text)
     assert (line, same) == ("team/train is not proven: the script does not end in the sandbox", False)
 
 
