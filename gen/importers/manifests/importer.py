@@ -6,7 +6,7 @@ policies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from gen.importers.manifests.objects import (
 )
 from gen.importers.manifests.pods import carry_metadata, has_default_policy, without_metadata
 from gen.importers.manifests.run import queue_of, read_run, reserved
-from gen.importers.manifests.volumes import boards, config_maps, set_board, without_files
+from gen.importers.manifests.volumes import FileVolumes, boards, carried_maps, file_volumes, set_board, without_files
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
 from gen.kubernetes import quantity
@@ -182,21 +182,23 @@ def _imported(
     model = ALL_KINDS[kind]
     draft = JobDraft(item.name, kind, namespace, place, found)
     body = _modern(draft, item, model, facts)
-    maps = _maps(every, item)
+    pods = templates(facts, body)
+    maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
+    files = file_volumes(pods, maps)
     carry_metadata(draft, item, body)
     if facts is not model.facts:
         as_schedule(draft, item, body)
-    read_run(draft, item, body, model, facts, maps)
+    read_run(draft, item, body, model, facts, files)
     _lose_ttl(draft, item, body, facts)
-    mounted = {name for one in templates(facts, body) for name in config_maps(one.spec) if name in maps}
-    used.update(id(one) for one in every if _is_map(one, mounted, item))
+    carried = carried_maps(pods, files)
+    used.update(id(one) for one in every if _is_map(one, carried, item))
     board = next((one for one in boards(every, item) if id(one[0]) not in used), None)
     if board is not None:
         used.update(set_board(draft, board))
     gone = reserved(model, draft.fields)
     draft.fields = with_params(draft.fields, placeholders)
     report_placeholders(draft, item, placeholders, draft.fields.get("params", {}))
-    job = draft.finished(f"Imported from {facts.kind} {item.name}.", (_original(item, body, facts, maps, gone),))
+    job = draft.finished(f"Imported from {facts.kind} {item.name}.", (_original(item, body, facts, files, gone),))
     if job is not None:
         yield job
 
@@ -238,7 +240,7 @@ def _lose_ttl(draft: JobDraft, item: Item, body: Body, facts: Resource) -> None:
         draft.drop(item.place(*facts.ttl), f"`{facts.ttl[-1]}`", "a GitOps engine would start the run again", _TTL)
 
 
-def _original(item: Item, body: Body, facts: Resource, maps: Mapping[str, Body], gone: frozenset[str]) -> Original:
+def _original(item: Item, body: Body, facts: Resource, files: FileVolumes, gone: frozenset[str]) -> Original:
     """The object without the values that the report has named."""
     if facts.ttl is not None:
         body = with_field(body, facts.ttl, None)
@@ -247,7 +249,7 @@ def _original(item: Item, body: Body, facts: Resource, maps: Mapping[str, Body],
         body = with_field(body, facts.suspend, None)  # the queue suspends and resumes the run
     for one in templates(facts, body):
         if one.pods is not None:
-            spec = without_secrets(without_files(one.spec, maps), item.name, gone)
+            spec = without_secrets(without_files(one, files), item.name, gone)
             if spec.get("schedulerName") == facts.scheduler:
                 spec = {key: value for key, value in spec.items() if key != "schedulerName"}
             body = replaced(body, one.route, present(metadata=without_metadata(one.metadata), spec=spec))

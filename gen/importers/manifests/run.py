@@ -16,7 +16,7 @@ from gen.importers import Fields
 from gen.importers.draft import JobDraft, as_read, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, beside, templates
 from gen.importers.manifests.pods import role_fields
-from gen.importers.manifests.volumes import mounted
+from gen.importers.manifests.volumes import FileVolumes, mounted
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role, Target
 from gen.kubernetes import quantity
@@ -112,16 +112,14 @@ _ONE: Final = {"priorityClassName": "priority", "serviceAccountName": "serviceAc
 _GRANTS: Final = {"priority": "priorities", "serviceAccount": "serviceAccounts"}
 
 
-def read_run(
-    draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, maps: Mapping[str, Body]
-) -> None:
-    """Set the fields of a job from an object of `facts`; `maps` has the ConfigMaps of its namespace."""
+def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, files: FileVolumes) -> None:
+    """Set the fields of a job from an object of `facts`; `files` has its volumes that become files."""
     every = templates(facts, body)
     roles = {}
     for one in every:
         place = item.place(*one.route)
         fields = role_fields(draft, item, one, facts.container)
-        fields |= mounted(draft, one, maps, place)
+        fields |= mounted(draft, one, files, place)
         roles[one.role] = fields
         draft.places.update({name: place for name in fields if name not in draft.places})
     for one in every:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.base import Location, as_list, as_mappings, at, regex
+from gen.base import Location, Route, as_list, as_mapping, as_mappings, at, regex
 from gen.importers.draft import JobDraft, literal
 from gen.kubernetes.objects import Body, present
+from gen.render.parts.data import FILES
 
 if TYPE_CHECKING:
     from gen.importers import Fields
@@ -17,10 +18,13 @@ SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the mount path, not a file of 
 _FOLDERS: Final = (None, "", "Directory", "DirectoryOrCreate")
 
 
-def mounted(draft: JobDraft, one: Template, maps: Mapping[str, Body], place: Location) -> Fields:
+def mounted(draft: JobDraft, one: Template, files: FileVolumes, place: Location) -> Fields:
     """Set `data` and `files` of the job; returns fields of the role. Other volumes become a patch."""
     fields: Fields = {}
     sources = {str(at(volume, "name")): volume for volume in as_mappings(one.spec.get("volumes"))}
+    for name in sources:
+        for file, text in files.get((one.route, name), {}).items():
+            draft.set(literal(text), "files", file, place=place)
     for mount in as_list(one.container.get("volumeMounts")):
         volume, path = sources.get(str(at(mount, "name"))), at(mount, "mountPath")
         if not isinstance(volume, dict) or not isinstance(path, str):
@@ -28,9 +32,6 @@ def mounted(draft: JobDraft, one: Template, maps: Mapping[str, Body], place: Loc
         size = at(volume, "emptyDir", "sizeLimit")
         if path == SHARED_MEMORY and at(volume, "emptyDir", "medium") == "Memory" and size is not None:
             fields["sharedMemory"] = str(size)
-        elif (content := _files(volume, mount, maps)) is not None:
-            for file, text in content.items():
-                draft.set(literal(text), "files", file, place=place)
         elif (profile := _profile(volume)) is not None:
             _mount(draft, volume, mount, profile, place)
     return fields
@@ -65,39 +66,111 @@ def _profile(volume: Body) -> Fields | None:
     return None
 
 
-def _files(volume: Body, mount: Body, maps: Mapping[str, Body]) -> dict[str, str] | None:
-    """Files of a ConfigMap that is imported, too, by their paths."""
-    source = volume.get("configMap")
-    name = at(source, "name")
-    data = at(maps.get(name) if isinstance(name, str) else None, "data")
+FileVolumes = Mapping[tuple[Route, str], Mapping[str, str]]
+"""Texts by path of each ConfigMap volume that becomes `files`, by the route of its template and its name."""
+
+
+def file_volumes(every: Sequence[Template], maps: Mapping[str, Body]) -> FileVolumes:
+    """The volumes of imported ConfigMaps that only the training container mounts. All files of a pod have one mode, and
+    all pods have the same files.
+    """
+    found: dict[tuple[Route, str], Mapping[str, str]] = {}
+    texts: dict[str, str] = {}
+    for one in every:
+        modes: list[object] = []
+        for volume in as_mappings(one.spec.get("volumes")):
+            content = _files(one, volume, maps)
+            if content is None or any(texts.get(path, text) != text for path, text in content.items()):
+                continue
+            if modes in ([], [_mode(volume)]):
+                modes = [_mode(volume)]
+                texts |= content
+                found[one.route, str(volume["name"])] = content
+    return found
+
+
+def _files(one: Template, volume: Body, maps: Mapping[str, Body]) -> dict[str, str] | None:
+    """Texts by path; None if a part of the volume is no file of the job."""
+    source, name = volume.get("configMap"), volume.get("name")
+    wanted = at(source, "name")
+    data = at(maps.get(wanted) if isinstance(wanted, str) else None, "data")
     if not isinstance(data, dict) or not all(isinstance(text, str) for text in data.values()):
         return None
     keys = {key: key for key in data}
     if isinstance(source, dict) and isinstance(source.get("items"), list):
-        keys = {str(at(one, "key")): str(at(one, "path")) for one in source["items"]}
-    path = mount["mountPath"].rstrip("/")
+        if any("mode" in as_mapping(entry) or at(entry, "key") not in data for entry in source["items"]):
+            return None
+        keys = {str(at(entry, "key")): str(at(entry, "path")) for entry in source["items"]}
+    content: dict[str, str] = {}
+    for container in _containers(one.spec):
+        mounts = [mount for mount in as_mappings(container.get("volumeMounts")) if mount.get("name") == name]
+        for mount in mounts:
+            files = _mounted_files(mount, keys, data)
+            if container is not one.container or files is None or content.keys() & files:
+                return None
+            content |= files
+    return content or None
+
+
+def _mounted_files(mount: Body, keys: Mapping[str, str], data: Mapping[str, str]) -> dict[str, str] | None:
+    path = str(mount.get("mountPath")).rstrip("/")
+    if not set(mount) <= {"name", "mountPath", "subPath", "readOnly"}:
+        return None
     if isinstance(part := mount.get("subPath"), str):
-        key = next((key for key, file in keys.items() if file == part and key in data), None)
+        key = next((key for key, file in keys.items() if file == part), None)
         return {path: data[key]} if key is not None else None
-    return {f"{path}/{file}": data[key] for key, file in keys.items() if key in data}
+    return {f"{path}/{file}": data[key] for key, file in keys.items()}
 
 
-def config_maps(spec: Body) -> Iterator[str]:
-    """Names of the ConfigMaps that pods mount."""
-    for volume in as_list(spec.get("volumes")):
-        if isinstance(name := at(volume, "configMap", "name"), str):
-            yield name
+def _mode(volume: Body) -> object:
+    mode = at(volume, "configMap", "defaultMode")
+    return _FILE_MODE if mode is None else mode
 
 
-def without_files(spec: Body, maps: Mapping[str, Body]) -> Body:
-    """A pod without the volumes of the ConfigMaps that became files of the job."""
-    gone = {str(at(one, "name")) for one in as_list(spec.get("volumes")) if str(at(one, "configMap", "name")) in maps}
-    if not gone:
-        return spec
-    changed = {**spec, "volumes": [one for one in as_list(spec.get("volumes")) if str(at(one, "name")) not in gone]}
+_FILE_MODE: Final = 0o644
+"""Mode of files of a ConfigMap, if the volume sets no other."""
+
+
+def _containers(spec: Body) -> Iterator[Body]:
     for field in ("containers", "initContainers"):
-        if isinstance(spec.get(field), list):
-            changed[field] = [_without_mounts(one, gone) for one in spec[field]]
+        yield from as_mappings(spec.get(field))
+
+
+def carried_maps(every: Sequence[Template], files: FileVolumes) -> set[str]:
+    """Names of the ConfigMaps that the pods need only as files of the job."""
+    carried: set[str] = set()
+    needed: set[str] = set()
+    for one in every:
+        for volume in as_mappings(one.spec.get("volumes")):
+            names = carried if (one.route, str(volume.get("name"))) in files else needed
+            names.update(str(at(source, "name")) for source in _map_sources(volume))
+        for container in _containers(one.spec):
+            needed.update(str(at(source, "name")) for source in _map_sources(container))
+    return carried - needed
+
+
+def _map_sources(value: object) -> Iterator[object]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from [inner] if key in ("configMap", "configMapRef", "configMapKeyRef") else _map_sources(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _map_sources(inner)
+
+
+def without_files(one: Template, files: FileVolumes) -> Body:
+    """The pod without the volumes that became files of the job, but with their mode, as the volume of gen has it."""
+    gone = [volume for volume in as_mappings(one.spec.get("volumes")) if (one.route, str(volume.get("name"))) in files]
+    if not gone:
+        return one.spec
+    names = {str(volume["name"]) for volume in gone}
+    kept = [volume for volume in one.spec["volumes"] if volume not in gone]
+    if (mode := _mode(gone[0])) != _FILE_MODE:
+        kept.append({"name": FILES, "configMap": {"defaultMode": mode}})
+    changed = {**one.spec, "volumes": kept}
+    for field in ("containers", "initContainers"):
+        if isinstance(one.spec.get(field), list):
+            changed[field] = [_without_mounts(container, names) for container in one.spec[field]]
     return changed
 
 

@@ -84,6 +84,88 @@ def test_objects_that_belong_together_are_one_job() -> None:
     assert proof_of(body, settings, BOARD, SERVICE).remaining == ()
 
 
+SETTINGS = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "settings"},
+    "data": {"a.sh": "echo 1\n", "b": "2"},
+}
+NOT_CARRIED = "ConfigMap `settings` is not carried: gen has no kind of job for it"
+
+
+def on_volume(source: dict[str, Any], mount: dict[str, Any], **of_pod: Any) -> dict[str, Any]:
+    """A PyTorchJob with a ConfigMap as a volume."""
+    mounts = [{"name": "conf", "mountPath": "/conf", **mount}]
+    body = changed(of_container(volumeMounts=mounts, **of_pod.pop("container", {})), **of_pod)
+    template = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    template["volumes"] = [{"name": "conf", "configMap": {"name": "settings", **source}}]
+    return body
+
+
+@for_each(
+    ("source", "mount", "rest"),
+    [
+        ({"defaultMode": 0o755}, {}, {}),
+        ({"defaultMode": 0o755, "items": [{"key": "a.sh", "path": "run.sh"}]}, {"subPath": "run.sh"}, {}),
+        ({"items": [{"key": "a.sh", "path": "run.sh", "mode": 0o755}]}, {}, {}),
+        ({"items": [{"key": "absent", "path": "run.sh"}], "optional": True}, {}, {}),
+        ({}, {"subPath": "absent"}, {}),
+        ({}, {"mountPropagation": "HostToContainer"}, {}),
+        (
+            {},
+            {},
+            {
+                "initContainers": [
+                    {"name": "first", "image": "a/b:1", "volumeMounts": [{"name": "conf", "mountPath": "/x"}]}
+                ]
+            },
+        ),
+    ],
+    ids=["mode", "mode-and-part", "mode-of-item", "absent-key", "absent-part", "propagation", "another-container"],
+)
+def test_nothing_of_a_volume_of_files_is_lost(
+    source: dict[str, Any], mount: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    made = proof_of(on_volume(source, mount, **rest), SETTINGS)
+    _, found = read(on_volume(source, mount, **rest), SETTINGS)
+    text = json.dumps(made.patch)
+    assert made.remaining == ()
+    if set(source) == {"defaultMode"} or ("subPath" in mount and "items" in source):
+        assert '/configMap/defaultMode", "value": 493' in text
+        assert list(found) == []
+    else:
+        assert "files" not in made.job.fields
+        assert '"configMap"' in text
+        assert [item.message for item in found] == [NOT_CARRIED]
+
+
+def test_a_map_that_is_read_in_another_way_is_not_carried() -> None:
+    made = on_volume({}, {}, container={"envFrom": [{"configMapRef": {"name": "settings"}}]})
+    jobs, found = read(made, SETTINGS)
+    assert jobs[0].fields["files"] == {"/conf/a.sh": "echo 1\n", "/conf/b": "2"}
+    assert [item.message for item in found] == [NOT_CARRIED]
+
+
+def test_pods_with_other_texts_of_a_file_keep_their_volumes() -> None:
+    body = on_volume({}, {})
+    other = {**SETTINGS, "metadata": {"name": "others"}, "data": {"a.sh": "echo 2\n"}}
+    worker = deepcopy(body["spec"]["pytorchReplicaSpecs"]["Master"])
+    worker["template"]["spec"]["volumes"][0]["configMap"]["name"] = "others"
+    body["spec"]["pytorchReplicaSpecs"]["Worker"] = worker
+    _, found = read(body, SETTINGS, other)
+    assert [item.message for item in found] == [NOT_CARRIED.replace("settings", "others")]
+
+
+def test_a_job_with_a_schedule_keeps_the_volumes_of_its_maps() -> None:
+    body = deepcopy(EQUAL["batch-on-a-schedule"])
+    template = body["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    template["containers"][0]["volumeMounts"] = [{"name": "conf", "mountPath": "/conf"}]
+    template["volumes"] = [{"name": "conf", "configMap": {"name": "settings"}}]
+    made = proof_of(body, SETTINGS)
+    assert made.remaining == ()
+    assert [item.message for item in read(body, SETTINGS)[1]] == [NOT_CARRIED]
+
+
 @for_each(
     ("bodies", "severity", "message"),
     [
