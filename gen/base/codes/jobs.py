@@ -137,8 +137,8 @@ DUPLICATE_OBJECT = Code(
 )
 SHARED_MEMORY = Code(
     "shared-memory",
-    "`sharedMemory` or a volume in memory leaves no memory for the processes of the container.",
-    "Shared memory counts towards the memory limit of the pod, which is killed when it exceeds the limit.",
+    "`sharedMemory` or a volume in memory can use all memory of the container.",
+    "Its files count towards the memory limit of the container, which is killed when it exceeds the limit.",
     "Increase `memory`, or decrease `sharedMemory`.",
 )
 MOUNT_CONFLICT = Code(

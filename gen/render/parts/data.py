@@ -190,15 +190,17 @@ def shared_memory(size: str, route: Route) -> tuple[VolumePlan, MountPlan]:
 
 
 def check_in_memory(context: Context, role: Role, data: DataPlan | None, shared: str | None) -> None:
-    """Report files that can use all of the memory of a container. They count against its limit."""
+    """Warn of files that can use all of the memory of a container. They count against its limit, and the API server and
+    kubelets accept a larger size.
+    """
     memory = context.of_role(role, "memory")
     if memory is None:
         return
     most, used = quantity.amount(memory), quantity.amount(shared or "0")
     if used >= most:
         route = context.route_of(role, "shared_memory")
-        message = f"`sharedMemory` ({shared}) counts against `memory` ({memory}) and uses all of it"
-        context.error(SHARED_MEMORY, route, message, "raise `memory`, or lower `sharedMemory`")
+        message = f"`sharedMemory` ({shared}) counts against `memory` ({memory}), and can use all of it"
+        context.found.warning(SHARED_MEMORY, context.place(*route), message, "raise `memory`, or lower `sharedMemory`")
         return
     for volume in data.volumes if data is not None else ():
         directory = volume.source.get("emptyDir", {})
@@ -208,7 +210,7 @@ def check_in_memory(context: Context, role: Role, data: DataPlan | None, shared:
             others = "" if quantity.amount(size) == used else "with the others "
             message = f"volume `{volume.name}` ({size}) is in memory, and {others}can use all of `memory` ({memory})"
             hint = "raise `memory`, or use another volume"
-            context.error(SHARED_MEMORY, ("data", volume.name), message, hint, key=True)
+            context.found.warning(SHARED_MEMORY, context.place("data", volume.name, key=True), message, hint)
             return
 
 
