@@ -48,6 +48,8 @@ class Run(Struct, frozen=True, kw_only=True):
     priority: str | None
     """PriorityClass of the pods."""
     members: tuple[Member, ...]
+    autoscaled: bool = False
+    """Whether an autoscaler changes the number of its pods."""
 
     @property
     def pods(self) -> int:
@@ -82,6 +84,11 @@ class QueueProfile(Profile, ABC):
     def acts_on(cls, key: str) -> bool:
         """Whether the scheduler acts on a label or annotation. Jobs and patches cannot change it."""
         return any(key == own or ("." in own and key.startswith(own)) for own in cls.keys)
+
+    @property
+    def resizes(self) -> bool:
+        """Whether its runs may change their number of pods."""
+        return False
 
     @property
     def queue_name(self) -> str | None:

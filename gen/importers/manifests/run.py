@@ -22,6 +22,7 @@ from gen.job.kinds.role import Role, Target
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
 from gen.kubernetes.objects import PRIORITY_LABEL, QUEUE_LABEL, Body
+from gen.overlay.profiles.queues.kueue import ELASTIC
 
 EVERY: Final = "*"
 
@@ -204,7 +205,9 @@ def _queue(
         topology = _topology(every)
         level = "-".join(str(one).rpartition("/")[2] for pair in topology.items() for one in pair if one is not True)
         queue = label(f"{name}-{level}" if topology else name, "queue")  # other jobs have the queue without it
-        asked = {"topology": topology} if topology else {}
+        asked: Fields = {"topology": topology} if topology else {}
+        if facts.kueue is not None and facts.kueue.elastic and at(body, "metadata", "annotations", ELASTIC) == "true":
+            queue, asked["elastic"] = label(f"{queue}-elastic", "queue"), True
         draft.join(queue, {"kueue": {"localQueue": name, **classes, **asked, **listed}}, place)
         return
     for group in facts.groups if facts.scheduler is not None else ():

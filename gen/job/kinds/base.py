@@ -153,6 +153,11 @@ class Job(JobFields, ABC):
         return 0
 
     @property
+    def resizing(self) -> str:
+        """The field that lets a run change its number of pods while a queue counts them; empty without one."""
+        return ""
+
+    @property
     def outlasting(self) -> str:
         """`keeping`, if pods of this job run after the end of the run; empty if all end with it."""
         return self.keeping if self.kept_time != 0 else ""

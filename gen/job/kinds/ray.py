@@ -140,6 +140,10 @@ class RayJob(Job):
         return self.keep_cluster or 0
 
     @property
+    def resizing(self) -> str:
+        return "autoscaler" if self.autoscaler is not False else ""
+
+    @property
     def groups(self) -> Mapping[str, RayRole]:
         """Worker groups by name."""
         return {name: role for name, role in self.roles.items() if name not in (HEAD, SUBMITTER)} or {WORKER: RayRole()}
@@ -290,9 +294,6 @@ class RayJob(Job):
                         hint = "set `autoscaler: true`, or remove it"
                         yield Problem(("roles", name, field), f"`{field}` has no effect without `autoscaler`", hint)
             return
-        if self.queue is not None:
-            hint = "remove one of the two"
-            yield Problem(("autoscaler",), "a queue takes only Ray clusters of a fixed size", hint)
         if self.restart not in (None, "Never"):
             yield Problem(
                 ("restart",), "the autoscaler replaces pods, and requires `restart: Never`", "remove `restart`"

@@ -182,6 +182,8 @@ class Queueing(Struct, frozen=True, kw_only=True, eq=False):
     """Whether its configuration lists the framework as shipped."""
     versions: tuple[str, ...] = ()
     """API versions that it admits; empty for all."""
+    elastic: bool = False
+    """Whether it counts the pods of an autoscaled run as they change."""
     appends: Path | None = None
     """Route of the list to which it appends an entry of its own."""
     marks: tuple[Pattern, ...] = ()

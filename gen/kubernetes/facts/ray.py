@@ -263,7 +263,7 @@ RAYJOB: Final = base.Resource(
         failed=_FAILED,
     ),
     scheduled_by=CRON_WORKFLOW,
-    kueue=base.Queueing(framework="ray.io/rayjob", marks=_marks("spec", "rayClusterSpec")),
+    kueue=base.Queueing(framework="ray.io/rayjob", elastic=True, marks=_marks("spec", "rayClusterSpec")),
     groups=(_VOLCANO,),
     elastic=True,
     added_volumes=_TOKENS,

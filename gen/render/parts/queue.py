@@ -37,6 +37,10 @@ def plan_queue(context: Context, api_version: str) -> QueuePlan | None:
     if reason:
         _refuse(context, Refusal(reason, "use a queue with `kueue`, or remove `queue`"), scheduler_of(profile))
         return None
+    if job.resizing and not profile.resizes:
+        message = f"queue `{job.queue}` takes only runs of a fixed size, and `{job.resizing}` changes it"
+        hint = f"remove one of the two; a queue with `kueue` and `elastic: true` allows `{job.resizing}`"
+        context.error(INVALID_VALUE, (job.resizing,), message, hint)
     if job.state == "suspended" and profile.suspends and not context.starter.repeats:
         hint = "remove one of the two; Kueue suspends and resumes the job, and Git would revert that"
         context.error(SUSPENDED_IN_QUEUE, ("state",), "a job with a `queue` cannot be `suspended`", hint)
@@ -73,7 +77,12 @@ def queue_run(plan: Plan, facts: Resource, pods: Mapping[str, Body]) -> Run:
         for pod in plan.pods
     )
     return Run(
-        facts=facts, api_version=plan.api_version, name=plan.object_name, priority=plan.priority, members=tuple(members)
+        facts=facts,
+        api_version=plan.api_version,
+        name=plan.object_name,
+        priority=plan.priority,
+        members=tuple(members),
+        autoscaled=any(pod.role.largest is not None for pod in plan.pods),
     )
 
 

@@ -112,6 +112,19 @@ def test_other_jobs_are_no_array(spec: dict[str, Any]) -> None:
     assert "array" not in jobs[0].fields
 
 
+def test_an_autoscaled_cluster_is_in_an_elastic_queue() -> None:
+    body = deepcopy(EQUAL["ray"])
+    body["metadata"] |= {
+        "labels": {"kueue.x-k8s.io/queue-name": "gold"},
+        "annotations": {"kueue.x-k8s.io/elastic-job": "true"},
+    }
+    body["spec"]["rayClusterSpec"]["enableInTreeAutoscaling"] = True
+    made = proof_of(body)
+    assert (made.patch, made.remaining) == (None, ())
+    assert made.job.fields["queue"] == "gold-elastic"
+    assert made.job.overlay["queues"] == {"gold-elastic": {"kueue": {"localQueue": "gold", "elastic": True}}}
+
+
 @for_each(
     ("annotations", "topology", "queue"),
     [

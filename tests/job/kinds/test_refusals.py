@@ -115,8 +115,8 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
         (
             "autoscaler: true\nqueue: research",
             "4:13",
-            "a queue takes only Ray clusters of a fixed size",
-            "remove one of the two",
+            "queue `research` takes only runs of a fixed size, and `autoscaler` changes it",
+            "remove one of the two; a queue with `kueue` and `elastic: true` allows `autoscaler`",
         ),
         (
             "autoscaler: true\nrestart: OnFailure",

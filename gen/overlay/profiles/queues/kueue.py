@@ -7,7 +7,7 @@ kubernetes-sigs/kueue 0.19.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import AfterValidator, model_validator
 
@@ -17,11 +17,12 @@ from gen.job.names import LabelKey, QueueName
 from gen.job.queue import Member, PodChanges, PriorityClassName, QueueProfile, Refusal, Run
 from gen.job.scalars import Text, Truth, conflict
 from gen.kubernetes.facts import RESOURCES
-from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.facts.base import Path, Resource
 from gen.kubernetes.objects import PRIORITY_LABEL, QUEUE_LABEL
 
 _GROUP = 2
 _PREFIX = "kueue.x-k8s.io/"
+ELASTIC: Final = f"{_PREFIX}elastic-job"
 _EXTERNAL = regex(r"[A-Z][A-Za-z0-9]*\.v[a-z0-9]+\.[a-z0-9.-]+")
 """A kind in `integrations.externalFrameworks`, which a controller of its own admits: `Kind.version.group`."""
 
@@ -82,6 +83,9 @@ class Kueue(QueueProfile):
     """WorkloadPriorityClass of the runs. It orders them in the queue, and does not change the priority of pods."""
     topology: Topology | None = None
     """Topology-aware placement of the pods. The flavors of the queue must have a `topologyName`."""
+    elastic: Truth = False
+    """Admit Ray clusters with `autoscaler`, and count their pods as they change. Kueue needs the feature gate
+    `ElasticJobsViaWorkloadSlices`, which is on by default since 0.18."""
     frameworks: tuple[Framework, ...] = ()
     """Frameworks that `integrations.frameworks` of Kueue's configuration lists in addition to those that it ships,
     such as `kubeflow.org/pytorchjob`, and declared kinds in `integrations.externalFrameworks`, such as
@@ -112,6 +116,14 @@ class Kueue(QueueProfile):
                 f"add `frameworks: [{needed}]` to the queue if Kueue is configured so, or use another queue",
             )
         return self.unable(facts, api_version)
+
+    @property
+    def resizes(self) -> bool:
+        return self.elastic
+
+    def values(self, run: Run) -> Mapping[Path, object]:
+        elastic = self.elastic and run.autoscaled and run.facts.kueue is not None and run.facts.kueue.elastic
+        return {("metadata", "annotations", ELASTIC): "true"} if elastic else {}
 
     @property
     def one_domain(self) -> str | None:

@@ -90,7 +90,7 @@ def test_a_queue_limits_the_pods_that_start_together(limit: int, workers: int, s
             "roles: {a: {}, b: {dependsOn: {a: Ready}}}\n",
             "the pods of a queue that starts all together cannot wait for another role",
         ),
-        ("ray", "autoscaler: true\n", "a queue takes only Ray clusters of a fixed size"),
+        ("ray", "autoscaler: true\n", "queue `gold` takes only runs of a fixed size, and `autoscaler` changes it"),
     ],
 )
 def test_pods_that_are_created_later_are_refused(kind: str, more: str, message: str, repo: Repository) -> None:
