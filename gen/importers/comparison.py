@@ -139,6 +139,7 @@ DEFAULTS: Final[Body] = {
     "apiVersion": "v1",  # of a field reference
     "concurrencyPolicy": "Allow",
     "enableServiceLinks": True,
+    "jobId": "",
     "protocol": "TCP",
     "readOnly": False,
     "replicas": 1,

@@ -64,6 +64,7 @@ class Autoscaler(Model):
 
 WORKER: Final = "worker"
 SUBMITTER: Final = "submitter"
+INTERACTIVE: Final = "InteractiveMode"
 _CLUSTER: Final = ("spec", "rayClusterSpec")
 _PLAIN = regex(r"[A-Za-z0-9_@%+=:,./ -]+")
 """Text that means the same after any number of shells."""
@@ -115,9 +116,10 @@ class RayJob(Job):
     roles: dict[JobName, RayRole] = Field(default_factory=dict, max_length=MAX_ROLES)
     """The head, as `head`, and worker groups by name. `head` does not get the GPUs, CPU and memory of the job.
     [default: a head and the group `worker`] In `K8sJobMode`, `submitter` is the pod that submits the job."""
-    submission_mode: Literal["HTTPMode", "K8sJobMode", "SidecarMode"] = "HTTPMode"
+    submission_mode: Literal["HTTPMode", "K8sJobMode", "SidecarMode", "InteractiveMode"] = "HTTPMode"
     """How the command reaches the cluster: through the operator, a pod of its own, or a container of the head. Only
-    `HTTPMode` accepts shell syntax in `command`."""
+    `HTTPMode` accepts shell syntax in `command`. In `InteractiveMode` the job has no command: the cluster waits until
+    you submit a program with `ray job submit`, and set its id as `spec.jobId` of the RayJob."""
     ray_version: RayVersion | None = None
     """Version of Ray in the image. The autoscaler depends on it."""
     runtime_env: Given | None = None
@@ -206,13 +208,13 @@ class RayJob(Job):
             workerGroupSpecs=[self._group(name, pods[name], claimed) for name in self.groups],
         )
         return present(
-            entrypoint=self.entrypoint,
+            entrypoint=self.entrypoint or None,
             entrypointNumCpus=self.entrypoint_num_cpus,
             entrypointNumGpus=self.entrypoint_num_gpus,
             runtimeEnvYAML=self.runtime_env,
             submissionMode=self.submission_mode,
             submitterPodTemplate=pods.get(SUBMITTER),
-            backoffLimit=plan.retries,
+            backoffLimit=plan.retries if self.submission_mode != INTERACTIVE else None,
             activeDeadlineSeconds=plan.timeout,
             # for Kueue and `suspend`, and to free the GPUs; it deletes the cluster, not the job
             shutdownAfterJobFinishes=True,
@@ -256,7 +258,12 @@ class RayJob(Job):
         yield from unused_workers(self, self.groups, WORKER, "replicas")
 
     def _command_problems(self) -> Iterable[Problem]:
-        if self.command is None:
+        if self.submission_mode == INTERACTIVE:
+            given = {"command": self.command, "args": self.args, "retries": self.retries}
+            for field in (name for name, value in given.items() if value):
+                hint = "remove it, or remove `submissionMode`"
+                yield Problem((field,), f"`{field}` has no effect in `{INTERACTIVE}`", hint, no_effect=True)
+        elif self.command is None:
             hint = "add `command`, a string for the shell or a list; Ray does not run the command of the image"
             yield Problem((), "`command` is missing", hint)
         elif isinstance(self.command, str) and self.args:

@@ -177,6 +177,29 @@ EQUAL: dict[str, dict[str, Any]] = {
             },
         },
     ),
+    "ray-interactive": an_object(
+        "ray.io/v1",
+        "RayJob",
+        {
+            "submissionMode": "InteractiveMode",
+            "jobId": "",
+            "shutdownAfterJobFinishes": True,
+            "rayClusterSpec": {
+                "headGroupSpec": {
+                    "rayStartParams": {},
+                    "template": {"spec": {"containers": [{"name": "ray-head", "image": IMAGE}]}},
+                },
+                "workerGroupSpecs": [
+                    {
+                        "groupName": "small",
+                        "replicas": 1,
+                        "rayStartParams": {},
+                        "template": {"spec": {"containers": [{"name": "ray-worker", "image": IMAGE}]}},
+                    }
+                ],
+            },
+        },
+    ),
     "train": an_object(
         "trainer.kubeflow.org/v1alpha1",
         "TrainJob",

@@ -95,6 +95,12 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
             "use a multiple of 2, or set `replicas` of the group",
         ),
         (
+            "submissionMode: InteractiveMode",
+            "3:1",
+            "`command` has no effect in `InteractiveMode`",
+            "remove it, or remove `submissionMode`",
+        ),
+        (
             "workers: 3\nroles: {cpu: {}}",
             "4:1",
             "`workers` has no effect without a role `worker`",
