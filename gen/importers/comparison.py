@@ -56,7 +56,21 @@ def aligned(original: Body, rendered: Body) -> Body:
                 changed.pop("restartPolicy", None)
             metadata = {key: value for key, value in (at(template[1], "metadata") or {}).items() if key != "name"}
             original = replaced(original, template[0], present(metadata=metadata, spec=changed))
+            if isinstance(spec.get("containers"), list) and spec["containers"]:
+                main = main_index(spec, facts.container)
+                names = (at(one["containers"][main], "name") for one in (spec, changed))
+                original = _with_container(original, *names)
     return original
+
+
+def _with_container(value: Any, old: object, new: object) -> Any:
+    """A value whose references to a container have its new name."""
+    if isinstance(value, dict):
+        return {
+            key: new if key == "containerName" and inner == old else _with_container(inner, old, new)
+            for key, inner in value.items()
+        }
+    return [_with_container(one, old, new) for one in value] if isinstance(value, list) else value
 
 
 def _same_template(original: Body, route: Route, rendered: Body) -> tuple[Route, object] | None:

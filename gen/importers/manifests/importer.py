@@ -20,6 +20,7 @@ from gen.importers.manifests.objects import (
     cleaned,
     filled,
     items,
+    main_index,
     report_placeholders,
     templates,
     with_params,
@@ -57,12 +58,17 @@ def as_schedule(draft: JobDraft, item: Item, body: Body) -> None:
     draft.set(values if len(values) > 1 else values["cron"], "schedule", place=item.place("spec", "schedule"))
 
 
-def without_secrets(spec: Body, job: str, gone: frozenset[str]) -> Body:
-    """A pod with a reference in place of each secret variable, as the job has it, and without the variables `gone`."""
+def without_secrets(spec: Body, job: str, gone: frozenset[str], main: int = 0) -> Body:
+    """A pod with a reference in place of each secret variable, as the job has it. The training container, at index
+    `main`, has no variables `gone`.
+    """
     changed = dict(spec)
     for field in ("containers", "initContainers"):
         if isinstance(spec.get(field), list):
-            changed[field] = [_container(one, job, gone) for one in spec[field]]
+            trains = main if field == "containers" else None
+            changed[field] = [
+                _container(one, job, gone if index == trains else frozenset()) for index, one in enumerate(spec[field])
+            ]
     return changed
 
 
@@ -72,12 +78,18 @@ def _container(container: Any, job: str, gone: frozenset[str]) -> Any:
     entries = at(container, "env")
     if not isinstance(entries, list):
         return container
-    return {**container, "env": [_variable(one, job) for one in entries if str(at(one, "name")) not in gone]}
+    kept = [_variable(one, job) for one in entries if str(at(one, "name")) not in gone]
+    return {**{key: value for key, value in container.items() if key != "env"}, **({"env": kept} if kept else {})}
 
 
 def _variable(entry: object, job: str) -> Any:
     name, value = at(entry, "name"), at(entry, "value")
-    if not isinstance(name, str) or value is None or not is_secret(name, str(value)):
+    if (
+        not isinstance(name, str)
+        or value is None
+        or at(entry, "valueFrom") is not None
+        or not is_secret(name, str(value))
+    ):
         return entry
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": f"{job}-env", "key": name}}}
 
@@ -249,7 +261,7 @@ def _original(item: Item, body: Body, facts: Resource, files: FileVolumes, gone:
         body = with_field(body, facts.suspend, None)  # the queue suspends and resumes the run
     for one in templates(facts, body):
         if one.pods is not None:
-            spec = without_secrets(without_files(one, files), item.name, gone)
+            spec = without_secrets(without_files(one, files), item.name, gone, main_index(one.spec, facts.container))
             if spec.get("schedulerName") == facts.scheduler:
                 spec = {key: value for key, value in spec.items() if key != "schedulerName"}
             body = replaced(body, one.route, present(metadata=without_metadata(one.metadata), spec=spec))

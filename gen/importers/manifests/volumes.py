@@ -54,6 +54,8 @@ def _mount(draft: JobDraft, volume: Body, mount: Body, profile: Fields, place: L
 
 def _profile(volume: Body) -> Fields | None:
     """The declaration of a volume in an overlay; None if only a patch has it."""
+    if len(volume) > len(("name", "source")):
+        return None
     match {key: value for key, value in volume.items() if key != "name"}:
         case {"persistentVolumeClaim": {"claimName": str(claim), **rest}}:
             return {"claim": claim, **({"readOnly": True} if rest.get("readOnly") is True else {})}
@@ -92,7 +94,7 @@ def file_volumes(every: Sequence[Template], maps: Mapping[str, Body]) -> FileVol
 def _files(one: Template, volume: Body, maps: Mapping[str, Body]) -> dict[str, str] | None:
     """Texts by path; None if a part of the volume is no file of the job."""
     source, name = volume.get("configMap"), volume.get("name")
-    wanted = at(source, "name")
+    wanted = at(source, "name") if set(volume) == {"name", "configMap"} else None
     data = at(maps.get(wanted) if isinstance(wanted, str) else None, "data")
     if not isinstance(data, dict) or not all(isinstance(text, str) for text in data.values()):
         return None

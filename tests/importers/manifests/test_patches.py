@@ -53,6 +53,42 @@ def test_what_a_job_cannot_say_is_a_patch(body: dict[str, Any], expected: dict[s
     assert operations(body) == expected
 
 
+def test_variables_of_other_containers_are_kept() -> None:
+    variable = {"name": "RANK", "value": "0"}
+    other = {"name": "other", "image": IMAGE, "env": [variable]}
+    body = of_container(env=[variable])
+    body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"].append(other)
+    proof = proof_of(body)
+    assert (proof.remaining, proof.patch is not None) == ((), True)
+    assert '"RANK"' in json.dumps(proof.patch)
+
+
+def test_a_variable_with_two_values_differs() -> None:
+    source = {"secretKeyRef": {"name": "a", "key": "b"}}
+    proof = proof_of(of_container(env=[{"name": "API_TOKEN", "value": "zq81k3hd7", "valueFrom": source}]))
+    assert [one.route[-1] for one in proof.remaining] == ["value"]
+
+
+@pytest.mark.parametrize("kind", ["configMap", "persistentVolumeClaim"])
+def test_a_volume_with_two_sources_differs(kind: str) -> None:
+    sources = {"configMap": {"name": "settings"}, "persistentVolumeClaim": {"claimName": "a"}}
+    body = of_container(volumeMounts=[{"name": "v", "mountPath": "/v"}])
+    template = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    template["volumes"] = [{"name": "v", kind: sources[kind], "nfs": {"server": "a", "path": "/b"}}]
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
+    assert proof_of(body, settings).remaining
+
+
+def test_references_have_the_name_of_the_training_container() -> None:
+    body = deepcopy(EQUAL["batch"])
+    body["spec"]["template"]["spec"]["containers"][0]["name"] = "own"
+    rule = {"action": "FailJob", "onExitCodes": {"containerName": "own", "operator": "In", "values": [42]}}
+    body["spec"]["podFailurePolicy"] = {"rules": [rule]}
+    proof = proof_of(body)
+    assert proof.remaining == ()
+    assert '"containerName": "trainer"' in json.dumps(proof.patch)
+
+
 def test_digits_in_a_patch_stay_a_text() -> None:
     body = deepcopy(EQUAL["batch"])
     body["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "2"}
