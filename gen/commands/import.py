@@ -93,7 +93,7 @@ class Request:
 def run(request: Request) -> Result[Report]:
     """Write all jobs, or none if one has an error. UsageError for an unknown tool or overlay."""
     root = repository(request.root)
-    load_extensions(root)
+    overlay_findings = load_extensions(root)
     if request.importer not in IMPORTERS:
         raise UsageError(f"unknown tool `{request.importer}`: {did_you_mean(request.importer, IMPORTERS)}")
     if request.site_template:
@@ -104,9 +104,7 @@ def run(request: Request) -> Result[Report]:
     found = Findings()
     importer = IMPORTERS[request.importer]
     given = _given_files(root, request) if importer.reads_files else _given(root, request)
-    jobs: Sequence[ImportedJob] = ()
-    with contained(found, Location(given.file), "import the input"):
-        jobs = overlay_needs.with_frameworks(overlay_needs.with_accelerators(importer().read(given, found)))
+    jobs = _read(importer(), given, overlay_findings, found)
     texts = _texts(root, jobs, found)
     for job, route, other in overlay_needs.clashes(jobs):
         message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
@@ -149,6 +147,16 @@ def run(request: Request) -> Result[Report]:
     )
     report = Report(tuple(found), tuple(changes), text, root=Path())  # places are as files were named
     return Result(output=report, exit_code=VIOLATIONS if failed else 0)
+
+
+def _read(importer: Importer, given: ImportInput, of_overlays: Findings, found: Findings) -> Sequence[ImportedJob]:
+    """The jobs of the input. Errors of overlays explain why kinds that they declare are unknown."""
+    jobs: Sequence[ImportedJob] = ()
+    with contained(found, Location(given.file), "import the input"):
+        jobs = overlay_needs.with_frameworks(overlay_needs.with_accelerators(importer.read(given, found)))
+    if found.failed():
+        found.extend([item for item in of_overlays if item.is_error])
+    return jobs
 
 
 def _known(root: Path, name: str | None) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """`kinds` of an overlay: custom resources that jobs can have as their kind."""
 
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from msgspec.structs import replace
@@ -260,7 +260,7 @@ class DeclaredKind(Model):
             group=group,
             kind=self.kind,
             versions={self.api_version: self.restart_policies},
-            pods=tuple(_pod_sets(pods.values())),
+            pods=tuple(_pod_sets(pods)),
             container=self.container,
             is_run=True,
             suspend=_path(self.suspend) if self.suspend is not None else None,
@@ -271,12 +271,12 @@ class DeclaredKind(Model):
         )
 
 
-def _pod_sets(pods: Iterable[DeclaredPods]) -> Iterator[PodSet]:
+def _pod_sets(pods: dict[str, DeclaredPods]) -> Iterator[PodSet]:
     """One for each route: the roles of a list share theirs."""
-    first = {one.template: one for one in reversed(list(pods))}
-    for one in reversed(first.values()):
+    first = {one.template: (role, one) for role, one in reversed(pods.items())}
+    for role, one in reversed(first.values()):
         counts = (Count(route=one.replicas),) if one.replicas is not None else ()
-        yield PodSet(template=one.template, counts=counts, item_name=one.item_name)
+        yield PodSet(template=one.template, counts=counts, role=role, item_name=one.item_name)
 
 
 def _pattern(route: str) -> Pattern:

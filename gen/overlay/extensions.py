@@ -11,21 +11,22 @@ from gen.base.yaml.layers import Layer, Layers
 from gen.overlay.files import OverlayFiles, fields_of
 
 
-def load_extensions(root: Path) -> None:
+def load_extensions(root: Path) -> Findings:
     """Load the plugins that overlays name, and register the kinds that they declare.
 
-    Errors are left to `gen render`.
+    Most commands leave the returned findings to `gen render`.
     """
-    ignored = Findings()
-    files = OverlayFiles(root, ignored)
-    sources = [source for name in overlay_names(root, ignored) for source in files.chain(name).sources]
+    found = Findings()
+    files = OverlayFiles(root, found)
+    sources = [source for name in overlay_names(root, found) for source in files.chain(name).sources]
     for source in sources:
         if "plugins" in fields_of(source):
             from gen.overlay.plugins import load_named
 
-            load_named(fields_of(source), Layers((Layer(source),)), ignored)
+            load_named(fields_of(source), Layers((Layer(source),)), found)
     if any("kinds" in fields_of(source) for source in sources):
         from gen.overlay.read import OverlayReader
 
         with suppress(UsageError):
-            OverlayReader(root, ignored).read()
+            OverlayReader(root, found).read()
+    return found

@@ -30,6 +30,7 @@ from gen.importers.manifests.run import queue_of, read_run, reserved
 from gen.importers.manifests.volumes import FileVolumes, boards, carried_maps, file_volumes, set_board, without_files
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
+from gen.job.kinds.declared import DeclaredJob
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource
@@ -143,8 +144,10 @@ def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None
     if custom:
         first = next((one for one in custom if any(pods_by_shape(one.body))), custom[0])
         message = f"gen has no kind of job for {first.body['kind']} of {first.body['apiVersion']}"
-        hint = "if its pods are in templates, declare it in `kinds` of an overlay, and import it again"
-        found.error(INVALID_MANIFEST, first.place(), message, hint)
+        pods = [".".join(map(str, route[:-1])) for route in pods_by_shape(first.body) if route[-1] == "spec"]
+        known = f", such as `template: {pods[0]}`" if pods else ""
+        hint = f"if its definition has pod templates{known}, declare it in `kinds` of an overlay, and import it again"
+        found.error(INVALID_MANIFEST, first.place(), message, f"{hint}; otherwise {_KEPT}")
         return
     place = every[0].place() if every else Location(given.files[0][0] if given.files else given.file)
     kinds = ", ".join(dict.fromkeys(str(one.body["kind"]) for one in every[:_MAX_NAMED]))
@@ -189,6 +192,8 @@ def _imported(
         return
     if facts.nodes is None and not templates(facts, _modern_body(item, ALL_KINDS[kind])):
         hint = "write the job by hand; a run that uses pods of another object has no form in gen"
+        if issubclass(ALL_KINDS[kind], DeclaredJob):
+            hint = f"set `image` of the pods in `kinds.{kind}` of the overlay to a field of the object"
         found.error(INVALID_MANIFEST, item.place("spec"), "the object has no pod template", hint)
         return
     model = ALL_KINDS[kind]

@@ -33,8 +33,10 @@ def copied(model: type[Job], facts: Resource, body: Body, every: list[Template])
         return  # a schedule has other routes
     for field, route in model.copied.items():
         for name, value in _values(field, route, body, every):
-            if value is not None and value not in ("", [], {}) and not _is_default(model, name, value):
-                yield name, literals(model.as_written(name, value))
+            if value is None or value in ("", [], {}) or _is_default(model, name, value):
+                continue
+            if (text := model.as_written(name, literals(value))) is not None:
+                yield name, text
 
 
 def _values(field: str, route: Pattern, body: Body, every: list[Template]) -> Iterator[tuple[str, object]]:
@@ -71,6 +73,7 @@ def _numbers(draft: JobDraft, replicas: dict[str, int]) -> Iterator[Fields]:
     plain = {key: value for key, value in draft.fields.items() if key != "workers"}
     workers = replicas.get("worker", 1)
     yield plain
+    yield from ({**plain, "workers": str(number)} for number in dict.fromkeys((workers, *replicas.values())))
     for number in dict.fromkeys((workers, sum(replicas.values()))):
         yield {**plain, "workers": str(number)}
         without = {name: fields for name, fields in own.items() if name != "worker"}
@@ -254,6 +257,10 @@ def _set_roles(draft: JobDraft, model: type[Job], every: list[Template], roles: 
         for name, fields in roles.items():
             if field in fields and not (shared and name in holders):
                 draft.fields["roles"][name][field] = fields[field]
+    if not {"command", "args"} & draft.fields.keys():
+        for fields in draft.fields["roles"].values():
+            if fields.get("args") == []:
+                del fields["args"]  # no job has one to override
     _share_restart(draft, every)
     kept = draft.fields["roles"]
     needed = needed_roles(draft, model, replicas)

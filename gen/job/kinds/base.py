@@ -122,7 +122,7 @@ class Job(JobFields, ABC):
 
     @classmethod
     def as_written(cls, field: str, value: object) -> object:
-        """A value of `copied` as authors write the field, such as `30s` for a number of seconds."""
+        """A value of `copied` as authors write the field, such as `30s` for a number of seconds; None for a default."""
         return value
 
     def secrets(self) -> Iterable[tuple[tuple[str, ...], str]]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from msgspec import Struct
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
-from gen.base import Route, did_you_mean, get, near, with_field
-from gen.base.yaml.strict import typed
+from gen.base import Route, did_you_mean, follow, get, near, with_field
+from gen.base.yaml.strict import Plain, typed
+from gen.base.yaml.user_text import verbatim
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCHRUN, Rendezvous
 from gen.job.kinds.role import Role, Target
@@ -136,6 +137,26 @@ class DeclaredJob(Job):
     spec: Fields = Field(default_factory=dict)
     """Fields of the object's `spec`, of those in `fields` of the kind's declaration. gen adds the pods."""
 
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """An object that has fields in place of a pod template gets one with its image, which a job must have: that of
+        the role or of all, such as `spec.driver.image` or `spec.image`.
+        """
+        for pods in cls.declaration.pods.values():
+            *above, name = pods.image or ("",)
+            routes = ((*above[:length], name) for length in range(len(above), 0, -1))
+            image = next((found for route in routes if (found := follow(body, route)) is not None), None)
+            template = tuple(str(step) for step in pods.template)
+            if isinstance(image, str) and list_of(pods.template) is None and follow(body, template) is None:
+                container = {"name": cls.facts.container or "main", "image": image}
+                body = with_field(body, template, {"spec": {"containers": [container]}})
+        return body
+
+    @classmethod
+    def as_written(cls, field: str, value: object) -> object:
+        known = follow({"spec": cls.declaration.spec}, tuple(field.split(".")))
+        return None if value == known else _quoted(value)
+
     def replica_roles(self, run: str) -> tuple[Role, ...]:
         roles = (self._role(name, pods, run) for name, pods in self.declaration.pods.items())
         return tuple(role for role in roles if role.replicas > 0)
@@ -228,6 +249,15 @@ def _merged(base: Body, top: Body) -> Body:
     return {**base, **top, **both}
 
 
+def _quoted(value: Any) -> Any:
+    """A value whose texts are not read as numbers or booleans."""
+    if isinstance(value, dict):
+        return {key: _quoted(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_quoted(inner) for inner in value]
+    return verbatim(value) if isinstance(value, str) and typed(Plain(value)) != value else value
+
+
 def _attribute(role: str) -> str:
     """Name of the attribute of a role, which may contain `-`."""
     return f"of_{role.replace('-', '_')}"
@@ -257,6 +287,7 @@ def declared_model(declaration: Declaration) -> type[DeclaredJob]:
     model.facts, model.declaration = declaration.facts, declaration
     model.example = {"image": "registry.example.com/team/train:1", "command": "python /app/train.py"}
     model.unsupported = dict(_unsupported(declaration))
+    model.copied = {".".join(("spec", *field)): ("spec", *field) for field in declaration.fields}
     return model
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from tests.importers.manifests.changes import PYTORCH, changed, of_container
 from tests.importers.manifests.forms import EQUAL, an_object, pod
 from tests.importers.manifests.proofs import proof_of, read
 from tests.importers.support import run_import
-from tests.support import PROJECT, Repository, rendered
+from tests.support import HERE, PROJECT, Repository, rendered
 
 
 def messages(*bodies: Any, severity: Severity = Severity.WARNING) -> list[str]:
@@ -381,6 +382,64 @@ def test_a_workflow_becomes_a_pipeline() -> None:
     assert [(job.name, job.fields["kind"]) for job in jobs] == [("flow", "pipeline"), ("run", "pytorch")]
     assert jobs[0].fields["steps"]["b"]["needs"] == ["a"]
     assert [one.message for one in found] == [f"`metadata` of step `{name}` is not carried" for name in "ab"]
+
+
+SPARK = an_object(
+    "sparkoperator.k8s.io/v1beta2",
+    "SparkApplication",
+    {
+        "type": "Python",
+        "mode": "cluster",
+        "sparkVersion": "3.5.6",
+        "mainApplicationFile": "local:///app/main.py",
+        "arguments": ["5000", "x"],
+        "restartPolicy": {"type": "Never"},
+        "driver": {"image": "spark:3.5.6", "cores": 1, "memory": "1g"},
+        "executor": {"image": "spark:3.5.6", "cores": 4, "memory": "2g", "instances": 15},
+    },
+)
+
+
+def test_a_declared_kind_with_fields_in_place_of_templates(repo: Repository) -> None:
+    copytree(HERE / "golden" / "declared-kind" / "overlays", repo.root / "overlays", dirs_exist_ok=True)
+    file = repo.root.parent / "spark.json"
+    file.write_text(json.dumps(SPARK))
+    report, code = run_import(repo.root, str(file), importer="manifests", namespace="team")
+    assert (code, [item.message for item in report.findings]) == (0, [])
+    assert "team/run renders the original" in report.summary
+    assert "patches" not in report.summary
+    assert (repo.root / "jobs/team/run.yaml").read_text() == (
+        "# Imported from SparkApplication run.\n"
+        "kind: spark\n"
+        "image: spark:3.5.6\n"
+        "workers: 15\n"
+        "spec:\n"
+        "  sparkVersion: 3.5.6\n"
+        "  mainApplicationFile: local:///app/main.py\n"
+        "  arguments:\n"
+        '    - "5000"\n'
+        "    - x\n"
+        "  driver:\n"
+        "    memory: 1g\n"
+        "  executor:\n"
+        "    cores: 4\n"
+        "    memory: 2g\n"
+    )
+
+
+def test_an_error_of_a_declared_kind_is_reported(repo: Repository) -> None:
+    kind = "{apiVersion: serving.example.com/v1, kind: Server, pods: {worker: {template: spec.template}}}"
+    repo.overlay(f'kubernetes: "1.34"\nkinds: {{server: {kind}}}\n')
+    file = repo.root.parent / "server.json"
+    template: dict[str, Any] = {"spec": {"containers": []}}
+    file.write_text(json.dumps(an_object("serving.example.com/v1", "Server", {"pods": {"template": template}})))
+    report, _ = run_import(repo.root, str(file), importer="manifests", namespace="team")
+    errors = [(item.message, item.hint) for item in report.findings if item.severity is Severity.ERROR]
+    assert [message for message, _ in errors] == [
+        "gen has no kind of job for Server of serving.example.com/v1",
+        "`kinds.server.status` is missing",
+    ]
+    assert "such as `template: spec.pods.template`, declare it in `kinds` of an overlay" in errors[0][1]
 
 
 def test_a_queue_can_have_dots_in_its_name() -> None:
