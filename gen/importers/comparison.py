@@ -151,12 +151,19 @@ _DECIDING: Final = frozenset({"restartPolicy"})
 DEFAULTS: Final[Body] = {
     **{key: value for key, value in (POD_DEFAULTS | CONTAINER_DEFAULTS | JOB_DEFAULTS).items() if key not in _DECIDING},
     "apiVersion": "v1",  # of a field reference
+    "completions": 1,
     "concurrencyPolicy": "Allow",
     "enableServiceLinks": True,
     "jobId": "",
+    "numOfHosts": 1,
+    "operator": "All",  # of a success policy
+    "parallelism": 1,
     "protocol": "TCP",
     "readOnly": False,
     "replicas": 1,
+    "startupPolicyOrder": "AnyOrder",
+    "successPolicy": {"operator": "All"},
+    "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
 }
 """Values that the API server or the operator sets where a field is missing, by the name of the field."""
 _LOST: Final = object()
@@ -193,7 +200,7 @@ def _in_mapping(original: Fields, rendered: Fields, route: Route) -> Iterator[Di
         here = (*route, key)
         if key in rendered:
             yield from differences(value, rendered[key], here)
-        elif not _is_default(key, value):
+        elif not is_default(key, value):
             yield Difference(route=here, original=value)
     for key, value in rendered.items():
         if key not in original:
@@ -233,7 +240,7 @@ def _sorted(item: object) -> Any:
     return tuple(sorted((name, str(value)) for name, value in item.items())) if isinstance(item, dict) else item
 
 
-def _is_default(key: str, value: object) -> bool:
+def is_default(key: str, value: object) -> bool:
     known = DEFAULTS.get(key, _LOST)
     return known is not _LOST and known == value and type(known) is type(value)
 

@@ -25,7 +25,7 @@ from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers import Fields, ImportedJob, Original
-from gen.importers.comparison import Difference, aligned, differences, named_as
+from gen.importers.comparison import Difference, aligned, differences, is_default, named_as
 from gen.importers.draft import place_of, text_of
 from gen.importers.manifests.objects import cleaned
 from gen.kubernetes.facts import resource_of_object
@@ -143,8 +143,8 @@ class Proof(Struct, frozen=True, kw_only=True):
     original: Original
     patch: Fields | None
     """Entry of `patches` of the overlay; None if it needs none."""
-    added: dict[str, int]
-    """Number of values that only gen sets, by category."""
+    added: tuple[str, ...]
+    """What only gen sets: fields with other values than the defaults of clusters, and numbers of others by category."""
     remaining: tuple[Difference, ...]
     """What differs even with the patch."""
     refused: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ def _prove(render: Render, job: ImportedJob, text: str, original: Original, foun
     patch, last, why = _accepted(patched, _patch(job, original, first, _lost(original.body, first)), first)
     every = list(_compared(original.body, last))
     remaining = tuple(one for one in every if not one.added)
-    return Proof(job=job, original=original, patch=patch, added=_categories(every), remaining=remaining, refused=why)
+    return Proof(job=job, original=original, patch=patch, added=_added(every), remaining=remaining, refused=why)
 
 
 def report_proof(proof: Proof, found: Findings) -> None:
@@ -192,7 +192,7 @@ def report_proof(proof: Proof, found: Findings) -> None:
 def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
     """The part of the summary about comparisons, with the patches."""
     for proof in proofs:
-        added = ", ".join(f"{count} in {category}" for category, count in proof.added.items())
+        added = ", ".join(proof.added)
         equal = (
             "renders the original"
             if not (proof.remaining or proof.job.obstacles)
@@ -329,20 +329,31 @@ def _pointer(route: Sequence[str | int]) -> str:
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in route)
 
 
-def _categories(every: Sequence[Difference]) -> dict[str, int]:
-    """Numbers of added values by category, in the order of the words."""
+def _added(every: Sequence[Difference]) -> tuple[str, ...]:
+    """The fields by name, with their value if it is one word, and the numbers of those that no run depends on."""
+    fields: dict[str, None] = {}
     counts: dict[str, int] = {}
     for one in every:
-        if one.added:
-            name = _category(one)
-            counts[name] = counts.get(name, 0) + 1
-    return dict(sorted(counts.items()))
+        if not one.added or is_default(str(one.route[-1]), one.rendered):
+            continue
+        if category := _category(one):
+            counts[category] = counts.get(category, 0) + 1
+        else:
+            name = next(str(step) for step in reversed(one.route) if isinstance(step, str))
+            plain = isinstance(one.rendered, str | int) and isinstance(one.route[-1], str)
+            fields[f"`{name}: {_word(one.rendered)}`" if plain else f"`{name}`"] = None
+    numbers = (f"{count} in {category}" for category, count in sorted(counts.items()))
+    return (*sorted(fields), *numbers)
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _category(one: Difference) -> str:
     words = set(map(str, one.route))
     if "securityContext" in words or "tolerations" in words:
         return "security and tolerations"
-    if words & {"labels", "annotations"}:
+    if words & {"labels", "annotations"} or one.route[-1] == "metadata":
         return "labels and annotations"
-    return "defaults"
+    return ""

@@ -115,6 +115,17 @@ def test_the_report_has_the_patches(repo: Repository) -> None:
     assert "path: /spec/pytorchReplicaSpecs/Master/template/spec/hostIPC\n" in report.summary.replace('"', "")
 
 
+def test_the_report_names_what_gen_adds(repo: Repository) -> None:
+    file = repo.root.parent / "in.yaml"
+    file.write_text(json.dumps(indexed(parallelism=10)))
+    report, _ = run_import(repo.root, str(file), importer="manifests")
+    line = next(one for one in report.summary.splitlines() if one.startswith("team/tasks renders the original"))
+    assert line == (
+        "team/tasks renders the original; gen adds `backoffLimit: 0`, `env`, `podFailurePolicy`, `ports`, "
+        "`subdomain: tasks`, 2 in labels and annotations"
+    )
+
+
 def indexed(restart: str = "Never", **spec: Any) -> dict[str, Any]:
     container = {"name": "main", "image": "a/b:1", "command": ["x"]}
     template = {"spec": {"restartPolicy": restart, "containers": [container]}}
