@@ -25,8 +25,8 @@ from gen.importers.manifests.objects import (
     templates,
     with_params,
 )
-from gen.importers.manifests.pods import carry_metadata, has_default_policy, without_metadata
-from gen.importers.manifests.run import queue_of, read_run, reserved
+from gen.importers.manifests.pods import as_program, carry_metadata, has_default_policy, queue_of, without_metadata
+from gen.importers.manifests.run import read_run, reserved
 from gen.importers.manifests.volumes import FileVolumes, boards, carried_maps, file_volumes, set_board, without_files
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
@@ -68,18 +68,20 @@ def without_secrets(spec: Body, job: str, gone: frozenset[str], main: int = 0) -
         if isinstance(spec.get(field), list):
             trains = main if field == "containers" else None
             changed[field] = [
-                _container(one, job, gone if index == trains else frozenset()) for index, one in enumerate(spec[field])
+                _container(one, job, gone, trains=index == trains) for index, one in enumerate(spec[field])
             ]
     return changed
 
 
-def _container(container: Any, job: str, gone: frozenset[str]) -> Any:
+def _container(container: Any, job: str, gone: frozenset[str], *, trains: bool) -> Any:
+    if trains and isinstance(container, dict):
+        container = as_program(container)
     if isinstance(container, dict) and has_default_policy(container):
         container = {key: value for key, value in container.items() if key != "imagePullPolicy"}
     entries = at(container, "env")
     if not isinstance(entries, list):
         return container
-    kept = [_variable(one, job) for one in entries if str(at(one, "name")) not in gone]
+    kept = [_variable(one, job) for one in entries if not trains or str(at(one, "name")) not in gone]
     return {**{key: value for key, value in container.items() if key != "env"}, **({"env": kept} if kept else {})}
 
 

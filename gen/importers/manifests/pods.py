@@ -48,10 +48,22 @@ def _report_dropped(draft: JobDraft, item: Item, route: Route, metadata: Body) -
         for key, _ in _entries(metadata, field)
         if _is_dropped(key, metadata[field]) and key not in _BY_FIELD and not key.startswith(OWN)
     ]
+    queue = entries.get(QUEUE_LABEL) if isinstance(entries := metadata.get("labels"), dict) else None
+    if queue is not None and queue != queue_of(item.body):
+        why = "only the queue of the object admits a run"
+        draft.drop(
+            item.place(*route, "labels", QUEUE_LABEL), f"`{QUEUE_LABEL}: {queue}`", why, "set `queue` of the job"
+        )
     if gone:
         which = ", ".join(f"`{key}`" for key in gone[:_SHOWN]) + (", …" if len(gone) > _SHOWN else "")
         why = "Helm, Arena or an engine sets it, and gen has its own"
         draft.drop(item.place(*route), which, why, "select the objects by labels of gen, such as `gen/job`")
+
+
+def queue_of(body: Body) -> str:
+    """The queue of Kueue that an object names."""
+    name = at(body, "metadata", "labels", QUEUE_LABEL) or at(body, "metadata", "annotations", QUEUE_LABEL)
+    return name if isinstance(name, str) else ""
 
 
 def pod_metadata(draft: JobDraft, item: Item, route: Route, metadata: Body) -> Fields:
@@ -135,7 +147,19 @@ def has_default_policy(container: Body) -> bool:
     return container.get("imagePullPolicy") == ("Always" if tag == "latest" and "@" not in image else "IfNotPresent")
 
 
+def as_program(container: Body) -> Body:
+    """The container with the script of a shell in its command, and `sh` for `/bin/sh`: the same program."""
+    command, args = as_texts(container.get("command")), as_texts(container.get("args"))
+    if len(args) == 1 and len(command) == len(_SHELL) and command[-1] == "-c":
+        command = [*command, *args]
+        container = {key: value for key, value in container.items() if key != "args"}
+    if command[:2] == ["/bin/sh", "-c"]:
+        command = [*_SHELL, *command[2:]]
+    return {**container, "command": command} if command else container
+
+
 def _program(container: Body) -> Fields:
+    container = as_program(container)
     command, args = as_texts(container.get("command")), as_texts(container.get("args"))
     fields: Fields = {}
     if command[:2] == _SHELL and len(command) == len(_SHELL) + 1 and not args:

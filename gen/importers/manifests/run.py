@@ -15,14 +15,15 @@ from gen.base import as_mapping, at, follow
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, as_read, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, beside, templates
-from gen.importers.manifests.pods import role_fields
+from gen.importers.manifests.pods import queue_of, role_fields
 from gen.importers.manifests.volumes import FileVolumes, mounted
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role, Target
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
-from gen.kubernetes.objects import PRIORITY_LABEL, QUEUE_LABEL, Body
+from gen.kubernetes.objects import PRIORITY_LABEL, Body
 from gen.overlay.profiles.queues.kueue import ELASTIC
+from gen.render.parts.containers import UNBUFFERED
 
 EVERY: Final = "*"
 
@@ -144,7 +145,12 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         return
     _remove_invalid(draft, model)
     _drop_reserved(draft, item, model, roles)
-    _set_roles(draft, model, every, roles)
+    if UNBUFFERED not in model.fixed_env and facts.nodes is None:
+        for fields in roles.values():
+            if fields.get("env", {}).get(UNBUFFERED) == "1":
+                fields["env"] = {name: value for name, value in fields["env"].items() if name != UNBUFFERED}
+    policies = model.facts.versions.get(body["apiVersion"]) or ("",)
+    _set_roles(draft, model, every, roles, policies[0])
     _set_counts(draft, item, model.read_counts(body["spec"]) if facts is model.facts and every else {})
     _remove_refused(draft, model)
 
@@ -178,11 +184,6 @@ def _life(draft: JobDraft, item: Item, body: Body, facts: Resource) -> None:
     retries = follow(body, facts.retries) if facts.retries is not None else None
     if isinstance(retries, int) and retries > 0:
         draft.set(retries, "retries", place=item.place(*(facts.retries or ())))
-
-
-def queue_of(body: Body) -> str:
-    name = at(body, "metadata", "labels", QUEUE_LABEL) or at(body, "metadata", "annotations", QUEUE_LABEL)
-    return name if isinstance(name, str) else ""
 
 
 def _topology(every: Sequence[Template]) -> Fields:
@@ -239,8 +240,10 @@ def reserved(model: type[Job], fields: Fields) -> frozenset[str]:
     return frozenset((*job.reserved, *own))
 
 
-def _set_roles(draft: JobDraft, model: type[Job], every: list[Template], roles: dict[str, Fields]) -> None:
-    """Set the common fields of the roles, and the numbers of their pods."""
+def _set_roles(
+    draft: JobDraft, model: type[Job], every: list[Template], roles: dict[str, Fields], default: str
+) -> None:
+    """Set the common fields of the roles, the numbers of their pods, and `restart` if it is not `default`."""
     own = draft.fields.get("roles", {})
     draft.fields["roles"] = {name: own.get(name, {}) for name in roles}
     replicas = {one.role: one.replicas for one in every}
@@ -261,7 +264,8 @@ def _set_roles(draft: JobDraft, model: type[Job], every: list[Template], roles: 
         for fields in draft.fields["roles"].values():
             if fields.get("args") == []:
                 del fields["args"]  # no job has one to override
-    _share_restart(draft, every)
+    _share_restart(draft, every, default)
+    _remove_defaults(draft, model)
     kept = draft.fields["roles"]
     needed = needed_roles(draft, model, replicas)
     draft.fields["roles"] = {name: fields for name, fields in kept.items() if fields or name in needed}
@@ -305,11 +309,30 @@ def _share_variables(draft: JobDraft, roles: dict[str, Fields]) -> None:
             draft.fields["roles"][name]["env"] = own
 
 
-def _share_restart(draft: JobDraft, every: list[Template]) -> None:
-    """A job has one policy; that of the first role with one, and others become a patch."""
+def _share_restart(draft: JobDraft, every: list[Template], default: str) -> None:
+    """A job has one policy; that of most roles, unless it is the default of the kind. Others become a patch."""
     policies = [one.restart for one in every if one.restart is not None]
-    if policies:
-        draft.set(max(policies, key=policies.count), "restart", place=draft.place)
+    most = max(policies, key=policies.count, default=None)
+    if most not in (None, default):
+        draft.set(most, "restart", place=draft.place)
+
+
+_NUMBERS_OF_ROLES: Final = ("replicas", "parallelism", "completions", "numOfHosts")
+
+
+def _remove_defaults(draft: JobDraft, model: type[Job]) -> None:
+    """Remove numbers of roles without which the job has the same pods."""
+
+    def pods() -> list[tuple[object, ...]]:
+        roles = _roles_of(model, draft.fields).values()
+        return [(one.name, one.replicas, one.hosts, one.indices, one.largest) for one in roles]
+
+    known = pods()
+    for fields in draft.fields["roles"].values():
+        for name in [name for name in _NUMBERS_OF_ROLES if name in fields]:
+            value = fields.pop(name)
+            if pods() != known or not known:
+                fields[name] = value
 
 
 def _remove_invalid(draft: JobDraft, model: type[Job]) -> None:

@@ -115,6 +115,38 @@ def test_the_report_has_the_patches(repo: Repository) -> None:
     assert "path: /spec/pytorchReplicaSpecs/Master/template/spec/hostIPC\n" in report.summary.replace('"', "")
 
 
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        ({"command": ["sh", "-c"], "args": ["a\nb"]}, "a\nb"),
+        ({"command": ["/bin/sh", "-c", "a"]}, "a"),
+        ({"command": ["bash", "-c"], "args": ["a"]}, ["bash", "-c", "a"]),
+    ],
+)
+def test_a_script_of_a_shell_is_one_field(program: dict[str, Any], command: object) -> None:
+    body = deepcopy(EQUAL["batch"])
+    container = body["spec"]["template"]["spec"]["containers"][0]
+    del container["command"]
+    container |= program
+    made = proof_of(body)
+    assert (made.patch, made.remaining) == (None, ())
+    assert (made.job.fields["command"], "args" in made.job.fields) == (command, False)
+
+
+def test_defaults_are_left_out() -> None:
+    body = deepcopy(EQUAL["jobset"])
+    for number, one in enumerate(body["spec"]["replicatedJobs"]):
+        one["replicas"] = number + 1
+        spec = one["template"]["spec"]["template"]["spec"]
+        spec["containers"][0]["env"] = [{"name": "PYTHONUNBUFFERED", "value": "1"}]
+        spec["restartPolicy"] = "Never"
+    made = proof_of(body)
+    assert (made.patch, made.remaining) == (None, ())
+    assert not {"env", "restart"} & made.job.fields.keys()
+    assert "replicas" not in made.job.fields["roles"].get("driver", {})
+    assert made.job.fields["roles"]["workers"]["replicas"] == 2
+
+
 def test_the_report_names_what_gen_adds(repo: Repository) -> None:
     file = repo.root.parent / "in.yaml"
     file.write_text(json.dumps(indexed(parallelism=10)))

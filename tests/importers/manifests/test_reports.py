@@ -211,6 +211,11 @@ def test_a_job_with_a_schedule_keeps_the_volumes_of_its_maps() -> None:
             "`app.kubernetes.io/name` is not carried: Helm, Arena or an engine sets it",
         ),
         (
+            [with_labels({"kueue.x-k8s.io/queue-name": "other"})],
+            Severity.WARNING,
+            "`kueue.x-k8s.io/queue-name: other` is not carried: only the queue of the object admits a run",
+        ),
+        (
             [PYTORCH, an_object("v1", "PersistentVolumeClaim", {}, name="imagenet")],
             Severity.WARNING,
             "PersistentVolumeClaim `imagenet` is not carried: jobs use the claim by its name",
