@@ -31,7 +31,7 @@ from gen.commands.environment import documentation, progress_bar, terminal
 from gen.commands.rendering import RenderedRepository, RenderRequest, processes, render_and_compare, results_of_shards
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
-from gen.render.rendered_object import RenderedObject, parse_together, workload
+from gen.render.rendered_object import RenderedObject
 from gen.render.results import RenderedJob, RunResult
 from gen.render.write.compare import Comparison
 from gen.report.formats import PLAN_REPORTERS, Report
@@ -175,9 +175,6 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
     overlays = read_overlays(root, run_scopes(trees.after), found)
     others = other_changes(base)
     report_upgrades(base, others, overlays.values, lambda: trees.after, found)
-    summaries = today.rendering.summaries if today is not None else {}
-    runs = (one for one in trees.after if workload(one) is not None and one.path not in summaries)
-    parse_together(runs, processes())
     stale = not unrendered and _report_not_rendered(today, jobs, found)
     result = compare_trees(
         base,
@@ -188,7 +185,7 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
         allowed=[code for code, given in _allowed(request) if given],
         removal_limit=limit,
         unrendered=unrendered,
-        behind=behind_runs(kept),
+        parallel=processes(),
     )
     errors = _render_errors(today) if today is not None or not result.refused else ()
     known = {place for one in result.findings for place in _places(one)}
@@ -198,6 +195,7 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
         incomplete=bool(errors) or today is None,
         findings=(*new, *result.findings),
         others=others,
+        behind=behind_runs(kept),
         tree=judged_tree(root),
     )
     site = documentation()

@@ -128,9 +128,9 @@ def _ordered(value: Data, name: str = "") -> object:
     return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 
-_HARMLESS = r"[A-Za-z0-9/_.@%+=,()~-]"
-_BARE = regex(rf"(?=[A-Za-z/]){_HARMLESS}+(?::{_HARMLESS}+)*(?: {_HARMLESS}+(?::{_HARMLESS}+)*)*")
-_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"})
+HARMLESS = r"[A-Za-z0-9/_.@%+=,()~-]"
+BARE = regex(rf"(?=[A-Za-z/]){HARMLESS}+(?::{HARMLESS}+)*(?: {HARMLESS}+(?::{HARMLESS}+)*)*")
+WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"})
 _UNSEEN = (
     r"\x7f-\xa0\xad\u0600-\u0605\u2000-\u200f\u2028-\u202f\u205f-\u2069\ud800-\udfff\ufeff\ufff0-\uffff"
     r"\U0001fffe-\U0010ffff"
@@ -316,10 +316,10 @@ def _number(value: float) -> str:
 @lru_cache(maxsize=65536)
 def scalar(text: str) -> str:
     """A string on one line, bare if that is safe for every reader."""
-    if _BARE.fullmatch(text) and text.lower() not in _WORDS:
+    if BARE.fullmatch(text) and text.lower() not in WORDS:
         return text
     if RUN in text or TRIAL in text:
-        bare = [_BARE.fullmatch(_of_run(text, first * HASH_LENGTH)) is not None for first in "0a"]
+        bare = [BARE.fullmatch(_of_run(text, first * HASH_LENGTH)) is not None for first in "0a"]
         if any(bare):
             return text if all(bare) else f"{_QUOTE}{text}{_QUOTE}"
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:

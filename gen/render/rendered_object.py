@@ -5,16 +5,17 @@ Files in a tree may have been written by anyone, so no form is assumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+import orjson
 
 from gen.base import Findings, Location, at, regex
 from gen.base.codes.rendered import NOT_A_MANIFEST
 from gen.base.engines import is_stopped
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED, VALUES
-from gen.base.parallel import map_parallel
 from gen.base.repository.layout import RenderedPath
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse, typed
@@ -22,7 +23,7 @@ from gen.kubernetes.facts import builtin as core
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body, identity
-from gen.render.emit import HEADER, untouched
+from gen.render.emit import BARE, HARMLESS, HEADER, WORDS, untouched
 
 DATA = frozenset(resource.kind for resource in core.DATA)
 
@@ -131,34 +132,9 @@ def parse_object(raw: bytes, path: str, found: Findings) -> RenderedObject | Non
     return RenderedObject(key, path, source.text, parsed=body)
 
 
-_OBJECTS_PER_PROCESS = 400
-"""Starting a process takes as long as parsing about this many objects."""
-
-
-def parse_together(objects: Iterable[RenderedObject], parallel: int) -> None:
-    """Parse objects in several processes before their content is needed."""
-    unread = [one for one in objects if one.parsed is None]
-    bodies = map_parallel(_bodies, unread, parallel, worth_it=_OBJECTS_PER_PROCESS)
-    for one, body in zip(unread, bodies, strict=True):
-        if body is not None:
-            one.__dict__["body"] = body  # where the cached property has it
-
-
-def _bodies(objects: Sequence[RenderedObject], done: Callable[[int], None]) -> list[Body | None]:
-    """None for an object that fails, which fails again where it is used."""
-    bodies: list[Body | None] = []
-    for one in objects:
-        try:
-            bodies.append(content(one.text))
-        except Exception:  # noqa: BLE001 - see `gen.base.findings`
-            bodies.append(None)
-    done(len(bodies))
-    return bodies
-
-
 def content(text: str) -> Body:
     """The object in a text; empty if it is not valid YAML."""
-    body = typed(parse(text, "", Findings()) or {})
+    body = as_emitted(text) or typed(parse(text, "", Findings()) or {})
     return body if isinstance(body, dict) else {}
 
 
@@ -166,3 +142,124 @@ def workload(one: RenderedObject) -> Resource | None:
     """Facts of the kind if the object is a run, or a schedule or definition of runs, otherwise None."""
     resource = resource_of(one.key.group, one.key.kind)
     return resource if resource is not None and resource.is_workload else None
+
+
+_OPEN, _KEPT, _STRIPPED, _MAPPING, _LIST = (object() for _ in range(5))
+"""Values on the next lines: a mapping or list, a block with or without a line break at its end. Then empty values."""
+_VALUES: Final[Mapping[str | None, Any]] = {
+    None: _OPEN, "|": _KEPT, "|-": _STRIPPED, "{}": _MAPPING, "[]": _LIST, "true": True, "false": False,
+}  # fmt: skip
+_QUOTED: Final = r'"(?:[ !#-\[\]-~]|\\["\\nrt])*"'
+_LINE: Final = regex(
+    rf"(?P<dash>-(?: (?=.)|\Z))?(?:(?P<key>[A-Za-z/]{HARMLESS}{{0,252}}|{_QUOTED}):(?: (?=.)|\Z))?(?P<value>.+)?"
+)
+_SCALAR: Final = regex(rf"(?P<bare>{BARE.pattern})|{_QUOTED}|(?P<number>0|-?[1-9][0-9]{{0,17}})")
+_MAX_LINES, _MAX_INDENT = 5000, 60
+"""Far below the limits of the parser."""
+
+
+class _OtherFormError(Exception):
+    """The text has a form that gen does not write, or only seldom."""
+
+
+def as_emitted(text: str) -> Body | None:
+    """The object in a text with the form of `gen.render.emit`; None for other texts, even if they are valid YAML.
+
+    It takes a third of the time of the parser, because few lines of a repository are different ones.
+    """
+    first, *lines = text.split("\n")
+    if not text.isascii() or lines.pop() or len(lines) > _MAX_LINES or not (first.isprintable() and first[:2] == "# "):
+        return None
+    try:
+        return _body(lines)
+    except _OtherFormError:
+        return None
+
+
+def _body(lines: Iterable[str]) -> Body:  # noqa: C901, PLR0912 - a call for each line would take longer
+    root: Body = {}
+    holder: Any = root
+    above: list[tuple[int, Any]] = []
+    indent, in_list = 0, False
+    key: str | None = None
+    value: Any = None
+    block: list[str] | None = None
+    for line in lines:
+        content = line.lstrip(" ")
+        depth = len(line) - len(content)
+        if block is not None:
+            if depth >= indent + 2 or not line:
+                block.append(line[indent + 2 :])
+                continue
+            _put(holder, key, _text_of(block, value))
+            block = None
+        before, opens = key, value is _OPEN
+        dash, key, value = _parts(content)
+        if opens:  # the first line of a list or of a mapping
+            if depth != (indent if dash and not in_list else indent + 2) or depth > _MAX_INDENT or in_list > dash:
+                raise _OtherFormError
+            above.append((indent, holder))
+            inner: Any = [] if dash else {}
+            _put(holder, before, inner)
+            indent, holder, in_list = depth, inner, dash
+        elif depth != indent or dash is not in_list:
+            while depth < indent or (in_list > dash and depth == indent):
+                indent, holder = above.pop()
+                in_list = holder.__class__ is list
+            if depth != indent or dash is not in_list:
+                raise _OtherFormError
+        if dash and key is not None:
+            above.append((indent, holder))
+            holder.append(inner := {})
+            indent, holder, in_list = indent + 2, inner, False
+        if value.__class__ is not object:
+            _put(holder, key, value)
+        elif value is _MAPPING or value is _LIST:
+            _put(holder, key, {} if value is _MAPPING else [])
+        elif value is not _OPEN:
+            block = []
+    if block is not None:
+        _put(holder, key, _text_of(block, value))
+    if value is _OPEN:
+        raise _OtherFormError
+    return root
+
+
+def _put(holder: Any, key: str | None, value: object) -> None:
+    if key is None:
+        holder.append(value)
+    elif key in holder:
+        raise _OtherFormError
+    else:
+        holder[key] = value
+
+
+def _text_of(block: list[str], form: object) -> str:
+    text = "\n".join(block)
+    plain = text.replace("\n", "").replace("\t", "").isprintable()
+    if (
+        not plain
+        or text[:1] in {"", "\n", " ", "\t"}
+        or text.endswith("\n")
+        or "" in map(str.strip, filter(None, block))
+    ):
+        raise _OtherFormError
+    return f"{text}\n" if form is _KEPT else text
+
+
+@lru_cache(maxsize=65536)
+def _parts(line: str) -> tuple[bool, str | None, Any]:
+    """Whether a line starts an item of a list; its key, and its value, or where its value is."""
+    match = _LINE.fullmatch(line)
+    if match is None or (match["key"] is None and match["dash"] is None):
+        raise _OtherFormError
+    key = _scalar(match["key"]) if match["key"] is not None else None
+    value = match["value"]
+    return match["dash"] is not None, key, _VALUES[value] if value in _VALUES else _scalar(value)
+
+
+def _scalar(text: str) -> Any:
+    match = _SCALAR.fullmatch(text)
+    if match is None or (match["bare"] and text.lower() in WORDS):
+        raise _OtherFormError
+    return text if match["bare"] else int(text) if match["number"] else orjson.loads(text)

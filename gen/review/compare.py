@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gen.base import Code, Diagnostic, Findings, Location, UsageError, contained
+from gen.base import Code, Diagnostic, Findings, Location, UsageError, at, contained
 from gen.base.codes import rendered as codes
 from gen.base.engines import ENGINES
+from gen.base.labels import CHECKPOINTS
 from gen.base.repository.git import Base
 from gen.base.repository.layout import RENDERED, engine_of, rendered_path, settings_name
 from gen.kubernetes.facts import resource_of
@@ -19,13 +20,12 @@ from gen.overlay.profiles.engines import ENGINES as CLASSES
 from gen.render.rendered_object import RenderedObject, workload
 from gen.review.data import DataObject, data_changes
 from gen.review.gpus_and_costs import NamespaceCost, Usage, cost_changes, device_changes, is_tensorboard, usage_changes
-from gen.review.kept_runs import BehindRun
 from gen.review.moves import moves, report_moves, same_clusters
 from gen.review.pins import moved_pins
 from gen.review.rendered_trees import Pair, RenderedTrees, match_objects
 from gen.review.replay import replay
 from gen.review.result import ObjectAction, ObjectChange, Review
-from gen.review.runs import run_changes, with_earlier
+from gen.review.runs import RunChange, run_changes
 from gen.review.unrendered import UnrenderedObject, unrendered_usage
 
 _APPLIED = {ObjectAction.ADDED, ObjectAction.CHANGED, ObjectAction.REPLACED}
@@ -75,7 +75,7 @@ def compare_trees(
     allowed: Collection[Code] = (),
     removal_limit: RemovalLimit = _NO_LIMIT,
     unrendered: tuple[UnrenderedObject, ...] = (),
-    behind: tuple[BehindRun, ...] = (),
+    parallel: int = 1,
 ) -> Review:
     """Review the change from `trees.before` to `trees.after`, with the findings of reading both in `found`.
 
@@ -86,7 +86,8 @@ def compare_trees(
     changes_of_owners, prepared = moves(pairs, trees), codes.MOVES_OWNER in allowed
     report_moves(found, changes_of_owners, allowed=prepared)
     moved = set() if prepared else {pair for one in changes_of_owners for pair in one.objects}
-    runs = with_earlier(run_changes(pairs, overlays, found, replay(pairs, trees, moved), trees.rendered), trees.stopped)
+    changed = run_changes(pairs, overlays, found, replay(pairs, trees, moved), trees.rendered, parallel)
+    runs = _with_earlier(changed, trees.stopped)
     everywhere = Location(RENDERED)
     data: tuple[DataObject, ...] = ()
     with contained(found, everywhere, "compare the volumes"):
@@ -124,9 +125,22 @@ def compare_trees(
         after=len(trees.after),
         findings=tuple(found),
         unrendered=unrendered,
-        behind=behind,
         pins=moved_pins(change.pair for change in objects),
     )
+
+
+def _with_earlier(runs: Iterable[RunChange], stopped: Iterable[RenderedObject]) -> tuple[RunChange, ...]:
+    """The runs, with whether a stopped one of the same job saved checkpoints in a folder of its own."""
+    saved: dict[tuple[str, str, str, str], set[str]] = defaultdict(set)
+    for one in stopped:
+        if folder := at(one.metadata, "annotations", CHECKPOINTS):
+            saved[one.key.scope, one.key.namespace, one.job, one.values].add(str(folder))
+    return tuple(replace(run, earlier=_is_other(run, saved)) if saved else run for run in runs)
+
+
+def _is_other(run: RunChange, saved: Mapping[tuple[str, str, str, str], set[str]]) -> bool:
+    known = saved.get((run.key.scope, run.key.namespace, run.job, run.latest.values), set())
+    return bool(known) and run.latest.saves not in known
 
 
 def run_scopes(tree: Iterable[RenderedObject]) -> set[str]:

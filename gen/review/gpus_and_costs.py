@@ -106,7 +106,8 @@ def usage_changes(
             if version is not None and version.counts and version.demand.gpus:
                 key = UsageKey(run.key.scope, run.key.namespace, version.queue)
                 loads[key] = loads.get(key, Load()) + version.demand
-        amounts = [_requested(run, version) for version in (run.before, left)]
+        asked = _requested(run, run.before)
+        amounts = asked, asked if left is run.before else _requested(run, left)
         former.update(amounts[0])
         requested.update(amounts[1])
         place = Location(job_file(run.pair.object) or run.pair.object.path)

@@ -13,6 +13,7 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -226,6 +227,10 @@ def _in_cluster(one: RenderedObject) -> ObjectKey:
     return replace(one.key, scope=engine_of(one.key.scope) and one.key.scope)
 
 
+_FIELDS = attrgetter("scope", "group", "kind", "namespace", "name")
+"""An `ObjectKey` as a tuple, whose order is found faster."""
+
+
 def match_objects(trees: RenderedTrees, found: Findings, clusters: Mapping[str, Hashable]) -> list[Pair]:
     """The objects of both trees, ordered by identity. Reports objects that two files define.
 
@@ -246,7 +251,7 @@ def match_objects(trees: RenderedTrees, found: Findings, clusters: Mapping[str, 
         old, new = [one for one in old if one not in taken], [one for one in new if one not in taken]
         pairs += matched
     pairs += [Pair(one, None) for one in old] + [Pair(None, one) for one in new]
-    return sorted(pairs, key=lambda pair: pair.object.key)
+    return sorted(pairs, key=lambda pair: _FIELDS(pair.object.key))
 
 
 def _by_key(

@@ -6,16 +6,17 @@ Reads the runs in two rendered trees, and reports changes that have no effect, o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from gen.base import Findings, Location, at, contained
 from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED, UNKNOWN_USAGE
 from gen.base.engines import ENGINES, is_finished
 from gen.base.labels import CHECKPOINTS, RESUMES
+from gen.base.parallel import map_parallel
 from gen.base.repository.layout import engine_of, scope_overlay
 from gen.job.plan import Edit
 from gen.kubernetes.facts import held_object
@@ -250,32 +251,56 @@ def run_changes(
     found: Findings,
     replayed: Mapping[Pair, Outcomes] = MappingProxyType({}),
     rendered: RunResult | None = None,
+    parallel: int = 1,
 ) -> tuple[RunChange, ...]:
     """The runs among the objects, with findings about their changes. `rendered` knows active runs."""
     both = list(pairs)
     engines = _engines_at_base(both)
+    unchanged = _unchanged_runs(both, overlays, engines, rendered, parallel)
     runs = []
     for pair in both:
         if pair.workload is not None:
             with contained(found, Location(pair.object.path), f"compare {pair.object.key}"):
-                run = replace(_run(pair, overlays, engines, rendered, found), replayed=replayed.get(pair, UNTOUCHED))
+                run = unchanged.get(pair) or _run(pair, overlays, engines, found)
+                run = replace(run, replayed=replayed.get(pair, UNTOUCHED))
                 runs.append(run)
                 _check(run, found)
     return tuple(runs)
 
 
-def with_earlier(runs: Iterable[RunChange], stopped: Iterable[RenderedObject]) -> tuple[RunChange, ...]:
-    """The runs, with whether a stopped one of the same job saved checkpoints in a folder of its own."""
-    saved: dict[tuple[str, str, str, str], set[str]] = defaultdict(set)
-    for one in stopped:
-        if folder := at(one.metadata, "annotations", CHECKPOINTS):
-            saved[one.key.scope, one.key.namespace, one.job, one.values].add(str(folder))
-    return tuple(replace(run, earlier=_is_other(run, saved)) if saved else run for run in runs)
+_NO_PAIR: Final = Pair(None, None)
+"""Instead of the objects of a run, which the first process has."""
+_RUNS_PER_PROCESS = 1000
+"""Starting a process takes as long as reading about this many runs."""
 
 
-def _is_other(run: RunChange, saved: Mapping[tuple[str, str, str, str], set[str]]) -> bool:
-    known = saved.get((run.key.scope, run.key.namespace, run.job, run.latest.values), set())
-    return bool(known) and run.latest.saves not in known
+def _unchanged_runs(
+    pairs: Sequence[Pair],
+    overlays: Mapping[str, Overlay],
+    engines: Mapping[str, set[str]],
+    rendered: RunResult | None,
+    parallel: int,
+) -> dict[Pair, RunChange]:
+    """Runs in unchanged files: from the render that wrote them, or read by several processes.
+
+    Without those that have findings, which are read again in their order.
+    """
+
+    def read(unread: Sequence[Pair], done: Callable[[int], None]) -> list[RunChange | None]:
+        runs: list[RunChange | None] = []
+        for pair in unread:
+            with contained(own := Findings(), Location(pair.object.path), f"compare {pair.object.key}"):
+                run = replace(_run(pair, overlays, engines, own), pair=_NO_PAIR)
+            runs.append(None if own.items else run)
+        done(len(runs))
+        return runs
+
+    same = [pair for pair in pairs if pair.before is pair.after and pair.workload is not None]
+    known = {pair: summarized(pair, overlays, rendered) if rendered is not None else None for pair in same}
+    unread = [pair for pair, run in known.items() if run is None]
+    runs = zip(unread, map_parallel(read, unread, parallel, worth_it=_RUNS_PER_PROCESS), strict=True)
+    known |= {pair: replace(run, pair=pair) for pair, run in runs if run is not None}
+    return {pair: run for pair, run in known.items() if run is not None}
 
 
 def _engines_at_base(pairs: Iterable[Pair]) -> Mapping[str, set[str]]:
@@ -287,18 +312,8 @@ def _engines_at_base(pairs: Iterable[Pair]) -> Mapping[str, set[str]]:
     return engines
 
 
-def _run(
-    pair: Pair,
-    overlays: Mapping[str, Overlay],
-    engines: Mapping[str, set[str]],
-    rendered: RunResult | None,
-    found: Findings,
-) -> RunChange:
+def _run(pair: Pair, overlays: Mapping[str, Overlay], engines: Mapping[str, set[str]], found: Findings) -> RunChange:
     """A record is one for the engines of its tree: another engine may apply other objects."""
-    if rendered is not None and pair.before is pair.after and pair.after is not None:
-        known = summarized(pair.after, overlays, rendered)
-        if known is not None:
-            return RunChange(pair, rendered.summaries[pair.after.path].job, known, known, edited=False)
     before = after = None
     if pair.before is not None:
         before = version_of(pair.before, overlays, engines.get(pair.before.key.scope, ()), found)
@@ -347,8 +362,9 @@ _MARKS = ("suspend: true", PREEMPTS, *(engine.finished.key for engine in ENGINES
 """Texts in the files of runs that are not active, or of which a summary does not have all."""
 
 
-def summarized(run: RenderedObject, overlays: Mapping[str, Overlay], rendered: RunResult) -> RunVersion | None:
-    """An active run from the render that wrote its file; None if its file must be read."""
+def summarized(pair: Pair, overlays: Mapping[str, Overlay], rendered: RunResult) -> RunChange | None:
+    """An active run that did not change, from the render that wrote its file; None if its file must be read."""
+    run = pair.object
     summary, file = rendered.summaries.get(run.path), rendered.files.get(run.path)
     kind, overlay = workload(run), overlays.get(run.key.scope)
     if summary is None or file is None or kind is None or overlay is None or not has_text_of(file, run.text):
@@ -356,7 +372,7 @@ def summarized(run: RenderedObject, overlays: Mapping[str, Overlay], rendered: R
     if any(mark in run.text for mark in _MARKS):
         return None
     one = Demand(summary.pods, summary.gpus, summary.seconds, summary.accelerators)
-    return RunVersion(
+    version = RunVersion(
         name=run.key.name,
         state=RunState.ACTIVE,
         demand=one,
@@ -368,6 +384,7 @@ def summarized(run: RenderedObject, overlays: Mapping[str, Overlay], rendered: R
         saves=summary.saves,
         resumes=summary.resumes,
     )
+    return RunChange(pair, summary.job, version, version, edited=False)
 
 
 def _readable(read: Callable[[], tuple[Item, ...]]) -> tuple[Item, ...]:

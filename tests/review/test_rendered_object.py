@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gen.base.findings import Findings
+from gen.base.yaml.strict import parse, typed
 from gen.kubernetes.manifests.read import read_manifests
 from gen.render import rendered_object
 from gen.render.rendered_object import generated_object
@@ -32,23 +33,58 @@ def test_all_readers_find_the_same_content(case: Path) -> None:
         assert manifests.documents == (one.body,)
 
 
-def test_objects_that_several_processes_parse_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that fails in another process fails where it is used."""
-    paths = [path for case in GOLDEN for path in case.rglob("rendered/**/*.yaml")]
-    objects = [generated_object(path.read_bytes(), f"rendered/{path.name}") for path in paths]
-    found = [one for one in objects if one is not None] * (1000 // len(objects) + 1)
-    twice = [dataclasses.replace(one) for one in found]
-    fails = twice[len(twice) // 2]
-    real = rendered_object.content
+def test_text_in_the_form_of_gen_is_read_as_yaml() -> None:
+    """The short way to the content of a generated file: for each text, that of the parser, or none."""
+    texts = [path.read_text("utf-8") for case in GOLDEN for path in case.rglob("rendered/**/*.yaml")]
+    known = [rendered_object.as_emitted(text) for text in texts]
+    assert known.count(None) < len(texts) / 100
+    for text, body in zip(texts, known, strict=True):
+        assert body is None or _same(body, _parsed(text))
 
-    def parsed(text: str) -> Any:
-        assert text is not fails.text
-        return real(text)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(rendered_object, "content", parsed)
-        rendered_object.parse_together(twice, 2)
-        with pytest.raises(AssertionError):
-            _ = fails.body
-    assert ["body" in vars(one) for one in twice] == [one.text is not fails.text for one in found]
-    assert [one.body for one in twice] == [one.body for one in found]
+_PIECES = (
+    *" -:|#\"\\\n\t,&*!%@`'{}[]?<>=~.0189xaynN/", "- ", ": ", "\n\n", "\n  ", "|-", "\\n", "\\x41", "null", "true",
+    "on", "1e3", "-0", "007", "---\n", "\n...", "<<: ", "\r", "\x01", "\x85", "\ufeff", "{}", "[]", '"a": ', "? ",
+)  # fmt: skip
+"""Changes of texts."""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_changed_text_is_read_as_yaml_or_not_at_all(seed: int) -> None:
+    chosen = random.Random(seed)  # noqa: S311 - a test
+    texts = sorted({path.read_text("utf-8") for case in GOLDEN for path in case.rglob("rendered/**/*.yaml")}, key=len)
+    read = 0
+    for _ in range(1500):
+        lines = chosen.choice(texts[: len(texts) // 2]).splitlines(keepends=True)
+        for _ in range(chosen.randint(1, 3)):
+            match chosen.randrange(4):
+                case 0:
+                    del lines[chosen.randrange(len(lines))]
+                case 1:
+                    lines.insert(chosen.randrange(len(lines)), chosen.choice(lines))
+                case 2:
+                    at = chosen.randrange(len(lines))
+                    lines[at] = chosen.choice(("", " ", "  ", "    ")) + lines[at].lstrip(" ")
+                case _:
+                    at = chosen.randrange(len(lines))
+                    start = chosen.randint(0, len(lines[at]))
+                    cut = chosen.choice((0, 0, 1, 2))
+                    lines[at] = lines[at][:start] + chosen.choice(_PIECES) + lines[at][start + cut :]
+            lines = lines or ["# "]
+        text = "".join(lines)
+        body = rendered_object.as_emitted(text)
+        if body is not None:
+            read += 1
+            assert _same(body, _parsed(text)), text
+    assert read > 100
+
+
+def _parsed(text: str) -> Any:
+    """As the parser reads it; None for what has a finding."""
+    data = parse(text, "", found := Findings())
+    return None if found.items else typed(data or {})
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether values and their types are equal, with the order of keys."""
+    return repr(one) == repr(other)
