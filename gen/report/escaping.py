@@ -49,9 +49,12 @@ def _json_escape(char: str) -> str:
 def sanitize(line: str) -> str:
     """Return the text on one line, with each unsafe character replaced by U+FFFD."""
     line = line.replace("\n", " ")
-    if line.isascii() and line.isprintable() and "##[" not in line:  # as nearly every line
-        return line
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", line)
+    return line if is_safe(line) else _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", line)
+
+
+def is_safe(line: str) -> bool:
+    """Whether a line has no unsafe character, as nearly every one."""
+    return line.isascii() and line.isprintable() and "##[" not in line
 
 
 def code_span(text: str) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from gen.base import Diagnostic
 from gen.kubernetes.quantity import money
 from gen.overlay.overlay import Overlay
 from gen.render.parts.quota import quotas
 from gen.report.formats import Documentation
 from gen.report.listing import COLUMNS, jobs_total, month_totals
 from gen.report.plan.phrases import ASSUMPTIONS
-from gen.report.templates import page
+from gen.report.templates import Phrase, page
 from gen.review.history import RunEvent
 from gen.review.job_list import JobRow, Listing
 from gen.review.sources import Links
@@ -137,33 +140,52 @@ MAX_EVENTS: Final = 200
 """Events of one job."""
 
 
-def site_pages(site: Site) -> dict[str, bytes]:
-    """Files of the site by their paths."""
-    overlays = tuple(overlay_view(one, site.listing.rows) for one in site.overlays)
-    shared: dict[str, object] = {
-        "commit": site.commit[:10],
-        "commit_url": site.links.commit(site.commit) if site.links is not None else "",
-        "columns": _used_columns(site),
+class Page(Struct, frozen=True, kw_only=True):
+    """A page before its template is filled in."""
+
+    template: str
+    values: Mapping[str, object]
+
+    @property
+    def digest(self) -> str:
+        """Of everything that the page shows."""
+        return hashlib.sha256(repr((self.template, self.values)).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def content(self) -> bytes:
+        return page(f"site/{self.template}.html.j2", _STYLES, _SCRIPTS, self.values).encode()
+
+
+def site_pages(site: Site) -> dict[str, Page]:
+    """The pages by their paths. Those of all jobs show the commit of the site, that of a job its last change."""
+    shown, columns = tuple(map(_row, site.listing.rows)), _used_columns(site)
+    shared: dict[str, object] = {"top": "", "label": "Commit", **_commit(site, site.commit)}
+    index = {
+        "columns": columns,
         "findings": site.listing.findings,
-        "pages": {one.code: site.documentation.finding(one.code) for one in site.listing.findings},
+        "pages": _explanations(site, site.listing.findings),
         "totals": (jobs_total(site.listing), *month_totals(site.listing)),
         "assumptions": ASSUMPTIONS,
-        "overlays": overlays,
+        "rows": shown,
     }
-    pages = {
-        "index.html": _page("index", shared, {"top": "", "rows": tuple(map(_row, site.listing.rows))}),
-        "overlays.html": _page("overlays", shared, {"top": ""}),
-        **dict(_jobs(site, shared)),
+    overlays = tuple(overlay_view(one, site.listing.rows) for one in site.overlays)
+    return {
+        "index.html": Page(template="index", values={**shared, **index}),
+        "overlays.html": Page(template="overlays", values={**shared, "overlays": overlays}),
+        **dict(_jobs(site, shown, columns)),
     }
-    return {path: text.encode() for path, text in pages.items()}
 
 
-def _page(name: str, shared: Mapping[str, object], own: Mapping[str, object]) -> str:
-    return page(f"site/{name}.html.j2", _STYLES, _SCRIPTS, {**shared, **own})
+def _commit(site: Site, commit: str) -> dict[str, str]:
+    """A commit with its address."""
+    return {"commit": commit[:10], "commit_url": site.links.commit(commit) if site.links is not None else ""}
+
+
+def _explanations(site: Site, findings: Iterable[Diagnostic]) -> dict[str, str]:
+    return {one.code: site.documentation.finding(one.code) for one in findings}
 
 
 def _used_columns(site: Site) -> tuple[str, ...]:
-    return tuple(name for name in _SHOWN if any(COLUMNS[name](row) for row in site.listing.rows))
+    return tuple(Phrase(name) for name in _SHOWN if any(COLUMNS[name](row) for row in site.listing.rows))
 
 
 def job_page(file: str) -> str:
@@ -182,26 +204,40 @@ def _row(row: JobRow) -> dict[str, object]:
     }
 
 
-def _jobs(site: Site, shared: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    by_file: dict[str, list[JobRow]] = {}
-    for row in site.listing.rows:
-        by_file.setdefault(row.file, []).append(row)
+def _jobs(site: Site, shown: Sequence[dict[str, object]], columns: tuple[str, ...]) -> Iterator[tuple[str, Page]]:
+    by_file: dict[str, list[tuple[JobRow, dict[str, object]]]] = {}
+    for row, view in zip(site.listing.rows, shown, strict=True):
+        by_file.setdefault(row.file, []).append((row, view))
+    findings: dict[str, list[Diagnostic]] = {}
+    for one in site.listing.findings:
+        findings.setdefault(one.place.file, []).append(one)
     for file, rows in by_file.items():
-        events = site.history.get(file, ())
-        own = {
-            "top": "../../",
-            "job": rows[0].job,
-            "namespace": rows[0].namespace,
-            "file": file,
-            "file_url": site.links.file(file) if site.links is not None else "",
-            "owners": rows[0].owners,
-            "rows": tuple(map(_row, rows)),
-            "events": tuple(_event(site, one) for one in events[:MAX_EVENTS]),
-            "more": max(len(events) - MAX_EVENTS, 0),
-            "text": site.texts.get(file, ""),
-            "file_findings": tuple(one for one in site.listing.findings if one.place.file == file),
-        }
-        yield job_page(file), _page("job", shared, own)
+        events, first = site.history.get(file, ()), rows[0][0]
+        last = first.changed.commit if first.changed is not None else site.commit
+        own = findings.get(file, ())
+        yield (
+            job_page(file),
+            Page(
+                template="job",
+                values={
+                    "top": "../../",
+                    "label": "Last change in commit" if first.changed is not None else "Commit",
+                    **_commit(site, last),
+                    "columns": columns,
+                    "job": first.job,
+                    "namespace": first.namespace,
+                    "file": file,
+                    "file_url": replace(site.links, head=last).file(file) if site.links is not None else "",
+                    "owners": first.owners,
+                    "rows": tuple(view for _, view in rows),
+                    "events": tuple(_event(site, one) for one in events[:MAX_EVENTS]),
+                    "more": max(len(events) - MAX_EVENTS, 0),
+                    "text": site.texts.get(file, ""),
+                    "file_findings": tuple(own),
+                    "pages": _explanations(site, own),
+                },
+            ),
+        )
 
 
 def _event(site: Site, event: RunEvent) -> dict[str, str]:

@@ -21,7 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gen.base import regex
-from gen.report.escaping import sanitize
+from gen.report.escaping import is_safe, sanitize
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -88,6 +88,8 @@ def coded(text: str) -> str:
 
 def lines(text: str) -> str:
     """A text of several lines for HTML."""
+    if is_safe(text.replace("\n", "")):
+        return html.escape(text, quote=True)
     return "\n".join(map(escape, text.split("\n")))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gen.base.findings import UsageError
 from gen.commands.site import Request, run
+from gen.report.site import Page
 from tests.history import JOB, History
 
 if TYPE_CHECKING:
@@ -59,16 +61,73 @@ def test_links_lead_to_the_repository(site: tuple[History, Path]) -> None:
     assert f'href="https://git.example.com/ml/jobs/commit/{head}"' in job
 
 
-def test_nothing_is_overwritten(site: tuple[History, Path]) -> None:
+def test_nothing_of_others_is_overwritten(site: tuple[History, Path]) -> None:
     history, folder = site
     folder.mkdir()
     run(Request(folder=folder, root=history.root))
+    (folder / "own.html").write_text("own")
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        run(Request(folder=folder, root=history.root))
+    (folder / "own.html").unlink()
+    (folder / "index.html").unlink()
+    (folder / "index.html").symlink_to(history.root / "README.md")
     with pytest.raises(UsageError, match="is not an empty folder"):
         run(Request(folder=folder, root=history.root))
     link = folder.parent / "link"
     link.symlink_to(history.root)
     with pytest.raises(UsageError, match="is not an empty folder"):
         run(Request(folder=link, root=history.root))
+
+
+def test_pages_that_a_branch_brings_are_not_taken_for_those_of_gen(site: tuple[History, Path]) -> None:
+    history, folder = site
+    run(Request(folder=folder, root=history.root))
+    copy = folder.with_name("copy")
+    shutil.copytree(folder, copy)
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        run(Request(folder=copy, root=history.root))
+
+
+def test_only_pages_that_show_something_else_are_written(
+    site: tuple[History, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, folder = site
+    run(Request(folder=folder, root=history.root))
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.html")}
+    history.job(JOB.replace("gpus: 8", "gpus: 4"))
+    history.commit("second")
+    filled: list[str] = []
+    real = Page.content
+
+    def content(page: Page) -> bytes:
+        filled.append(page.template)
+        return real(page)
+
+    monkeypatch.setattr(Page, "content", content)
+    result = run(Request(folder=folder, root=history.root))
+    assert result.output.summary == f"wrote 3 pages to {folder}, removed 0, 1 unchanged"
+    assert sorted(filled) == ["index", "job", "overlays"]
+    written = {path.relative_to(folder).as_posix() for path, time in before.items() if path.stat().st_mtime_ns != time}
+    assert written == {"index.html", "overlays.html", "jobs/team/demo.html"}
+    fresh = folder.with_name("fresh")
+    run(Request(folder=fresh, root=history.root))
+    assert _texts(folder) == _texts(fresh)
+
+
+def test_pages_of_jobs_that_are_gone_are_removed(site: tuple[History, Path]) -> None:
+    history, folder = site
+    run(Request(folder=folder, root=history.root))
+    (history.root / "jobs/team/other.yaml").unlink()
+    (folder / "jobs/team/demo.html").write_text("edited by hand")
+    result = run(Request(folder=folder, root=history.root))
+    assert result.output.summary == f"wrote 2 pages to {folder}, removed 1, 1 unchanged"
+    fresh = folder.with_name("fresh")
+    run(Request(folder=fresh, root=history.root))
+    assert _texts(folder) == _texts(fresh)
+
+
+def _texts(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_job_with_an_error_has_a_page(site: tuple[History, Path]) -> None:
