@@ -18,7 +18,6 @@ from gen.kubernetes.quantity import money
 from gen.report.escaping import code_span, json_document, sanitize, table_cell
 from gen.report.findings.json import cost_data, finding_data, plain_money
 from gen.report.findings.text import finding_lines
-from gen.report.plan.phrases import ASSUMPTIONS, accelerators
 from gen.report.terminal import Column, Terminal, View, table, wrap_line
 from gen.review.job_list import JobRow, Listing
 
@@ -47,6 +46,15 @@ def _metrics(row: JobRow) -> str:
         for one in metrics
     ]
     return _optional(row, ", ".join(names) if row.metrics is not None else None)
+
+
+def accelerators(gpus: int | None, named: Mapping[str, int]) -> str:
+    """`16`, `16 h100`, or `8 a100 + 16 h100`; `?` if the number cannot be read."""
+    if gpus is None:
+        return "?"
+    rest = gpus - sum(named.values())
+    texts = [f"{count} {name}" for name, count in sorted(named.items()) if count]
+    return " + ".join([*([str(rest)] if rest or not texts else []), *texts])
 
 
 def _runs(row: JobRow) -> str:
@@ -109,7 +117,14 @@ def used_columns(listing: Listing) -> list[tuple[str, ...]]:
 def totals(listing: Listing) -> list[str]:
     """The sums over all rows, as lines."""
     months = list(month_totals(listing))
-    return [jobs_total(listing), *months, *(f"costs: {one}" for one in ASSUMPTIONS if months)]
+    return [jobs_total(listing), *months, *(f"costs: {one}" for one in (_assumptions() if months else ()))]
+
+
+def _assumptions() -> tuple[str, ...]:
+    """Without prices, the modules of plans are not needed."""
+    from gen.report.plan.phrases import ASSUMPTIONS
+
+    return ASSUMPTIONS
 
 
 def jobs_total(listing: Listing) -> str:

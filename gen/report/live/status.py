@@ -18,7 +18,7 @@ from gen.live.model import ClusterStatus, Phase, Progress, RunStatus
 from gen.report.escaping import json_document, sanitize
 from gen.report.findings.json import finding_data
 from gen.report.findings.text import finding_lines
-from gen.report.plan.phrases import accelerators
+from gen.report.listing import accelerators
 from gen.report.terminal import Column, Terminal, View, table, wrap_line
 
 _COLORS: Final = {

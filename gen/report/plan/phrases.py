@@ -337,12 +337,3 @@ def state_phrase(run: RunChange) -> Phrase:
         return Phrase(f"{what} go on, and count")
     named = run.latest.active or run.action in (RunAction.RETIRED, RunAction.SUSPENDED)
     return Phrase("" if named else run.latest.state.value)
-
-
-def accelerators(gpus: int | None, named: Mapping[str, int]) -> str:
-    """`16`, `16 h100`, or `8 a100 + 16 h100`; `?` if the number cannot be read."""
-    if gpus is None:
-        return "?"
-    rest = gpus - sum(named.values())
-    texts = [f"{count} {name}" for name, count in sorted(named.items()) if count]
-    return " + ".join([*([str(rest)] if rest or not texts else []), *texts])
