@@ -283,12 +283,18 @@ def run_sections(review: Review) -> Iterator[RunSection]:
 
 
 def run_groups(runs: Iterable[RunChange]) -> list[list[RunChange]]:
-    """The runs of each job with equal kinds, queues and states, in all overlays."""
+    """The runs of each job with equal kinds, queues and states, in all overlays; the most expensive first."""
+
+    def size(group: Sequence[RunChange]) -> tuple[int, int, int]:
+        latest = [run.latest for run in group]
+        cost = sum(one.cost.month for one in latest if one.cost is not None)
+        return -cost, -sum(one.demand.gpus for one in latest), -sum(one.demand.pods for one in latest)
+
     groups: dict[tuple[object, ...], list[RunChange]] = {}
     for run in runs:
         key = run.key
         groups.setdefault((key.namespace, run.job, key.kind, run.latest.queue, run.latest.state), []).append(run)
-    return list(groups.values())
+    return sorted(groups.values(), key=size)
 
 
 def _row(runs: Sequence[RunChange]) -> RunView:

@@ -59,6 +59,17 @@ def test_a_run_that_starts_again_without_a_difference_has_the_reason(history: Hi
         assert text.count("the same fields: its job has another") == 1
 
 
+def test_the_most_expensive_run_is_the_first_in_each_section(history: History) -> None:
+    prices = "currency: EUR\naccelerators: {h100: {nvidia: H100, price: 9}, a10: {nvidia: A10, price: 1}}\n"
+    history.overlay(OVERLAY + prices)
+    history.job(JOB + "accelerator: a10\n", name="old")
+    branch(history)
+    for name, workers, accelerator in (("a", 3, "a10"), ("b", 1, "a10"), ("c", 2, "h100")):
+        history.job(f"{JOB.replace('workers: 3', f'workers: {workers}')}accelerator: {accelerator}\n", name=name)
+    for form, run in (("text", r"  team/([abc])-\w{8} "), ("markdown", r"\| `team/([abc])-\w{8}`")):
+        assert re.findall(run, history.report(form)) == ["c", "a", "b"]
+
+
 def test_limits_of_accelerators_are_limits(history: History) -> None:
     grant = '  "*":\n    accelerators: {h100: 64, a10: 8}\n'
     history.overlay(OVERLAY.replace('  "*":\n', grant) + "accelerators: {h100: {nvidia: H100}, a10: {nvidia: A10}}\n")
