@@ -220,6 +220,18 @@ _MEANT: Final = {
     "`gen stop` ends a run and keeps its record; to remove a job, remove its file and run `gen render`":
         "delete remove rm destroy prune uninstall",
     "`gen rerun` starts the next attempt": "retry restart again resubmit requeue scontrol",
+    "`gen tensorboard` shows the curves of runs side by side; `gen diff` shows what a render would change":
+        "compare cmp metrics",
+    "`gen diff` shows which fields a render would change, `gen plan` what a merge would": "preview dry-run whatif",
+    "copy the job file: another name is another run; `gen new --from` copies a template": "cp copy clone duplicate",
+    "rename the job file: a new name is a new run": "rename mv",
+    "`gen status --watch` shows each change, `gen status --wait succeeded` waits for the end": "watch wait follow",
+    "`gen status JOB` has the reason why a run waits or failed": "events why diagnose debug",
+    "`git log -p jobs/` shows the edits of jobs, `gen site` the history of runs": "history rollout revisions",
+    "`gen check --fix` makes the corrections that findings print": "fix fmt format",
+    "`gen top` shows the accelerators of the nodes": "nodes gpus usage quota",
+    "`gen plan` has the costs of a merge, `gen list` those of jobs": "cost costs price estimate",
+    "`gen retire` sets jobs of ended runs to finished": "cleanup clean gc",
     "`gen suspend` removes the pods of a run until `gen resume`": "pause hold freeze",
     "`gen resume` lets a suspended run go on": "continue unsuspend unpause release",
     "`gen finish` keeps an ended run as a record": "complete done archive close",
@@ -236,6 +248,27 @@ def meant(word: str) -> str:
     """`: …` with the equivalent of another tool's command, or an empty string."""
     hint = next((hint for hint, words in _MEANT.items() if word.lower() in words.split()), "")
     return f": {hint}" if hint else ""
+
+
+_OPTIONS: Final = {"-n": "--namespace", "-o": "--output"}
+"""Options of kubectl and others by their letters."""
+
+
+def _meant_option(name: str, context: Any) -> str:
+    """`: …` with the equivalent of another tool's option, or an empty string."""
+    parameters = context.command.params if context is not None else []
+    known = {option for one in parameters for option in one.opts}
+    if (whole := _OPTIONS.get(name, name)) in known and whole != name:
+        return f": did you mean `{whole}`?"
+    jobs = {"job", "jobs"} & {one.name for one in parameters}
+    if whole == "--namespace" and jobs:
+        every = ", or `team/` for all of its jobs" if "jobs" in jobs else ""
+        return f": write the namespace before the job, such as `team/demo`{every}"
+    if name in {"-A", "--all-namespaces"}:
+        return ": without a job, all namespaces are included"
+    if name == "--dry-run" and context is not None and context.info_name == "render":
+        return ": `gen check` compares without writing, `gen diff` shows the fields"
+    return ""
 
 
 def usage_error(error: typer.TyperException) -> UsageError:
@@ -255,7 +288,9 @@ def suggestion(word: str, names: Iterable[str]) -> str:
 
 def _problem(error: typer.TyperException) -> str:
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
-        return f"unknown option `{error.option_name}`{suggestion(error.option_name, error.possibilities or ())}"
+        name = error.option_name
+        hint = _meant_option(name, error.ctx) or suggestion(name, error.possibilities or ())
+        return f"unknown option `{name}`{hint}"
     if isinstance(error, typer.BadParameter) and isinstance(error.__cause__, ValidationError):
         error = typer.BadParameter(_reason(error.__cause__), error.ctx, error.param)
     text = _QUOTED.sub(r"`\1`", error.format_message()).removesuffix(".")

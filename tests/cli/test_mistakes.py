@@ -56,6 +56,17 @@ def test_a_wrong_command_line_exits_with_2_and_a_reason(repo: Repository, argume
     [
         (["rendr"], "unknown command `rendr`: did you mean `render`?"),
         (["frobnicate"], "unknown command `frobnicate`; `gen --help` lists the commands"),
+        (["compare", "a", "b"], "unknown command `compare`: `gen tensorboard` shows the curves of runs side by side"),
+        (["rollout", "restart"], "unknown command `rollout`: `git log -p jobs/` shows the edits of jobs"),
+        (["new", "-n", "team"], "unknown option `-n`: did you mean `--namespace`?"),
+        (["list", "-o", "json"], "unknown option `-o`: did you mean `--output`?"),
+        (
+            ["stop", "-n", "team", "a"],
+            "unknown option `-n`: write the namespace before the job, such as `team/demo`, or",
+        ),
+        (["logs", "-n", "team", "a"], "unknown option `-n`: write the namespace before the job, such as `team/demo`;"),
+        (["status", "-A"], "unknown option `-A`: without a job, all namespaces are included;"),
+        (["render", "--dry-run"], "unknown option `--dry-run`: `gen check` compares without writing"),
         (["check", "--fixx"], "unknown option `--fixx`: did you mean `--fix`?"),
         (["--frobnicate"], "unknown option `--frobnicate`; `gen --help` lists the arguments"),
         (["check", "--output", "jsn"], "invalid value for `--output`: `jsn`; did you mean `json`?"),
