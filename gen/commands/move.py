@@ -13,7 +13,7 @@ from gen.base.repository.git import find_base
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, Root, repository
 from gen.overlay.extensions import load_extensions
 from gen.review.gpus_and_costs import read_overlays
-from gen.review.moves import moves, same_clusters, steps
+from gen.review.moves import moves, same_clusters, steps, unknown_clusters
 from gen.review.rendered_trees import match_objects, read_trees
 
 FORMATS = None
@@ -33,7 +33,8 @@ def run(request: Request) -> Result[str]:
     found = Findings()
     trees = read_trees(root, base, found)
     clusters = same_clusters(trees, read_overlays(root, (), found))
-    lines = list(steps(moves(match_objects(trees, found, clusters), trees)))
+    pairs = match_objects(trees, found, clusters)
+    lines = [*steps(moves(pairs, trees)), *unknown_clusters(pairs, clusters)]
     text = "".join(f"{line}\n" for line in lines) or "no object gets another owner\n"
     errors = "".join(f"{one.place}: {one.message}\n" for one in found if one.is_error)
     return Result(output=errors or text, exit_code=VIOLATIONS if errors else CLEAN)

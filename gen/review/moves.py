@@ -6,6 +6,7 @@ in steps. No run restarts, and all data has an owner after them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -176,6 +177,23 @@ def steps(changes: Sequence[Move]) -> Iterator[str]:
         else:
             yield "# 4. When the new owner has applied everything, remove the old one. It owns nothing any more"
             yield from old.remove(overlay, one.namespaces[0])
+
+
+def unknown_clusters(pairs: Iterable[Pair], clusters: Mapping[str, Hashable]) -> Iterator[str]:
+    """Comments about objects that leave an overlay for another one, which may have another cluster."""
+    gone, new = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for pair in pairs:
+        if pair.before is None or pair.after is None:
+            one = pair.object
+            (gone if pair.after is None else new)[one.key.scope, one.path.partition(f"/{one.key.scope}/")[2]] += 1
+    found = Counter((old, other) for old, path in gone for other, same in new if path == same)
+    for (old, other), count in sorted(found.items()):
+        unnamed = [name for name in (old, other) if clusters.get(name, ("overlay", name)) == ("overlay", name)]
+        if unnamed and not engine_of(old):
+            what = counted(count, "object")
+            yield f"# {what} of overlay `{old}` would be in overlay `{other}`, which may be another cluster:"
+            yield "# the merge ends runs in one and starts them in the other. If both are one cluster, write the same"
+            yield "# `cluster: NAME` into both overlays, merge that first, and run this command again"
 
 
 def _owned(pair: Pair) -> tuple[EngineObject, EngineObject]:

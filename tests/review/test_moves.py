@@ -148,3 +148,20 @@ def test_jobs_leave_the_kustomization_of_their_namespace(base: Callable[[str], H
     assert resumed == ["old"], "the other is removed while it is suspended"
     assert any("kustomize.toolkit.fluxcd.io/name=old.jobs.team.train " in line for line in lines)
     assert not any("nas" in line for line in lines)
+
+
+def test_a_job_that_changes_overlays_without_a_cluster_is_named(history: History) -> None:
+    """Whether the two have one cluster is not known, so nothing is handed over."""
+    for name in ("a", "b"):
+        history.overlay(f'kubernetes: "1.34"\n{ARGOCD}', name)
+    history.job(f"{JOB.partition('data:')[0]}clusters: [a]\n", "train")
+    branch(history)
+    history.job(f"{JOB.partition('data:')[0]}clusters: [b]\n", "train")
+    history.rendering()
+    first, *rest = commands(history).splitlines()
+    assert first.startswith("# 2 objects of overlay `a` would be in overlay `b`, which may be another cluster")
+    assert any("`cluster: NAME`" in line for line in rest)
+    for name in ("a", "b"):
+        history.overlay(f'kubernetes: "1.34"\ncluster: {name}\n{ARGOCD}', name)
+    history.rendering()
+    assert commands(history) == "no object gets another owner\n"
