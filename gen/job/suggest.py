@@ -65,7 +65,9 @@ def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None) -> S
     certain = (*above, only) if only else None
     main = "" if guess else _main(model, above)
     hint = did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS)
-    return Suggestion(hint=f"write `{main}: {{{name}: …}}`" if main else hint, meant=guess or main, certain=certain)
+    return Suggestion(
+        hint=f"move it below `{main}`: `{main}: {{<name>: …}}`" if main else hint, meant=guess or main, certain=certain
+    )
 
 
 def intended_field(model: type[BaseModel], route: Route) -> str:
