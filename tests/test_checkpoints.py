@@ -175,6 +175,22 @@ def test_folders_that_cannot_work(repo: Repository, more: str, code: str) -> Non
     assert repo.codes() == [code]
 
 
+@for_each(
+    ("base", "hint"),
+    [
+        ("/elsewhere", "write a directory under a path of `data`: `/data`"),
+        ("/read/ckpt", "set `readOnly: false` for it, or use a volume to which the job may write"),
+        ("/granted/ckpt", "use a volume to which the job may write"),
+    ],
+)
+def test_a_remedy_names_no_volume_that_cannot_be_written(repo: Repository, base: str, hint: str) -> None:
+    more = "  granted: {size: 1Gi, readOnly: true, nas: {server: nas.example.com, path: /z}}\n"
+    repo.overlay(OVERLAY.replace("  scratch", f"{more}  scratch"))
+    data = "{nas: /data, scratch: /scratch, granted: /granted, other: {path: /read, readOnly: true}}"
+    repo.job(f"kind: batch\nimage: a:1\ncommand: x\ntimeout: 1h\ndata: {data}\ncheckpoints: {base}\n")
+    assert [one.hint for one in repo.check()[0].findings] == [hint]
+
+
 def test_a_run_that_the_job_never_had_is_refused(history: History) -> None:
     history.overlay(OVERLAY)
     history.job(JOB)

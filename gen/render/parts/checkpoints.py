@@ -96,10 +96,11 @@ def _mount(context: Context, base: str, mounts: tuple[MountPlan, ...]) -> MountP
         return None  # which is reported
     holding = [one for one in known if f"{base.rstrip('/')}/".startswith(f"{one.path.rstrip('/')}/")]
     if not holding:
-        paths = ", ".join(f"`{one.path}`" for one in known)
+        usable = (one for one in known if not one.read_only and volumes[one.volume].profile.outlives_pods)
+        paths = ", ".join(f"`{one.path}`" for one in usable)
         message = f"`{base}` is not on a volume of the job, so checkpoints would be lost with the pod"
         hint = f"write a directory under a path of `data`: {paths}"
-        hint = hint if paths else "mount a volume there: `data: {<volume>: <path>}`"
+        hint = hint if paths else "mount a volume to which the job may write there: `data: {<volume>: <path>}`"
         context.error(NO_CHECKPOINTS, ("checkpoints",), message, hint)
         return None
     mount = max(holding, key=lambda one: len(one.path))
@@ -108,7 +109,9 @@ def _mount(context: Context, base: str, mounts: tuple[MountPlan, ...]) -> MountP
     if not volumes[mount.volume].profile.outlives_pods:
         problem = f"{where} deleted with the pod", "use a persistent volume"
     elif mount.read_only:
-        problem = f"{where} mounted read-only", "set `readOnly: false` for it, or use another volume"
+        own = "use a volume to which the job may write"
+        granted = not volumes[mount.volume].read_only
+        problem = f"{where} mounted read-only", f"set `readOnly: false` for it, or {own}" if granted else own
     elif any(mark in text for text in (base, mount.path, mount.sub_path or "") for mark in (RUN, TRIAL)):
         problem = (
             f"`{base}` is in a directory of one run, which the next run does not have",
