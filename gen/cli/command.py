@@ -289,7 +289,7 @@ def suggestion(word: str, names: Iterable[str]) -> str:
 def _problem(error: typer.TyperException) -> str:
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
         name = error.option_name
-        hint = _meant_option(name, error.ctx) or suggestion(name, error.possibilities or ())
+        hint = _meant_option(name, getattr(error, "ctx", None)) or suggestion(name, error.possibilities or ())
         return f"unknown option `{name}`{hint}"
     if isinstance(error, typer.BadParameter) and isinstance(error.__cause__, ValidationError):
         error = typer.BadParameter(_reason(error.__cause__), error.ctx, error.param)
