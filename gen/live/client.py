@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from http import HTTPStatus
@@ -109,17 +109,18 @@ class Api:
             hint = f"run `kubectl --context {self.context} version`"
             raise ClusterError(codes.CLUSTER_CONTEXT, f"cannot use context `{self.context}`: {what}", hint) from None
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> Body:
-        """The body of an answer, with the limit of time for all of it."""
+    def get(
+        self, path: str, query: Mapping[str, str] | None = None, read: Callable[[bytes], Body] | None = None
+    ) -> Body:
+        """The body of an answer, with the limit of time for all of it. `read` decodes it, or only a part of it."""
         for attempt in range(1, _ATTEMPTS + 1):
             status, raw = self._answer(path, query)
             if status not in _BUSY or attempt == _ATTEMPTS:
                 break
             time.sleep(_PAUSE_S * attempt)
-        body = _parsed(raw)
         if status != HTTPStatus.OK:
-            raise self._error(status, body)
-        return body
+            raise self._error(status, parsed(raw))
+        return (read or parsed)(raw)
 
     def lines(self, path: str, query: Mapping[str, str] | None = None, idle: float | None = None) -> Iterator[bytes]:
         """Lines of a long answer as they come. It ends when the server ends it, is cut off, or is silent for `idle`."""
@@ -127,7 +128,7 @@ class Api:
         self._long.add(response)
         try:
             if response.status != HTTPStatus.OK:
-                raise self._error(response.status, _parsed(response.read()))
+                raise self._error(response.status, parsed(response.read()))
             yield from _lines(response)
         finally:
             self._long.discard(response)
@@ -144,7 +145,7 @@ class Api:
         """An answer that is not JSON, such as the log of a container; only about its first `most` bytes."""
         status, raw = self._answer(path, query, most)
         if status != HTTPStatus.OK:
-            raise self._error(status, _parsed(raw))
+            raise self._error(status, parsed(raw))
         return raw
 
     def forward(self, namespace: str, pod: str, port: int) -> socket.socket:
@@ -244,7 +245,8 @@ class Api:
         return ClusterError(codes.CLUSTER_ANSWER, message, "run the command again")
 
 
-def _parsed(raw: bytes) -> Body:
+def parsed(raw: bytes) -> Body:
+    """All of an answer; empty if it is not a JSON object."""
     try:
         body = orjson.loads(raw)
     except ValueError:

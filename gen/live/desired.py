@@ -39,6 +39,8 @@ class DesiredRun(Struct, frozen=True, kw_only=True):
     source: JobFile | None
     """Its job file; None if the file in `rendered/` does not name one."""
     resource: Resource
+    state: str
+    """`active`, `suspended`, `stopped` or `finished`."""
     rendered: RenderedObject
     """The object in Git, which is parsed only where its identity is not enough."""
 
@@ -54,22 +56,6 @@ class DesiredRun(Struct, frozen=True, kw_only=True):
     def values(self) -> str:
         """The values of a run of a sweep, as JSON."""
         return self.rendered.values
-
-    @property
-    def state(self) -> str:
-        if self._may_be_record() and is_finished(self.rendered.metadata):
-            return "stopped" if self.rendered.is_stopped else "finished"
-        suspend = self.resource.suspend
-        if suspend is None or not self.rendered.may_have(f"  {suspend[-1]}: true\n"):
-            return "active"
-        return "suspended" if at(self.body, *suspend) is True else "active"
-
-    def _may_be_record(self) -> bool:
-        marks = [engine.finished for engine in ENGINES.values() if self.rendered.may_have(engine.finished.key)]
-        found = ((mark, line) for mark in marks for line in self.rendered.text.split(f"{mark.key}: ")[1:])
-        return self.rendered.parsed is not None or any(
-            mark.matches(line.partition("\n")[0].strip('"')) for mark, line in found
-        )
 
     @property
     def version(self) -> str:
@@ -118,8 +104,26 @@ def desired_run(one: RenderedObject, overlay: str, source: JobFile | None) -> De
         run=_label(one, RUN_LABEL),
         source=source,
         resource=resource,
+        state=_state(one, resource),
         rendered=one,
     )
+
+
+def _state(one: RenderedObject, resource: Resource) -> str:
+    if _may_be_record(one) and is_finished(one.metadata):
+        return "stopped" if one.is_stopped else "finished"
+    suspend = resource.suspend
+    if suspend is None or not one.may_have(f"  {suspend[-1]}: true\n"):
+        return "active"
+    return "suspended" if at(one.body, *suspend) is True else "active"
+
+
+def _may_be_record(one: RenderedObject) -> bool:
+    if one.parsed is not None:
+        return True
+    marks = [engine.finished for engine in ENGINES.values() if engine.finished.key in one.text]
+    found = ((mark, line) for mark in marks for line in one.text.split(f"{mark.key}: ")[1:])
+    return any(mark.matches(line.partition("\n")[0].strip('"')) for mark, line in found)
 
 
 def _label(one: RenderedObject, key: str) -> str:

@@ -41,8 +41,8 @@ def read_waiting(api: Api, snapshot: Snapshot, namespaces: Container[str] = ()) 
     Errors are problems of the snapshot, and hide nothing else.
     """
     family = Ownership(snapshot)
-    runs = sorted(snapshot.runs.values(), key=lambda body: _namespace(body) not in namespaces)
-    without = [body for body in runs if _is_active(body) and not family.pods(body)]
+    without = [body for body in snapshot.runs.values() if not family.pods(body) and _is_active(body)]
+    without.sort(key=lambda body: _namespace(body) not in namespaces)
     queued = [body for body in without if _queue(body)]
     stuck = [body for body in without if not _queue(body)][:_MOST_ASKED]
     found: dict[str, Waiting] = {}

@@ -80,8 +80,10 @@ def pod_of(body: Body) -> Pod:
     """A pod, from an object with any missing fields."""
     metadata, status = as_mapping(body.get("metadata")), as_mapping(body.get("status"))
     labels = as_mapping(metadata.get("labels"))
-    states = [*as_mappings(status.get("initContainerStatuses")), *as_mappings(status.get("containerStatuses"))]
-    reason, message, blocked = _trouble(body, states)
+    containers = as_mappings(status.get("containerStatuses"))
+    states = [*as_mappings(status.get("initContainerStatuses")), *containers]
+    held = list(conditions(body))
+    reason, message, blocked = _trouble(status, states, held)
     return Pod(
         namespace=str(metadata.get("namespace") or ""),
         name=str(metadata.get("name") or ""),
@@ -94,31 +96,32 @@ def pod_of(body: Body) -> Pod:
         runs=tuple(_runs(labels)),
         step=str(labels.get(STEP_LABEL) or ""),
         phase=str(status.get("phase") or "Pending"),
-        ready=any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(body)),
+        ready=any(one.get("type") == "Ready" and one.get("status") == "True" for one in held),
         restarts=sum(_number(one.get("restartCount")) for one in states),
         node=str(at(body, "spec", "nodeName") or ""),
         reason=reason,
         message=message,
         blocked=blocked,
-        containers=tuple(_started(as_mappings(status.get("containerStatuses")))),
+        containers=tuple(_started(containers)),
         deleted="deletionTimestamp" in metadata,
         created=str(metadata.get("creationTimestamp") or ""),
-        scheduled=_scheduled(body),
+        scheduled=_scheduled(held),
         started=min(_times(states, "startedAt"), default=""),
         ended=max(_times(states, "finishedAt"), default="") if status.get("phase") in (SUCCEEDED, FAILED) else "",
     )
 
 
-def _scheduled(body: Body) -> str:
-    known = (one for one in conditions(body) if one.get("type") == "PodScheduled" and one.get("status") == "True")
+def _scheduled(held: list[Body]) -> str:
+    known = (one for one in held if one.get("type") == "PodScheduled" and one.get("status") == "True")
     return next((str(one.get("lastTransitionTime") or "") for one in known), "")
 
 
 def _times(states: list[Body], field: str) -> Iterator[str]:
     """Times of the containers now, and before their last restart."""
     for one in states:
-        for state in (at(one, "state", "running"), at(one, "state", "terminated"), at(one, "lastState", "terminated")):
-            if time := at(state, field):
+        state, last = as_mapping(one.get("state")), as_mapping(one.get("lastState"))
+        for part in (state.get("running"), state.get("terminated"), last.get("terminated")):
+            if part and (time := at(part, field)):
                 yield str(time)
 
 
@@ -131,8 +134,10 @@ def _started(states: list[Body]) -> Iterator[Container]:
 
 def controller(body: Body) -> str:
     """UID of the object that controls another; empty if nothing does."""
-    owners = as_mappings(at(body, "metadata", "ownerReferences"))
-    return next((str(one.get("uid") or "") for one in owners if one.get("controller") is True), "")
+    for one in as_mappings(at(body, "metadata", "ownerReferences")):
+        if one.get("controller") is True:
+            return str(one.get("uid") or "")
+    return ""
 
 
 def _runs(labels: Body) -> Iterator[str]:
@@ -160,18 +165,18 @@ def _index(labels: Body, annotations: Body) -> int | None:
     return None
 
 
-def _trouble(body: Body, states: list[Body]) -> tuple[str, str, bool]:
+def _trouble(status: Body, states: list[Body], held: list[Body]) -> tuple[str, str, bool]:
     """The reason that explains the pod, its message, and whether it is a present one."""
-    if as_mapping(body.get("status")).get("phase") == SUCCEEDED:
+    if status.get("phase") == SUCCEEDED:
         return "", "", False
-    for causes, present in ((_present_causes(body, states), True), (_earlier_causes(states), False)):
+    for causes, present in ((_present_causes(status, states, held), True), (_earlier_causes(states), False)):
         for reason, message in causes:
             if reason:
                 return reason, message, present
     return "", "", False
 
 
-def _present_causes(body: Body, states: list[Body]) -> Iterator[tuple[str, str]]:
+def _present_causes(status: Body, states: list[Body], held: list[Body]) -> Iterator[tuple[str, str]]:
     """The most telling first: containers, then the pod itself, then the scheduler."""
     for one in states:
         waiting = as_mapping(at(one, "state", "waiting"))
@@ -179,14 +184,13 @@ def _present_causes(body: Body, states: list[Body]) -> Iterator[tuple[str, str]]
             last = as_mapping(at(one, "lastState", "terminated"))
             said = str(waiting.get("message") or "")
             yield reason, f"{said}; last: {_ended(last)[1]}" if last else said
-    status = as_mapping(body.get("status"))
     if status.get("phase") == FAILED:
         yield str(status.get("reason") or ""), str(status.get("message") or "")
     for one in states:
         ended = as_mapping(at(one, "state", "terminated"))
         if ended and ended.get("exitCode") != 0:
             yield _ended(ended)
-    for one in conditions(body):
+    for one in held:
         if one.get("type") == "PodScheduled" and one.get("status") == "False":
             message = str(one.get("message") or "")
             yield (GANG if _GANG.search(message) else str(one.get("reason") or UNSCHEDULABLE)), message

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
-from typing import Final
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any, Final
 
 import orjson
-from msgspec import Struct
+from msgspec import UNSET, DecodeError, Raw, Struct, to_builtins
+from msgspec.json import Decoder
 
 from gen.base import at
 from gen.base.codes.clusters import CLUSTER_ANSWER, CLUSTER_FORBIDDEN
 from gen.kubernetes.objects import Body
-from gen.live.client import Api, ClusterError, ExpiredError, NotFoundError
+from gen.live.client import Api, ClusterError, ExpiredError, NotFoundError, parsed
 
 PAGE: Final = 500
 _IDLE_S: Final = 90.0
@@ -51,22 +52,67 @@ class ObjectList(Struct, frozen=True):
     version: str
 
 
+class Metadata(Struct, gc=False):
+    """The metadata of a run or a pod that is read: without `managedFields`, which can be half of an object."""
+
+    name: Any = UNSET
+    namespace: Any = UNSET
+    uid: Any = UNSET
+    labels: Any = UNSET
+    annotations: Any = UNSET
+    ownerReferences: Any = UNSET  # noqa: N815 - as in Kubernetes
+    generation: Any = UNSET
+    resourceVersion: Any = UNSET  # noqa: N815
+    creationTimestamp: Any = UNSET  # noqa: N815
+    deletionTimestamp: Any = UNSET  # noqa: N815
+
+
+Parts = Mapping[str, type[Struct]]
+"""By the name of an entry of objects: the fields to decode of it. Other entries are decoded whole."""
+
+
+class _Page(Struct):
+    items: list[dict[str, Raw]] = []
+    metadata: dict[str, Any] = {}
+
+
+def partial(parts: Parts) -> Callable[[bytes], Body]:
+    """Decodes only parts of the objects in a list."""
+    page, whole = Decoder(_Page), Decoder()
+    readers = {name: Decoder(form) for name, form in parts.items()}
+
+    def entry(name: str, raw: Raw) -> object:
+        return to_builtins(readers[name].decode(raw)) if name in readers else whole.decode(raw)
+
+    def read(raw: bytes) -> Body:
+        try:
+            answer = page.decode(raw)
+            items = [{name: entry(name, value) for name, value in one.items()} for one in answer.items]
+        except DecodeError:  # values of other types, which the caller handles
+            return parsed(raw)
+        return {"metadata": answer.metadata, "items": items}
+
+    return read
+
+
 def list_objects(
     api: Api,
     collection: Collection,
     keep: Callable[[Body], Body] = lambda body: body,
     listed: Callable[[int], None] | None = None,
+    parts: Parts | None = None,
 ) -> ObjectList:
     """All objects, each reduced by `keep` as it comes. A list that expires between two pages goes on as it is now.
 
-    `listed` gets the number of objects of each page.
+    `listed` gets the number of objects of each page. With `parts`, only these are decoded.
     """
+    read = partial(parts) if parts is not None else None
     items: list[Body] = []
     token = ""
     while True:
         query = {**collection.query, "limit": str(PAGE), **({"continue": token} if token else {})}
         try:
-            page = api.get(collection.path, query)
+            page = api.get(collection.path, query, read)
         except ExpiredError as expired:
             if not expired.fresh:
                 items.clear()

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
-from gen.base import at
+from gen.base import as_mapping, at
 from gen.base.codes.clusters import CLUSTER_FORBIDDEN, NOT_SERVED
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
 from gen.kubernetes.facts import RESOURCES, resource_of_object
@@ -21,7 +21,7 @@ from gen.kubernetes.objects import Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.desired import DesiredRun
 from gen.live.pods import Pod, controller, pod_of
-from gen.live.requests import Collection, Discovery, base_of, list_objects
+from gen.live.requests import Collection, Discovery, Metadata, Parts, base_of, list_objects
 from gen.render.starters import starter_of_object
 
 
@@ -114,7 +114,7 @@ def read_snapshot(
                     continue
                 reader = _Reader(api, snapshot, scope, version, resource.kind, listed)
                 asked = Collection(base=base_of(version), resource=plural, selector=scope.selector)
-                for body in reader.read(asked, slim):
+                for body in reader.read(asked, slim, _RUN):
                     snapshot.add(body, version, resource.kind)
             pods.result()
         snapshot.pods, snapshot.silent = beside.pods, snapshot.silent | beside.silent
@@ -134,15 +134,16 @@ def read_snapshot(
 def read_pods(api: Api, snapshot: Snapshot, scope: Scope, listed: Callable[[int], None] | None = None) -> None:
     """Add the pods of a scope."""
     collection = Collection(base=base_of(PODS[0]), resource="pods", selector=scope.selector)
-    for body in _Reader(api, snapshot, scope, *PODS, listed).read(collection, lambda body: {"pod": pod_of(body)}):
+    for body in _Reader(api, snapshot, scope, *PODS, listed).read(collection, lambda body: {"pod": pod_of(body)}, _POD):
         snapshot.pods[body["pod"].uid] = body["pod"]
 
 
 def slim(body: Body) -> Body:
-    """An object without `managedFields`, which take the most memory."""
+    """An object without `managedFields`, which take the most memory; lists are decoded without them."""
     metadata = body.get("metadata")
-    fields = metadata if isinstance(metadata, dict) else {}
-    kept = {key: value for key, value in fields.items() if key != "managedFields"}
+    if isinstance(metadata, dict) and "managedFields" not in metadata:
+        return body
+    kept = {key: value for key, value in as_mapping(metadata).items() if key != "managedFields"}
     return {**body, "metadata": kept}
 
 
@@ -165,6 +166,14 @@ def _kinds(served: Discovery, desired: Sequence[DesiredRun], *, every: bool) -> 
     return [(version, resource) for (version, _), resource in sorted(found.items(), key=lambda item: item[0])]
 
 
+class _PodSpec(Struct, gc=False):
+    nodeName: object = UNSET  # noqa: N815 - as in Kubernetes
+
+
+_RUN: Final[Parts] = {"metadata": Metadata}
+_POD: Final[Parts] = {"metadata": Metadata, "spec": _PodSpec}
+
+
 class _Reader:
     """Reads the objects of one kind in a scope, namespace by namespace if the user may not read all at once."""
 
@@ -174,18 +183,18 @@ class _Reader:
         self.api, self.snapshot, self.scope, self.version, self.kind = api, snapshot, scope, version, kind
         self.listed = listed
 
-    def read(self, collection: Collection, keep: Callable[[Body], Body]) -> list[Body]:
+    def read(self, collection: Collection, keep: Callable[[Body], Body], parts: Parts) -> list[Body]:
         namespaces = self.scope.namespaces
         if self.scope.jobs and len(namespaces) <= FEW:
-            return self._each(collection, keep)
+            return self._each(collection, keep, parts)
         try:
-            return self._list(collection, keep)
+            return self._list(collection, keep, parts)
         except ClusterError as error:
             if error.code is not CLUSTER_FORBIDDEN or not namespaces:
                 raise
-            return self._each(collection, keep)
+            return self._each(collection, keep, parts)
 
-    def _each(self, collection: Collection, keep: Callable[[Body], Body]) -> list[Body]:
+    def _each(self, collection: Collection, keep: Callable[[Body], Body], parts: Parts) -> list[Body]:
         found: list[Body] = []
         refused: dict[str, ClusterError] = {}
         for namespace in self.scope.namespaces:
@@ -193,7 +202,7 @@ class _Reader:
                 base=collection.base, resource=collection.resource, namespace=namespace, selector=collection.selector
             )
             try:
-                found += self._list(own, keep)
+                found += self._list(own, keep, parts)
             except ClusterError as error:
                 if error.code is not CLUSTER_FORBIDDEN:
                     raise
@@ -204,9 +213,9 @@ class _Reader:
             self.snapshot.problems.append(Problem(error=next(iter(refused.values())), namespaces=tuple(refused)))
         return found
 
-    def _list(self, collection: Collection, keep: Callable[[Body], Body]) -> list[Body]:
+    def _list(self, collection: Collection, keep: Callable[[Body], Body], parts: Parts) -> list[Body]:
         try:
-            listed = list_objects(self.api, collection, keep, self.listed)
+            listed = list_objects(self.api, collection, keep, self.listed, parts)
         except NotFoundError:  # a definition that was removed just now
             return []
         one = ListedCollection(collection=collection, api_version=self.version, kind=self.kind, version=listed.version)
@@ -234,12 +243,14 @@ class Ownership:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._runs = snapshot.runs
+        self._owners = {uid: owner for uid, body in snapshot.runs.items() if (owner := controller(body))}
         self._heads: dict[Group, str] = {}
         for uid, body in snapshot.runs.items():
-            if not controller(body):
+            if uid not in self._owners:
                 self._heads.setdefault(group_of(body), uid)
         self._children: dict[str, list[Body]] = defaultdict(list)
-        for body in snapshot.runs.values():
+        for uid in self._owners:
+            body = snapshot.runs[uid]
             if (parent := self._parent(body)) is not None:
                 self._children[parent].append(body)
         self._by_group: dict[Group, list[Pod]] = defaultdict(list)
@@ -255,8 +266,8 @@ class Ownership:
         """UID of the run that started another one: its controller, or across objects that gen does not read, such as
         trials, the run of its group.
         """
-        owner = controller(body)
-        if not owner:
+        owner = self._owners.get(_uid(body))
+        if owner is None:
             return None
         return owner if owner in self._runs else self._heads.get(group_of(body))
 
@@ -271,7 +282,7 @@ class Ownership:
         """The pods of a run, with those of the runs that it started. Objects that a run started have equal labels, so
         their pods are found by their owner, or by the name that the operator gives them in a label.
         """
-        if not controller(body):
+        if _uid(body) not in self._owners:
             return self._by_group.get(group_of(body), [])
         found: dict[str, Pod] = {}
         for one in self._line(body):

@@ -123,7 +123,13 @@ class WrittenText:
             key, _, value = line.partition(": ") if line[-1] != ":" else (line[:-1], "", "")
             other = theirs.get(key if key[0] != '"' else key[1:-1])
             self.at += 1
-            if not (self._scalar(value, other, pad) if value else self._container(pad, other)):
+            if not value:
+                same = self._container(pad, other)
+            elif other.__class__ is str and value[0] != "|":
+                same = value == scalar(other)
+            else:
+                same = self._scalar(value, other, pad)
+            if not same:
                 return False
             line = lines[self.at]
             if not line.startswith(pad) or line[size : size + 1] in " -":
@@ -388,9 +394,13 @@ def _runs(pod: Pod) -> bool:
 def _settled(resource: Resource, live: Body, expected: int | None, pods: Sequence[Pod]) -> bool:
     """Whether all pods of a run exist, and run or have succeeded. An autoscaler decides how many exist."""
     present = [pod for pod in pods if not pod.deleted]
+    if not all(_runs(pod) or pod.phase == SUCCEEDED for pod in present):
+        return False
+    if expected is not None and len(present) >= max(expected, 1):
+        return True
     scaled = any(one.largest != one.counts for one in pod_sets(resource, live))
     least = 1 if starter_of_object(resource).unit or scaled or expected is None else expected
-    return len(present) >= least and all(_runs(pod) or pod.phase == SUCCEEDED for pod in present)
+    return len(present) >= least
 
 
 def _uid(body: Body) -> str:

@@ -95,9 +95,9 @@ def test_lists_are_read_page_by_page(world: Make, monkeypatch: pytest.MonkeyPatc
     requests: list[str] = []
     get = Api.get
 
-    def counted(api: Api, path: str, query: Any = None) -> Any:
+    def counted(api: Api, path: str, query: Any = None, *more: Any) -> Any:
         requests.append(path)
-        return get(api, path, query)
+        return get(api, path, query, *more)
 
     monkeypatch.setattr(Api, "get", counted)
     status = read_status(*asked(here))
@@ -115,11 +115,11 @@ def test_a_page_that_expires(world: Make, monkeypatch: pytest.MonkeyPatch) -> No
     api = question.target.api
     get, expired = api.get, list[str]()
 
-    def answer(path: str, query: dict[str, str]) -> Any:
+    def answer(path: str, query: dict[str, str], *more: Any) -> Any:
         if "continue" in query and len(expired) < 1:
             expired.append(path)
             raise ExpiredError
-        return get(path, query)
+        return get(path, query, *more)
 
     monkeypatch.setattr(api, "get", answer)
     collection = live_requests.Collection(base="/apis/kubeflow.org/v1", resource="pytorchjobs", namespace="expired")

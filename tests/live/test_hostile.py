@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
 from gen.live.client import _lines
 from gen.live.pods import pod_of
+from gen.live.requests import Metadata, partial
 from gen.live.snapshot import Snapshot, slim
 from tests.cases import for_each
 
@@ -41,3 +43,26 @@ def test_an_object_with_a_field_of_another_type(field: str, value: Any) -> None:
     for one in (body, slim(body)):
         snapshot.add(one, "batch/v1", "Job")
     assert all(isinstance(one["metadata"], dict) for one in snapshot.runs.values())
+
+
+@for_each("value", WRONG)
+@for_each("field", ["metadata", "items"])
+def test_a_list_with_a_field_of_another_type(field: str, value: Any) -> None:
+    """What is no list of objects is decoded whole, and read with the same care."""
+    answer = {"items": [{"metadata": {"name": "web"}}], "metadata": {}, field: value}
+    read = partial({"metadata": Metadata})(orjson.dumps(answer))
+    assert {key: read.get(key) or None for key in answer} == {key: item or None for key, item in answer.items()}
+
+
+def test_only_the_parts_of_objects_that_are_read_are_decoded() -> None:
+    metadata = {
+        "name": "web",
+        "labels": {"a": "b"},
+        "managedFields": [{"manager": "kubectl"}],
+        "deletionTimestamp": "x",
+    }
+    answer = {"items": [{"metadata": metadata, "spec": {"a": 1}, "data": [1]}], "metadata": {"continue": "more"}}
+    read = partial({"metadata": Metadata})(orjson.dumps(answer))
+    kept = {"name": "web", "labels": {"a": "b"}, "deletionTimestamp": "x"}
+    assert read == {"metadata": {"continue": "more"}, "items": [{"metadata": kept, "spec": {"a": 1}, "data": [1]}]}
+    assert partial({})(b"no JSON") == {}

@@ -68,9 +68,9 @@ def test_a_cluster_with_many_runs(world: Callable[[str], World], monkeypatch: py
     requests: list[tuple[str, Any]] = []
     get = Api.get
 
-    def counted(api: Api, path: str, query: Any = None) -> Any:
+    def counted(api: Api, path: str, query: Any = None, *more: Any) -> Any:
         requests.append((path, query))
-        return get(api, path, query)
+        return get(api, path, query, *more)
 
     if RUNS < MEASURED:
         monkeypatch.setattr(live_requests, "PAGE", max(RUNS // 10, 1))

@@ -118,9 +118,9 @@ def test_claims_that_are_not_bound_or_nearly_full(world: Make, kubelet: Node, mo
     assert found["missing"][0].startswith(f"how full the claims are on node `{NODE}`: "), "the test's node is local"
     get = Api.get
 
-    def answered(api: Api, path: str, query: Any = None) -> Any:
+    def answered(api: Api, path: str, query: Any = None, *more: Any) -> Any:
         volume = {"pvcRef": {"namespace": "claims", "name": "data"}, "usedBytes": 97, "capacityBytes": 100}
-        return {"pods": [{"volume": [volume]}]} if path.endswith("/stats/summary") else get(api, path, query)
+        return {"pods": [{"volume": [volume]}]} if path.endswith("/stats/summary") else get(api, path, query, *more)
 
     monkeypatch.setattr(Api, "get", answered)
     assert [one["state"] for one in plan(here)["live"]["claims"]] == ["is 97 % full"]

@@ -41,7 +41,7 @@ class Answering(Api):
         super().__init__("test", None, 1)
         self.errors = errors
 
-    def get(self, path: str, query: Any = None) -> dict[str, Any]:
+    def get(self, path: str, query: Any = None, read: Any = None) -> dict[str, Any]:
         name = path.rpartition("/")[2]
         if name in self.errors:
             raise self.errors[name]
@@ -71,7 +71,7 @@ def test_runs_in_namespaces_of_the_repository_are_asked_for_first() -> None:
     asked: list[str] = []
 
     class Noting(Api):
-        def get(self, path: str, query: Any = None) -> dict[str, Any]:
+        def get(self, path: str, query: Any = None, read: Any = None) -> dict[str, Any]:
             asked.append(path)
             return {"items": []}
 
