@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import cast
+from typing import Final, cast
 
 from pydantic import ValidationError
 
@@ -88,10 +88,24 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
     if overlay is not None and not texts.failed and not written.step:
         warn_unused_params(source, written.data, found)
     hidden = report_secrets(texts.data, layers, found, texts.failed)
-    job, left_out = _validated(written.model, texts.data, texts.failed | hidden, layers, found)
+    values, unusable = _concealed(texts.data, hidden)
+    job, left_out = _validated(written.model, values, texts.failed | unusable, layers, found)
     if job is None:
         return None
     return JobInput(job, job.name or job_stem(source), written.namespace, source, layers, left_out, texts.data, own)
+
+
+_CONCEALED: Final = "concealed"
+"""In place of a secret in `env`, so that the rest of the job is checked as a whole."""
+
+
+def _concealed(data: dict[str, Data], hidden: set[Route]) -> tuple[dict[str, Data], set[Route]]:
+    """The values without secrets in `env`, and the routes of other secrets, which are left out."""
+    env = data.get("env")
+    if not isinstance(env, dict) or not hidden:
+        return data, hidden
+    own = {str(name): _CONCEALED for name, value in env.items() if isinstance(value, str) and ("env", name) in hidden}
+    return {**data, "env": {**env, **own}}, hidden - {("env", name) for name in own}
 
 
 def _without_common(data: dict[str, Data], model: type[Job]) -> dict[str, Data]:
