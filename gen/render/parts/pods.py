@@ -7,16 +7,19 @@ Fields of a job file that no pod uses are findings; defaults of the overlay are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.base import regex
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, NO_PODS
 from gen.job.kinds.role import Hosts, Role, Target
 from gen.job.model import Model, alias_of, aliases_of, default_of
 from gen.job.plan import CodePlan, MountPlan, Plan, PodPlan, Spread, VolumePlan
 from gen.job.pods import MAX_PODS, PodFields, RoleFields
 from gen.job.profile import Effect, combined
+from gen.job.scalars import shown
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body, present
@@ -212,8 +215,24 @@ def _is_own_command(context: Context, role: Role) -> bool:
 
 def _resources(context: Context, role: Role, effect: Effect) -> dict[str, str]:
     own = {"cpu": context.of_role(role, "cpu"), "memory": context.of_role(role, "memory")}
+    _check_memory(context, role, own["memory"])
     own = present(**own, **{"ephemeral-storage": context.of_role(role, "disk")})
     return {**own, **{name: quantity.canonical(amount) for name, amount in effect.resources.items()}}
+
+
+_LEAST_WITH_GPUS: Final = 512 << 20
+"""Bytes that no program with a GPU can start with: CUDA alone takes more."""
+_SMALL: Final = regex(r"([0-9.]+)[mkKM]i?")
+
+
+def _check_memory(context: Context, role: Role, memory: str | None) -> None:
+    amount = quantity.server_amount(memory) if memory and role.gpus else None
+    if amount is None or amount >= _LEAST_WITH_GPUS or "gpus" in context.given.left_out:
+        return
+    found = _SMALL.fullmatch(memory or "")
+    hint = f"did you mean `{found[1]}Gi`?" if found is not None else "write an amount such as `64Gi`"
+    message = f"`memory` is {shown(memory)}, which no program with a GPU can start with"
+    context.error(INVALID_VALUE, context.route_of(role, "memory"), message, hint)
 
 
 NAME = "wait-for-pods"

@@ -21,7 +21,7 @@ def shared(repo: Repository, more: str, overlay: str = "") -> Any:
 
 
 @pytest.mark.parametrize(
-    ("memory", "size"), [("256Gi", "128Gi"), ("15Gi", "7680Mi"), ("100M", "47Mi"), ("1Mi", "524288")]
+    ("memory", "size"), [("256Gi", "128Gi"), ("15Gi", "7680Mi"), ("600M", "286Mi"), ("1025Mi", "512Mi")]
 )
 def test_half_of_the_memory(repo: Repository, memory: str, size: str) -> None:
     assert shared(repo, f"gpus: 8\nmemory: {memory}\n") == {"medium": "Memory", "sizeLimit": size}
