@@ -31,6 +31,8 @@ JOB: Final = _names({
     "args": "arguments",
     "env": "environment environmentVariables envVars",
     "workers": "replicas nodes numNodes nnodes numWorkers workerCount nodeCount parallelism completions",
+    "elastic.min": "minWorkers minReplicas minNodes minimumWorkers",
+    "elastic.max": "maxWorkers maxReplicas maxNodes maximumWorkers",
     "gpus": "gpu nvidia.com/gpu numGpus gpuCount gpusPerNode gpusPerWorker accelerators gres",
     "set `workers`, the number of pods, and `gpus`, those of each pod, instead": "ntasks tasks numTasks worldSize",
     "nprocPerNode": "ntasksPerNode tasksPerNode",
@@ -100,6 +102,11 @@ JOB: Final = _names({
     _A_PATCH: "securityContext privileged podSecurityContext initContainers sidecars ports lifecycle livenessProbe "
         "readinessProbe schedulerName dnsPolicy hostIPC hostPID hostAliases rdma terminationGracePeriodSeconds",
     _A_MANIFEST: "apiVersion metadata spec template containers runPolicy",
+})  # fmt: skip
+
+RAY: Final = JOB | _names({
+    "write `autoscaler: true` and `roles: {worker: {minReplicas: …, maxReplicas: …}}` instead":
+        "minWorkers maxWorkers minReplicas maxReplicas minNodes maxNodes elastic autoscaling",
 })  # fmt: skip
 
 ROLE: Final = _names({

@@ -72,6 +72,12 @@ DEVICE_MASK = Code(
     "The GPUs of a container have the numbers from 0, and gen requests them by `gpus`.",
     "Remove the variable, or correct `gpus`.",
 )
+NO_GPUS = Code(
+    "no-gpus",
+    "An option of a command, such as `--device cuda` or `--backend nccl`, needs a GPU, and no pod of the job has one.",
+    "The program ends with an error about CUDA, or trains on CPUs.",
+    "Set `gpus`, or change the option.",
+)
 UNUSED_CODE = Code(
     "unused-code",
     "A job has `code`, but its command runs a script of another folder.",
@@ -98,8 +104,8 @@ CLOSED_FOLDER = Code(
 )
 NOT_IN_A_POD = FatalCode(
     "not-in-a-pod",
-    "A command uses a program or a variable that pods do not have: `srun`, `sudo`, `docker run`, `$SLURM_PROCID`.",
-    "The program is missing or has nothing to control, and the variable is empty.",
+    "A command uses a program or a variable without use in pods: `srun`, `docker run`, `ray start`, `$SLURM_PROCID`.",
+    "The program is missing, has nothing to control, or does what the operator has done, and the variable is empty.",
     "Remove it; the fields of the job and the variables of its kind replace it.",
 )
 ENDS_AT_ONCE = FatalCode(

@@ -77,6 +77,8 @@ class Job(JobFields, ABC):
     """Job fields that releases of the operator cannot express, by release."""
     used_ports: ClassVar[Mapping[int, str]] = {}
     """Ports of the pods that another program listens on, by its name."""
+    run_by_operator: ClassVar[Mapping[str, str]] = {}
+    """Programs with their subcommands that the operator runs itself, each with the remedy for a command with them."""
     uses_host_network: ClassVar[bool] = True
     """Whether the pods of the kind can use the network of their nodes."""
     arena: ClassVar[str] = ""

@@ -20,6 +20,7 @@ from gen.job.model import Model, OrMapping, alias_of
 from gen.job.names import JobName
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Count, Duration, Given, Positive, Text, Truth, matching
+from gen.job.synonyms import RAY
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.ray import CLUSTER_TTL, HEAD, RAYJOB
 from gen.kubernetes.objects import Body, present
@@ -76,6 +77,7 @@ class RayJob(Job):
     facts: ClassVar[Resource] = RAYJOB
     arena: ClassVar[str] = "rayjob"
     keeping: ClassVar[str] = "keepCluster"
+    synonyms: ClassVar[Mapping[str, str]] = RAY
     copied: ClassVar[Mapping[str, Pattern]] = {
         "command": ("spec", "entrypoint"),
         "submissionMode": ("spec", "submissionMode"),
@@ -98,6 +100,10 @@ class RayJob(Job):
         | {"RAY_NODE_TYPE_NAME", "KUBERAY_GEN_RAY_START_CMD"}
     )
     used_ports: ClassVar[Mapping[int, str]] = {6379: "the head", 8265: "the dashboard", 10001: "the client server"}
+    run_by_operator: ClassVar[Mapping[str, str]] = {
+        "ray start": "remove it; Ray runs in all pods before the command starts",
+        "ray job submit": "write only the program behind `--`; options are fields, such as `runtimeEnv`",
+    }
     unsupported: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("outputs", "logs"), "Ray starts the command instead of the pod, so gen cannot wait for its end"
     )

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from gen.base import Location, near, regex
-from gen.base.codes.commands import CLOSED_FOLDER, DEVICE_MASK, LOST_OUTPUT, MISSING_PATH, UNUSED_CODE
+from gen.base.codes.commands import CLOSED_FOLDER, DEVICE_MASK, LOST_OUTPUT, MISSING_PATH, NO_GPUS, UNUSED_CODE
 from gen.base.shell_words import Word
 from gen.job.commands import deepspeed, program_of, unwrapped
 from gen.job.commands.base import DEVICES, Launch
@@ -22,6 +22,8 @@ _MASK: Final = "CUDA_VISIBLE_DEVICES"
 def check_devices(command: Command) -> None:
     """Report numbers of GPUs that the container does not have, and those that hide some."""
     gpus = command.pod.role.gpus
+    if not any(pod.role.gpus or pod.effect.claims or pod.effect.resources for pod in command.pods):
+        _check_no_gpus(command)
     if not gpus or command.pod.effect.claims:
         return
     named = [*_masks(command), *_devices(command)]
@@ -42,6 +44,24 @@ def check_devices(command: Command) -> None:
             command.warning(DEVICE_MASK, at, message, hint)
         else:
             warn(command.context.found, command.context.job.annotations, DEVICE_MASK, at, message, hint)
+
+
+_CUDA: Final = regex(r"--device[= ]cuda(?::\d+)?|--(?:dist[-_]?)?backend[= ]nccl")
+"""Options that only a GPU of NVIDIA or AMD satisfies."""
+
+
+def _check_no_gpus(command: Command) -> None:
+    """Report the first option that needs a GPU. A command that asks whether there is one may have another way."""
+    if "cuda" not in command.said and "nccl" not in command.said:
+        return
+    for _, launched in command.launched:
+        words = launched[-1].program if launched else ()
+        for word, value in zip(words, [*words[1:], None], strict=False):
+            written = word.text if "=" in word.text or value is None else f"{word.text} {value.text}"
+            if _CUDA.fullmatch(written):
+                message = f"`{written}` needs a GPU, and no pod of the job has one"
+                command.warning(NO_GPUS, word, message, "set `gpus`, such as `gpus: 1`, or change the option")
+                return
 
 
 def _masks(command: Command) -> Iterator[tuple[str, str, Word | Location]]:

@@ -239,13 +239,18 @@ _HOOKS: Final = (
 
 
 def _check_programs(command: Command) -> None:
-    if all(program.name not in _CHECKED for program in command.script.programs):
+    own = command.context.job.run_by_operator
+    if not own and all(program.name not in _CHECKED for program in command.script.programs):
         return
     defined = "()" in command.text or "function " in command.text or "alias " in command.text
     for program in command.script.programs:
         name = program.name
         second = program.words[1].text if len(program.words) > 1 else ""
-        if name in _HOSTS_ONLY and not defined and not _is_tried(program):
+        start = f"{' '.join(word.text for word in program.words[:3])} "
+        if done := next((one for one in own if start.startswith(f"{one} ")), ""):
+            message = f"`{done}` has nothing to do here, because the operator runs it"
+            command.warning(NOT_IN_A_POD, program.words[0], message, own[done])
+        elif name in _HOSTS_ONLY and not defined and not _is_tried(program):
             if name in ("docker", "podman", "module") and second not in _SUBCOMMANDS:
                 continue
             said = name if name in _INSTEAD or second.startswith("-") else f"{name} {second}".strip()
