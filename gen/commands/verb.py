@@ -254,10 +254,12 @@ class _Edit:
         if self.verb.name == "suspend":
             return f"{who} suspends {_named(before)} {time}: what runs goes on, and nothing more starts"
         if self.verb.name == "resume":
-            again = "creates" if change.state == "stopped" else "lets the operator start the pods of"
-            return f"{who} {again} {_named(runs)} {time}, and its program begins again"
+            waiting = [run for run in runs if run.state == "suspended"]
+            again = "lets the operator start the pods of" if waiting else "creates"
+            return f"{who} {again} {_named(waiting or runs)} {time}, and its program begins again"
         if self.verb.name == "finish":
-            return f"nothing changes in the cluster; {_named(runs)} stays as a record, which no engine applies again"
+            stays = "stays as a record" if len({run.name for run in runs}) == 1 else "stay as records"
+            return f"nothing changes in the cluster; {_named(runs)} {stays}, which no engine applies again"
         ends = f", and deletes {_named(before)}" if before else ""
         earlier = "the last run" if self.last is not None else at(source.data, "resume")
         ends += f"; it continues from the checkpoints of {earlier}" if earlier else ""

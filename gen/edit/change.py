@@ -186,6 +186,8 @@ def _of_kind(written: object, new: str | None) -> type[JobFields]:
 
 
 _STATES: Final = frozenset({"active", "suspended", "stopped", "finished"})
+_ENDED: Final = frozenset({"stopped", "finished"})
+"""States that runs of a sweep keep while a verb for the job changes others: `gen resume` starts no stopped ones."""
 When = Mapping[str, str]
 """Values that the runs of a sweep have; empty for all runs of a job."""
 
@@ -254,9 +256,12 @@ def _of_all(verb: Verb, data: object) -> RunsChange:
         changes.append(Change(("state",), None if verb.state == "active" else verb.state))
     if verb.again:
         changes.append(Change(("attempt",), str(attempt)))
-    for index, entry in enumerate(_overrides(data)):
-        own, route = entry.get("state"), ("sweep", "overrides", index)
-        if own in verb.of and own != verb.state:
+    entries = [(entry.get("state"), entry) for entry in _overrides(data)]
+    present = [own for own in (state, *(own for own, _ in entries)) if own in verb.of and own != verb.state]
+    kept = frozenset() if verb.again or _ENDED.issuperset(present) else _ENDED
+    for index, (own, entry) in enumerate(entries):
+        route = ("sweep", "overrides", index)
+        if own in verb.of - kept and own != verb.state:
             changes.append(Change((*route, "state"), verb.state))
         if verb.again and "attempt" in entry:
             changes.append(Change((*route, "attempt"), str(_number(entry["attempt"]) + 1)))

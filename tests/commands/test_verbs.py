@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.base import at
 from gen.base.findings import Findings, UsageError
 from gen.base.yaml.strict import parse
 from gen.commands import rerun
@@ -14,10 +15,12 @@ from gen.edit.change import VERBS
 from gen.review.runs import RunAction
 from tests.cases import for_each
 from tests.commands.changes import JOB, change, codes
-from tests.history import History
+from tests.history import History, branch
 from tests.support import Repository, opened
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gen.report.formats import Report
 
 START, END = JOB.removesuffix("\n# the end\n"), "\n# the end\n"
@@ -199,3 +202,40 @@ def test_the_sentence_of_a_plan_is_about_runs_of_a_sweep(history: History) -> No
     assert sentence.partition("`sweep.matrix.lr`: ")[2] == (
         f"+2 GPUs, 1 run is stopped, 2 new ones start, 1 record stays in Git; 1 run continues from `{name}`"
     )
+
+
+def overrides(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = at(parse(path.read_text("utf-8"), "", Findings()), "sweep", "overrides")
+    return found
+
+
+def test_a_verb_for_all_runs_keeps_those_that_ended_before(history: History) -> None:
+    """A run that was stopped does not start again with the suspended ones, and a finished one is not deleted."""
+    history.overlay(OVERLAY)
+    path = history.job(SWEEP)
+    history.commit()
+    apply(history, "stop", when=("lr=0.1",))
+    history.commit()
+    apply(history, "suspend")
+    history.commit()
+    report, _ = apply(history, "resume")
+    ended, goes_on = (f"demo-lr-{lr}-seed-1-" for lr in ("0p1", "0p01"))
+    assert goes_on in report.summary
+    assert ended not in report.summary
+    assert overrides(path) == [{"when": {"lr": "0.1"}, "state": "stopped"}]
+    history.commit()
+    apply(history, "finish", when=("lr=0.01", "seed=1"))
+    history.commit()
+    apply(history, "stop")
+    assert [one["state"] for one in overrides(path)] == ["stopped", "finished"]
+    (sentence,) = history.report()["changes"]
+    assert "1 run is stopped" in sentence["sentence"]
+    assert "nothing" not in sentence["sentence"]
+
+
+def test_a_plan_says_that_runs_of_a_sweep_are_suspended(history: History) -> None:
+    history.overlay(OVERLAY)
+    history.job(SWEEP)
+    branch(history)
+    apply(history, "suspend", when=("lr=0.1",))
+    assert history.report()["changes"][0]["sentence"].endswith("2 runs are suspended")

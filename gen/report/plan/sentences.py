@@ -254,7 +254,9 @@ def run_effects(change: JobChange, trained: str) -> Iterator[str]:
         scheduled = one and actions[RunAction.UNSCHEDULED]
         whose = "the runs of its schedule" if scheduled else "its run" if one else counted(len(stopping), "run")
         time = "" if not trained else f" of {trained}" if one else f" of up to {trained}"
-        yield f"{whose}{time} {'is' if len(stopping) == 1 and not scheduled else 'are'} stopped"
+        paused = change.of_some_runs and all(run.action is RunAction.SUSPENDED for run in stopping)
+        be = "is" if len(stopping) == 1 and not scheduled else "are"
+        yield f"{whose}{time} {be} {'suspended' if paused else 'stopped'}"
     if starting:
         again = all(run.action is RunAction.REOPENED for run in starting)
         what = "a new one starts" if len(starting) == 1 else f"{len(starting):,} new ones start"
@@ -268,8 +270,9 @@ def run_effects(change: JobChange, trained: str) -> Iterator[str]:
         records = ("its record" if alone else "1 record") if retired == 1 else f"{retired:,} records"
         stay = "stays" if retired == 1 else "stay"
         yield f"{records} {stay} in Git{'' if stopping else ' and nothing is stopped'}"
+    others = {RunAction.REMOVED: stopping, RunAction.ADDED: starting}
     for action, words in _NOTES.items():
-        if actions[action]:
+        if actions[action] and not others.get(action):
             yield words
 
 
