@@ -264,10 +264,15 @@ def _check_distinct(runs: Sequence[tuple[ExpandedRun, JobRun]], found: Findings)
 
 
 def _check_outputs(runs: Sequence[tuple[JobRun, Plan]], found: Findings) -> None:
-    """Volumes that several runs can write to in the same directory, if no text of the job has the name of the run."""
+    """Volumes that several runs can write to in the same directory, if no text of the job has the name of the run.
+
+    With `checkpoints`, each run has a folder in which it saves.
+    """
     if not runs[1:] or any(RUN.encode() in orjson.dumps(run.given.data) for run, _ in runs):
         return
     run, plan = runs[0]
+    if run.given.job.checkpoints is not None:
+        return
     writable = {mount.volume for pod in plan.pods for mount in pod.mounts if not mount.read_only}
     shared = next((name for name in plan.storage if name in writable), None)
     if shared is not None:

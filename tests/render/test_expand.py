@@ -197,6 +197,8 @@ def test_runs_that_overwrite_each_other_are_reported(swept: Repository) -> None:
     assert swept.codes() == ["shared-output"]
     swept.job(JOB.replace(', "{{ run.id }}"', "").replace("{nas: /data}", "{nas: {path: /data, readOnly: true}}"))
     assert swept.codes() == []
+    swept.job(JOB.replace(', "{{ run.id }}"', "") + "checkpoints: /data/checkpoints\n")
+    assert swept.codes() == [], "each run has a folder in which it saves"
 
 
 def test_the_cache_keeps_all_runs(swept: Repository) -> None:
