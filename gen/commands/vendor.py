@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -190,21 +190,24 @@ def _wanted(one: VendoredOverlay, request: Request, found: Findings) -> Copy | N
             return _copy(one, one.origin, one.origin.ref, seconds, found)
         newest = remote.newest(one.origin.url, one.origin.ref, seconds) if request.update else one.origin.ref
         ref = remote.find(one.origin.url, newest, seconds)
-        if lock is not None and newest == one.origin.ref and _moved(one, lock, ref, found):
+        if lock is not None and newest == one.origin.ref and _moved(one, lock, ref, found.error):
             return None
+        if lock is not None and newest != one.origin.ref:
+            with suppress(RemoteError):  # the earlier tag may be gone
+                _moved(one, lock, remote.find(one.origin.url, one.origin.ref, seconds), found.warning)
         return _copy(one, replace(one.origin, ref=newest), ref.commit, seconds, found)
     except RemoteError as error:
         found.error(error.code, one.place, error.message, error.hint)
     return None
 
 
-def _moved(one: VendoredOverlay, lock: vendored.VendorLock, ref: Ref, found: Findings) -> bool:
+def _moved(one: VendoredOverlay, lock: vendored.VendorLock, ref: Ref, report: Callable[..., None]) -> bool:
     """Whether a tag is another commit than before, which is reported."""
     if not ref.is_tag or ref.commit == lock.commit:
         return False
     message = f"the tag `{one.origin.ref}` moved from `{lock.commit}` to `{ref.commit}`"
     hint = f"ask the owners of the repository; name another tag, or remove {vendor_lock(one.name)} to take its content"
-    found.error(MOVED_TAG, one.place, message, hint)
+    report(MOVED_TAG, one.place, message, hint)
     return True
 
 
@@ -223,7 +226,7 @@ def _check(root: Path, one: VendoredOverlay, seconds: float, found: Findings) ->
         if remote.is_content(one.origin.ref):
             return
         ref = remote.find(one.origin.url, one.origin.ref, seconds)
-        if _moved(one, lock, ref, found):
+        if _moved(one, lock, ref, found.error):
             return
         newest = remote.newest(one.origin.url, one.origin.ref, seconds)
         if newest != one.origin.ref or ref.commit != lock.commit:

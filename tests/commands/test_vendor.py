@@ -138,6 +138,19 @@ def test_a_tag_that_moved_is_refused_until_the_lock_is_removed(platform: Platfor
     assert "h100" in (repo.root / VENDOR / "overlays/a100/overlay.yaml").read_text()
 
 
+@pytest.mark.slow
+def test_a_tag_that_moved_is_reported_beside_a_newer_version(platform: Platform, tmp_path: Path) -> None:
+    repo = team_at(tmp_path / "team", platform)
+    assert vendored(repo)[1] == 0
+    platform.push("v1.0", {"overlays/a100/overlay.yaml": "extends: base\nlabels: {gpu: h100}\n"}, force=True)
+    platform.push("v1.1", {"overlays/a100/overlay.yaml": "extends: base\nlabels: {gpu: b200}\n"})
+    report, code = vendored(repo, update=True)
+    (finding,) = report.findings
+    assert (finding.code, finding.severity.value, code) == ("moved-tag", "warning", 0)
+    assert "the tag `v1.0` moved from" in finding.message
+    assert "ref: v1.1\n" in (repo.root / "overlays/dev/vendor.lock").read_text()
+
+
 EDITED = f"{VENDOR}/overlays/base/overlay.yaml"
 
 
