@@ -23,7 +23,7 @@ from gen.base import Code, Diagnostic, Findings, Location, UsageError
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, NOT_RENDERED, PLAN_INCOMPLETE
 from gen.base.repository.files import create_files
 from gen.base.repository.git import check_index, find_base, head_commit
-from gen.base.repository.layout import is_job, overlays_path, rendered_path, source_job
+from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, is_job, overlays_path, rendered_path, source_job
 from gen.commands.check import Request as CheckRequest
 from gen.commands.check import judge
 from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, Shards, cluster_targets, repository
@@ -36,14 +36,14 @@ from gen.render.results import RenderedJob, RunResult
 from gen.render.write.compare import Comparison
 from gen.report.formats import PLAN_REPORTERS, Report
 from gen.report.plan.view import Planned
-from gen.review.changes import job_changes
+from gen.review.changes import grant_edits, job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
 from gen.review.gpus_and_costs import read_overlays, removed_overlays
 from gen.review.history import check_resumed
 from gen.review.kept_runs import behind_runs, compare_kept_runs
 from gen.review.rendered_trees import RenderedTrees, judged_tree, other_changes, read_trees
 from gen.review.result import Review
-from gen.review.sources import base_sources, links_to, page_sources
+from gen.review.sources import base_sources, links_to, page_sources, texts_at, texts_of
 from gen.review.unrendered import RenderedFiles, differing_jobs, is_enough, unrendered_objects
 from gen.review.upgrade import report_upgrades
 
@@ -205,7 +205,9 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
     forged = {one.path for one in unrendered}
     own = (run for run in result.runs if run.pair.before is not None or run.pair.object.path not in forged)
     changes = job_changes(own, overlays, base_sources(base, result.runs), sources)
-    return replace(result, links=links, explanations=pages, sources=sources, changes=changes)
+    edited = {path for path in others if path.endswith(f"/{OVERLAY_FILE}")}
+    grants = grant_edits(texts_at(base, OVERLAYS, edited), texts_of(root, edited))
+    return replace(result, links=links, explanations=pages, sources=sources, changes=changes, grants=grants)
 
 
 def _places(one: Diagnostic) -> set[tuple[str, Location]]:

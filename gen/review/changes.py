@@ -199,6 +199,13 @@ def _merged(several: Sequence[JobChange]) -> JobChange:
     )
 
 
+def grant_edits(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[tuple[str, FieldEdit], ...]:
+    """What overlays grant to namespaces, such as quotas, where it changes: the file of the overlay, and the field."""
+    both = sorted(before.keys() & after.keys())
+    edits = ((path, edit) for path in both for edit in field_edits(before[path], after[path]))
+    return tuple((path, edit) for path, edit in edits if edit.path.partition(".")[0] == "namespaces")
+
+
 def field_edits(before: str, after: str) -> tuple[FieldEdit, ...]:
     """The fields with other values in two texts of a job file; empty if one of them cannot be read."""
     if before == after:

@@ -25,7 +25,7 @@ from gen.review.runs import RunAction, RunChange, RunState, RunVersion
 if TYPE_CHECKING:
     from gen.base.repository.git import Base
     from gen.kubernetes.objects import Body
-    from gen.review.changes import JobChange
+    from gen.review.changes import FieldEdit, JobChange
     from gen.review.data import DataObject
     from gen.review.gpus_and_costs import DeviceUsage, NamespaceCost, Usage
     from gen.review.kept_runs import BehindRun
@@ -108,6 +108,8 @@ class Review:
     """Texts of job files and overlays that the page shows, by path."""
     changes: tuple[JobChange, ...] = ()
     """Changes by job, the largest effect first."""
+    grants: tuple[tuple[str, FieldEdit], ...] = ()
+    """Changes of what overlays grant to namespaces, such as quotas, each with the file of the overlay."""
     pins: tuple[MovedPin, ...] = ()
     """Images and code with other content under the same tag or ref."""
 

@@ -6,7 +6,7 @@ begin with `/-` after the name of the project.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -41,9 +41,14 @@ def page_sources(root: Path, runs: Iterable[RunChange], findings: Iterable[Diagn
 
 def base_sources(base: Base, runs: Iterable[RunChange]) -> dict[str, str]:
     """Job files at the base of the runs that change, without lines with secrets."""
-    if not (paths := changed_job_files(runs)):
+    return texts_at(base, jobs_path(""), changed_job_files(runs))
+
+
+def texts_at(base: Base, folder: str, paths: Collection[str]) -> dict[str, str]:
+    """Files of a folder at the base, without lines with secrets."""
+    if not paths:
         return {}
-    entries = {path: entry for path, entry in base.files(jobs_path("")).items() if path in paths and entry.is_regular}
+    entries = {path: entry for path, entry in base.files(folder).items() if path in paths and entry.is_regular}
     blobs = base.blobs(entry.digest for entry in entries.values())
     texts = {path: blobs[entry.digest][:_MAX_BYTES].decode("utf-8", "replace") for path, entry in entries.items()}
     return {path: without_secrets(text) for path, text in texts.items()}

@@ -62,7 +62,7 @@ Parts = Iterator[SentencePart]
 
 
 def sentences(review: Review, live: LiveFacts | None = None) -> tuple[Sentence, ...]:
-    """Objects that gen did not render, data at risk, removed delivery, jobs, and data that is safe."""
+    """Objects that gen did not render, data at risk, removed delivery, jobs, grants, and data that is safe."""
     risky = {finding.place.file for finding in review.findings if finding.code in LOST}
     data = [one for one in review.data if one.action is not DataAction.KEPT]
     lost = [one for one in data if one.pair.object.path in risky]
@@ -73,8 +73,15 @@ def sentences(review: Review, live: LiveFacts | None = None) -> tuple[Sentence, 
         *_sentences_of_data(lost, at_risk=True),
         *_sentences_of_delivery(review),
         *(_sentence_of_jobs(change, live, with_namespace=several) for change in review.changes),
+        *_sentences_of_grants(review),
         *_sentences_of_data(safe, at_risk=False),
     )
+
+
+def _sentences_of_grants(review: Review) -> Iterator[Sentence]:
+    """Quotas and other grants to namespaces that an overlay changes."""
+    for path, edit in review.grants:
+        yield Sentence(parts=(_said("", path), *_edit(edit, lambda singular, _: f" {singular}")))
 
 
 def signed_money(amounts: Mapping[str, int]) -> str:

@@ -70,6 +70,18 @@ def test_the_most_expensive_run_is_the_first_in_each_section(history: History) -
         assert re.findall(run, history.report(form)) == ["c", "a", "b"]
 
 
+def test_a_raised_quota_is_a_sentence(history: History) -> None:
+    history.overlay(OVERLAY.replace("namespaces:\n", "namespaces:\n  team: {gpus: 64}\n"))
+    history.job(JOB)
+    branch(history)
+    history.overlay(OVERLAY.replace("namespaces:\n", "namespaces:\n  team: {gpus: 128}\n"))
+    said = "changes `namespaces.team.gpus` from `64` to `128`"
+    for form in ("text", "markdown"):
+        assert f"`overlays/dev/overlay.yaml` {said}" in history.report(form)
+    history.git("checkout", "--", "overlays")
+    assert said not in history.report("text")
+
+
 def test_limits_of_accelerators_are_limits(history: History) -> None:
     grant = '  "*":\n    accelerators: {h100: 64, a10: 8}\n'
     history.overlay(OVERLAY.replace('  "*":\n', grant) + "accelerators: {h100: {nvidia: H100}, a10: {nvidia: A10}}\n")
