@@ -270,7 +270,7 @@ def run_changes(
 
 _NO_PAIR: Final = Pair(None, None)
 """Instead of the objects of a run, which the first process has."""
-_RUNS_PER_PROCESS = 1000
+_RUNS_PER_PROCESS = 400
 """Starting a process takes as long as reading about this many runs."""
 
 
