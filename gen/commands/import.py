@@ -125,7 +125,8 @@ def run(request: Request) -> Result[Report]:
         [_task_comparison(root, overlay, given, importer(), job, found) for job in jobs] if request.prove else []
     )
     said = [line for line, _ in comparisons]
-    texts |= {JobFile(one.job.namespace, one.job.name).file: text_of(one.job, _schema(root)) for one in proofs}
+    proven = {JobFile(one.job.namespace, one.job.name).file: one.job for one in proofs}  # the steps of a job have one
+    texts |= {file: text_of(job, _schema(root)) for file, job in proven.items()}
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
     changes += [change] if change is not None else []
     if change is not None and not request.yes:

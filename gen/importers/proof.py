@@ -154,22 +154,37 @@ class Proof(Struct, frozen=True, kw_only=True):
 def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Iterator[Proof]:
     """The proofs of the run, or of the steps, in an overlay with this text; none after a finding."""
     steps = dict.fromkeys(one.step for one in job.originals)
-    for original in [next(one for one in job.originals if one.step == step) for step in steps]:
-        proof = _prove(partial(_rendered, root, overlay, original), job, text, original, found)
-        if proof is None:
+    originals = [next(one for one in job.originals if one.step == step) for step in steps]
+    renders = _Renders(root, overlay)
+    for original in originals:
+        first = renders.of(original, job, text, found)
+        if first is None:
             return
-        job = proof.job
-        yield proof
+        job, _ = _with_retries(partial(renders.of, original), job, text, original, first)
+    patches = [_patch_of(renders, one, job, text) for one in originals]
+    patched = (
+        with_additions(text, {"patches": every}) if (every := [one for one in patches if one is not None]) else text
+    )
+    together = renders.of(originals[0], job, patched, Findings()) is not None if originals else False
+    for original, patch in zip(originals, patches, strict=True):
+        yield _prove(renders, job, text, patched if together else None, patch, original)
 
 
-def _prove(render: Render, job: ImportedJob, text: str, original: Original, found: Findings) -> Proof | None:
-    """The proof for one object; None if the job cannot be rendered, which is reported."""
-    first = render(job, text, found)
-    if first is None:
-        return None
-    job, first = _with_retries(render, job, text, original, first)
-    patched = partial(_patched, render, job, text)
-    patch, last, why = _accepted(patched, _patch(job, original, first, _lost(original.body, first)), first)
+def _patch_of(renders: _Renders, original: Original, job: ImportedJob, text: str) -> Fields | None:
+    """The patch for all values of an original that its job lacks."""
+    first = renders.of(original, job, text, Findings())
+    return _patch(job, original, first, _lost(original.body, first)) if first is not None else None
+
+
+def _prove(
+    renders: _Renders, job: ImportedJob, text: str, patched: str | None, patch: Fields | None, original: Original
+) -> Proof:
+    """The proof for one object. `patched` is the overlay with the patches of all objects; None if gen refuses one."""
+    render, why = partial(renders.of, original), tuple[str, ...]()
+    last = render(job, patched or text, Findings())
+    assert last is not None  # rendered before
+    if patched is None:
+        patch, last, why = _accepted(partial(_patched, render, job, text), patch, last)
     every = list(_compared(original.body, last))
     remaining = tuple(one for one in every if not one.added)
     return Proof(job=job, original=original, patch=patch, added=_added(every), remaining=remaining, refused=why)
@@ -211,16 +226,24 @@ def _name(job: ImportedJob, original: Original) -> str:
     return f"{job.name}-{original.step}" if original.step else job.name
 
 
-def _rendered(
-    root: Path, overlay: str, original: Original, job: ImportedJob, text: str, found: Findings
-) -> Body | None:
-    """The object of a job for its original, with the name of that."""
-    own = Findings()
-    result = in_memory(root, job, overlay, text, own)
-    found.extend([item for item in own if item.is_error])
-    if result is None:
-        return None
-    return _run_of(result.rendered[0].files[0].text or "", job, original)
+class _Renders:
+    """Renders the object of an original. The last render is kept: steps of a pipeline have one object."""
+
+    def __init__(self, root: Path, overlay: str) -> None:
+        self._root, self._overlay = root, overlay
+        self._last: tuple[ImportedJob, str] | None = None
+        self._body: Body | None = None
+        self._errors: list[Diagnostic] = []
+
+    def of(self, original: Original, job: ImportedJob, text: str, found: Findings) -> Body | None:
+        """The object of a job for its original, with the name of that."""
+        if self._last is None or self._last[0] is not job or self._last[1] != text:
+            own = Findings()
+            result = in_memory(self._root, job, self._overlay, text, own)
+            self._last, self._errors = (job, text), [item for item in own if item.is_error]
+            self._body = _object(result.rendered[0].files[0].text or "") if result is not None else None
+        found.extend(self._errors)
+        return _run_of(self._body, job, original) if self._body is not None else None
 
 
 def _patched(render: Render, job: ImportedJob, text: str, patch: Fields) -> tuple[Body | None, list[str]]:
@@ -251,8 +274,7 @@ def _accepted(
     return {**patch, "patch": kept}, last or first, tuple(dict.fromkeys(reasons))
 
 
-def _run_of(text: str, job: ImportedJob, original: Original) -> Body:
-    body = _object(text)
+def _run_of(body: Body, job: ImportedJob, original: Original) -> Body:
     if original.step:
         templates = body["spec"]["templates"]
         body = json.loads(next(one for one in templates if one["name"] == original.step)["resource"]["manifest"])

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from gen.base.findings import Findings
+from gen.importers import proof
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, Proof, overlay_text, prove
 from tests.cases import for_each
@@ -15,7 +18,10 @@ from tests.importers.support import run_import
 from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
+    from gen.base.yaml.source import Source
     from gen.importers import ImportedJob
+    from gen.overlay.overlay import Overlay
+    from gen.render.results import JobInOverlay
 
 
 def proofs(job: ImportedJob) -> list[Proof]:
@@ -157,3 +163,28 @@ def test_a_step_has_no_field_with_a_default() -> None:
         "a": {"kind": "batch", "command": ["run", "1"]},
         "b": {"kind": "batch", "command": "date | tee out"},
     }
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_the_steps_of_a_pipeline_are_rendered_together(monkeypatch: pytest.MonkeyPatch, *, lost: bool) -> None:
+    """A loop of 64 steps must not render 64 steps 64 times."""
+    looped = task("x", withItems=list(range(16)), arguments={"parameters": [{"name": "i", "value": "{{item}}"}]})
+    shown = json.loads(OBJECT)
+    pod = shown["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    pod["containers"][0]["env"] = [{"name": "I", "value": "{{inputs.parameters.i}}"}]
+    pod |= {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}]} if lost else {}
+    body = {"name": "x", "inputs": {"parameters": [{"name": "i"}]}, "resource": {"manifest": json.dumps(shown)}}
+    (job,), _ = read(workflow(dag(looped), body))
+    renders: list[str] = []
+    render = proof.render_job
+
+    def counted(source: Source, namespace: str, overlay: Overlay, own: Findings) -> JobInOverlay:
+        renders.append(namespace)
+        return render(source, namespace, overlay, own)
+
+    monkeypatch.setattr(proof, "render_job", counted)
+    found = Findings()
+    every = list(prove(PROJECT, job, NAME, overlay_text(fragment([job])), found))
+    assert (len(every), [one.remaining for one in every]) == (16, [()] * 16)
+    assert all((one.patch is not None) is lost for one in every)
+    assert len(renders) <= 2
