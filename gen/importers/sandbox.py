@@ -7,6 +7,7 @@ is a recorder. One that is missing is added, and the scripts run again.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 import shlex
@@ -14,11 +15,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gen.base import UsageError, regex
 
@@ -70,12 +72,8 @@ mount -t tmpfs -o size=1m none usr/bin
 [ -d usr/sbin ] && mount -t tmpfs -o size=1m none usr/sbin
 [ -d usr/local ] && mount -t tmpfs -o size=1m none usr/local
 [ -L bin ] || mount -t tmpfs -o size=1m none bin
-for tool in $2; do
-  [ -x "/usr/bin/$tool" ] || continue
-  real=/gen/real/$(basename "$(readlink -f "/usr/bin/$tool")")
-  ln -s "$real" "usr/bin/$tool"
-  [ -L bin ] || ln -s "$real" "bin/$tool"
-done
+cp -P "$1"/gen/tools/* usr/bin/
+[ -L bin ] || cp -P "$1"/gen/tools/* bin/
 touch dev/null dev/zero && mount --bind /dev/null dev/null && mount --bind /dev/zero dev/zero
 mount -t proc proc proc 2>/dev/null && ln -s /proc/self/fd dev/fd || true
 pivot_root . old
@@ -86,10 +84,10 @@ cp -P /gen/start/* /gen/bin/
 while IFS= read -r path; do mkdir -p "$path" 2>/dev/null || true; done < /gen/folders
 while IFS= read -r path; do [ -e "$path" ] || ln -s /gen/record "$path" || true; done < /gen/programs
 cp -r /gen/files/. / 2>/dev/null || true
-printf '%s' "$4"
+printf '%s' "$3"
 ulimit -t 20 -f 40000 -v 4000000 -u 4000
 /gen/real/setpriv --no-new-privs --bounding-set=-all --inh-caps=-all /bin/bash -p /gen/driver >/dev/null || true
-exec /gen/real/head -c "$3" /gen/out/records
+exec /gen/real/head -c "$2" /gen/out/records
 """
 """Writes the records, which no process of the script can reach outside of the namespaces: a link in their place would
 lead to a file of the user.
@@ -238,6 +236,13 @@ class Recording(Struct, frozen=True, kw_only=True):
     """Whether they ended in time."""
 
 
+class Learned(Struct):
+    """Programs and folders that processes lacked. Later processes have them from the start, and need fewer runs."""
+
+    programs: set[str] = field(default_factory=set)
+    folders: set[str] = field(default_factory=set)
+
+
 def refusal() -> str | None:
     """Why there can be no sandbox here; None if there can be one."""
     for tool in ("unshare", "setpriv", "pivot_root", "bash"):
@@ -262,12 +267,15 @@ def recorded(
     scripts: Mapping[str, str] | None = None,
     files: Mapping[str, str] | None = None,
     names: Sequence[str] = (),
+    learned: Learned | None = None,
 ) -> Recording:
     """Run processes one after another. `scripts` are programs that take the place of recorders, by name; `names` are
     variables that each record has.
     """
-    known = {f"/gen/bin/{name}" for name in programs if re.fullmatch(r"[\w.+-]+", name) and name not in _TOOLS.split()}
-    last, made = Recording(records=()), set[str]()
+    learned = learned or Learned()
+    known, made = learned.programs, learned.folders
+    known |= {f"/gen/bin/{one}" for one in programs if re.fullmatch(r"[\w.+-]+", one) and one not in _TOOLS.split()}
+    last = Recording(records=())
     for _ in range(_MOST_RUNS):
         last, missing = _once(processes, known, made, scripts or {}, files or {}, names)
         new = {one for one in missing if one.startswith("/gen/bin/") or one.rpartition("/")[0] in made} - known
@@ -290,8 +298,10 @@ def _once(
     with tempfile.TemporaryDirectory(prefix="gen-") as folder:
         own = Path(folder, "gen")
         Path(folder, "root").mkdir()
-        for name in ("bin", "start", "real", "out"):
+        for name in ("bin", "start", "real", "tools", "out"):
             (own / name).mkdir(parents=True)
+        for name, real in _tools().items():
+            (own / "tools" / name).symlink_to(f"/gen/real/{real}")
         for name, text in {"record": _RECORD, **scripts}.items():
             _program(own / ("record" if name == "record" else f"start/{name}"), text)
         _program(own / "answer", _ANSWER)
@@ -305,7 +315,7 @@ def _once(
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, "utf-8")
         (own / "driver").write_text("\n".join(_line(one, names) for one in processes), "utf-8")
-        words = [*_UNSHARE, "bash", "-pc", _SETUP, "_", folder, _TOOLS, str(_MOST_BYTES), _STARTED]
+        words = [*_UNSHARE, "bash", "-pc", _SETUP, "_", folder, str(_MOST_BYTES), _STARTED]
         ended, raw = True, b""
         with Path(folder, "errors").open("w+b") as errors:  # with the limit of a file
             try:
@@ -329,6 +339,13 @@ def _once(
         return Recording(records=records, ended=ended), _missing(
             said, {HOME, *folders, *(one.folder for one in records)}
         )
+
+
+@cache
+def _tools() -> dict[str, str]:
+    """The tools of this machine, and the names of their files."""
+    paths = {name: Path("/usr/bin", name) for name in _TOOLS.split()}
+    return {name: path.resolve().name for name, path in paths.items() if os.access(path, os.X_OK)}
 
 
 def _program(path: Path, text: str) -> None:

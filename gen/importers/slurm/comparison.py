@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, at, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
-from gen.importers.sandbox import BATCH, CONTAINER, HOME, MPIRUN, SRUN, Process, Record, Recording, recorded
+from gen.importers.sandbox import BATCH, CONTAINER, HOME, MPIRUN, SRUN, Learned, Process, Record, Recording, recorded
 from gen.importers.slurm.batch_values import CONTAINER_VALUES, constants, with_values, without_placeholders
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
@@ -87,9 +87,10 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     total, named, differences, unended = 0, set[int](), list[Difference](), False
     said = {one.place.line for one in found if one.code == NOT_CARRIED.name and one.place.file == given.file}
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
+    learned = Learned()
     for index in dict.fromkeys((0, number - 1)):
-        originals = [_original(script, job, index, world) for world in _WORLDS]
-        imported = [_imported(job, runs, index, world) for world in _WORLDS]
+        originals = [_original(script, job, index, world, learned) for world in _WORLDS]
+        imported = [_imported(job, runs, index, world, learned) for world in _WORLDS]
         unended = unended or not all(one.ended for one in (*originals, *imported))
         total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
         for one in _differences(script, job, originals, imported):
@@ -123,7 +124,7 @@ def _script(given: ImportInput, job: ImportedJob) -> _Input:
     return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
 
 
-def _original(script: _Input, job: ImportedJob, index: int, world: _World) -> Recording:
+def _original(script: _Input, job: ImportedJob, index: int, world: _World, learned: Learned) -> Recording:
     """The programs that the script starts."""
     layout = script.layout
     known = {name: value for name, value in constants(script.name, layout, {}).items() if is_known(value)}
@@ -158,6 +159,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: _World) -> Re
         scripts=_stubs(),
         names=_names(job),
         programs=_programs(job),
+        learned=learned,
     )
 
 
@@ -193,7 +195,7 @@ def _pods(body: Body) -> list[CreatedPod]:
     return list(created_pods(body, resource)) if resource is not None else []
 
 
-def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World) -> Recording:
+def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World, learned: Learned) -> Recording:
     """The programs that the pods of the job start, as the operator makes them."""
     array = "array" in job.fields
     pods = _pods(_named(runs[0 if array else index], world))
@@ -212,7 +214,9 @@ def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World)
         processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
     files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
     files |= {"/etc/mpi/hostfile": f"{world.host}0 slots=1\n"}
-    return recorded(processes, files=files, scripts=_stubs(), names=_names(job), programs=_programs(job))
+    return recorded(
+        processes, files=files, scripts=_stubs(), names=_names(job), programs=_programs(job), learned=learned
+    )
 
 
 def _ranks(job: ImportedJob) -> dict[str, str]:
