@@ -7,7 +7,6 @@ is a recorder. One that is missing is added, and the scripts run again.
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 import shlex
@@ -30,6 +29,7 @@ BATCH: Final = -1
 """The task of a process that is none."""
 _SECONDS: Final = 60
 _MOST_RUNS: Final = 8
+_MOST_SLEEPS: Final = 20
 _MOST_BYTES: Final = 20_000_000
 _LONGEST_NAME: Final = 500
 _COUNT: Final = regex(r"-1|[0-9]{1,6}")
@@ -129,6 +129,8 @@ scontrol)
 getent|nslookup|dig) echo "${GEN_HOST}0 ${GEN_HOST}0";;
 date|uuidgen|shuf|mktemp) echo "$GEN_ID";;
 nvidia-smi|rocm-smi) for ((i = 0; i < ${GEN_GPUS:-1}; i++)); do echo "GPU $i"; done;;
+sleep) # in a loop that waits for what never happens here: only the setup goes on
+  echo >> /gen/out/sleeps; [ "$(/gen/real/wc -l < /gen/out/sleeps)" -lt %(sleeps)d ] || kill -9 -1;;
 nproc) echo "${SLURM_CPUS_PER_TASK:-8}";;
 whoami|id) echo "$USER";;
 which) echo "$1";;
@@ -304,7 +306,7 @@ def _once(
             (own / "tools" / name).symlink_to(f"/gen/real/{real}")
         for name, text in {"record": _RECORD, **scripts}.items():
             _program(own / ("record" if name == "record" else f"start/{name}"), text)
-        _program(own / "answer", _ANSWER)
+        _program(own / "answer", _ANSWER % {"sleeps": _MOST_SLEEPS})
         for name in _ANSWERS.split():
             (own / "start" / name).symlink_to("/gen/answer")
         (own / "prelude").write_text(_PRELUDE, "utf-8")
@@ -344,8 +346,8 @@ def _once(
 @cache
 def _tools() -> dict[str, str]:
     """The tools of this machine, and the names of their files."""
-    paths = {name: Path("/usr/bin", name) for name in _TOOLS.split()}
-    return {name: path.resolve().name for name, path in paths.items() if os.access(path, os.X_OK)}
+    found = {name: shutil.which(name, path="/usr/bin") for name in _TOOLS.split()}
+    return {name: Path(path).resolve().name for name, path in found.items() if path is not None}
 
 
 def _program(path: Path, text: str) -> None:

@@ -122,7 +122,7 @@ class _Reader(ScriptReader):
 
     def report_errors(self, top: Node) -> None:
         """Report the first part that is not valid shell syntax: an error if it may belong to a command."""
-        for node in _errors(top):
+        for node in syntax_errors(top):
             near = range(node.start_point[0], node.end_point[0] + 1)
             concerned = self.program in self.text(node) or any(line in near for line in self.lines)
             report = self.found.error if concerned else self.found.warning
@@ -135,7 +135,8 @@ class _Reader(ScriptReader):
             return
 
 
-def _errors(top: Node) -> Iterator[Node]:
+def syntax_errors(top: Node) -> Iterator[Node]:
+    """The parts of a tree that are not valid syntax."""
     todo = [top]
     while todo:
         node = todo.pop()
@@ -199,3 +200,53 @@ def _carry(draft: JobDraft, word: str, value: str, lost: list[str], place: Locat
         draft.set(int(value[:4]), "gpus", place=place)
     elif name not in _SWITCHES or name == "--privileged":
         lost.append(f"{word} {value}".strip() if not equals else word)
+
+
+_ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)\+?=")
+_LOOPED: Final = regex(r"\b(?:for|select)\s+([A-Za-z_]\w*)\b")
+_READ: Final = regex(r"\b(?:read|mapfile|readarray)\b(?:\s+-\w+)*((?:[ \t]+[A-Za-z_]\w*)+)")
+
+
+def assigned_in(text: str) -> list[str]:
+    """The variables that a construct of the shell sets."""
+    return [name for one in (_ASSIGNED, _LOOPED, _READ) for found in one.findall(text) for name in found.split()]
+
+
+def nodes_below(node: Node, kind: str) -> Iterator[Node]:
+    """All nodes of a type in a tree."""
+    for child in node.named_children:
+        if child.type == kind:
+            yield child
+        yield from nodes_below(child, kind)
+
+
+_BRACES: Final = regex(
+    r"(?<!\S)([\w./:@%+=-]*)\{([\w./:@%+-]+(?:,[\w./:@%+-]*)+|\d{1,3}\.\.\d{1,3})\}([\w./:@%+=-]*)(?![^\s;&|])"
+)
+_MOST_ITEMS: Final = 64
+
+
+def with_braces(text: str) -> str:
+    """A command with the words of `{a,b}` and `{1..3}`, which only bash expands."""
+
+    def several(match: re.Match[str]) -> str:
+        quotes = (text.count(quote, 0, match.start()) % 2 for quote in "'\"")
+        first, dots, last = match[2].partition("..")
+        items = match[2].split(",")
+        if dots:
+            start, end = int(first), int(last)
+            items = [*map(str, range(start, end + 1) if start <= end else range(start, end - 1, -1))]
+        words = " ".join(f"{match[1]}{one}{match[3]}" for one in items)
+        return match[0] if any(quotes) or len(items) > _MOST_ITEMS else words
+
+    return _BRACES.sub(several, text)
+
+
+_COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
+"""An input of no program, which people use as a comment."""
+_BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
+
+
+def readable(text: str) -> str:
+    """A script of the same lines without what the grammar cannot read: comments as input, and the base of numbers."""
+    return _BASE.sub("", _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text))

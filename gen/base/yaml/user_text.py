@@ -85,7 +85,8 @@ def _prepared_text(value: str) -> Any:
 
     if isinstance(value, ScalarString):
         return value
-    if "\n" in value.strip("\n") and value.isascii() and not value[0].isspace():
+    plain = value.replace("\n", "").replace("\t", "").isprintable()
+    if "\n" in value.strip("\n") and plain and not value[0].isspace():
         return LiteralScalarString(value)
     if value.isascii() and value.isdecimal() and str(int(value[:18])) == value:
         return int(value)

@@ -15,8 +15,21 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.base import Location, names, regex
+from gen.importers.draft import is_secret
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import ADDRESS, PORT, RUN, RUN_ID, Expander, Value, is_known, marked, shown, sources
+from gen.importers.slurm.expansion import (
+    ADDRESS,
+    PORT,
+    RUN,
+    RUN_ID,
+    Expander,
+    Value,
+    is_known,
+    marked,
+    shown,
+    sources,
+    word_end,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -51,6 +64,9 @@ class Conditions(Expander):
 
     def text(self, node: Node) -> str:
         """The source of a node."""
+        raise NotImplementedError
+
+    def place(self, node: Node) -> Location:
         raise NotImplementedError
 
     def holds(self, node: Node) -> bool | None:
@@ -256,6 +272,8 @@ class BatchValues(Conditions):
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
         self._said = ""
+        self.stops = False
+        """Whether the script ends at the first error."""
         self.kept: set[str] = set()
         """Variables with values that only the shell of the pod knows."""
         self.computed: set[str] = set()
@@ -263,6 +281,10 @@ class BatchValues(Conditions):
         self.from_text: set[str] = set()
         self._assigned = ""
         """The variable that is set now."""
+        self.bytes = b""
+        """The text that is followed."""
+        self.read_until = 0
+        """The end of a value that the grammar has cut."""
 
     def lookup(self, name: str) -> Value | None:
         if name in self.variables:
@@ -283,6 +305,51 @@ class BatchValues(Conditions):
 
     def assign(self, name: str, value: Value) -> None:
         self.variables[name] = value
+
+    def assign_node(self, node: Node) -> tuple[str, str] | None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None:
+            return None
+        if name.type == "subscript":
+            array = name.child_by_field_name("name")
+            if array is not None:
+                self.variables.pop(self.text(array), None)
+            return None
+        self._assigned = self.text(name)
+        sign = next((one.type for one in node.children if one.type in ("=", "+=")), "=")
+        text = self._whole(value) if value is not None else ""
+        new: Value
+        if text.startswith("(") and text.endswith(")"):
+            new = tuple(self.words(re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", text[1:-1])))
+            if len(new) == 1 and new[0] == HOSTS:
+                new = (ADDRESS, HOSTS)
+            elif new[:1] == (HOSTS,):
+                new = (ADDRESS, *new)
+        else:
+            new = self.value(text)
+        if sign == "+=":
+            old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
+            if isinstance(old, str) and isinstance(new, str):
+                new = (old + new)[:100_000]
+            else:
+                new = (*((old,) if isinstance(old, str) else old), *((new,) if isinstance(new, str) else new))
+        if isinstance(new, str) and is_known(new) and is_secret(self._assigned, new):
+            self.secrets[self._assigned] = new, self.place(node)
+            new = marked(f"${self._assigned}")
+        self.variables[self._assigned] = new
+        name_now, self._assigned = self._assigned, ""
+        return name_now, new if isinstance(new, str) else " ".join(new)
+
+    def _whole(self, value: Node) -> str:
+        """A value up to the end of its word: the grammar ends some values between quotes too early."""
+        text = self.text(value)
+        behind = self.bytes[value.end_byte : value.end_byte + 1]
+        if text.startswith("(") or not behind or behind.isspace() or behind in b";&|()<>":
+            return text
+        rest = self.bytes[value.start_byte :].decode("utf-8", "replace")
+        whole = rest[: word_end(rest, 0)]
+        self.read_until = max(self.read_until, value.start_byte + len(whole.encode("utf-8", "replace")))
+        return whole
 
     def output(self, command: str) -> str:
         command = command.strip()
@@ -332,12 +399,19 @@ class BatchValues(Conditions):
             if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./ -]*", known)):
                 return known
             if isinstance(known, str) and len(sources(known)) == 1 and known == marked(sources(known)[0]):
-                return sources(known)[0]
+                name = sources(known)[0].removeprefix("$")
+                joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
+                return f"${{{name}}}" if joined else sources(known)[0]
             if known is not None:
                 self.kept.add(match[1] or match[2])
             return match[0]
 
         return re.sub(r"\$(?:\{(\w+)\}|(\w+))", one, text)
+
+    @staticmethod
+    def is_silent(program: str) -> bool:
+        """Whether a program only shows something, or sets up what an image has."""
+        return program.rpartition("/")[2] in _SILENT | _CONDA | _MODULES | {"[", "cd", "source", ".", "exit", "export"}
 
     def changes_shell(self, place: Location, program: str, words: list[str]) -> bool:
         """Whether a command only changes or shows what belongs to the batch part, or to an image."""
@@ -359,6 +433,7 @@ class BatchValues(Conditions):
                 )
             )
         elif program in _SILENT and not (self.in_task and program not in _SILENT_IN_TASKS):
+            self.stops = self.stops or (program == "set" and re.match(r"-\w*e", " ".join(words[1:2])) is not None)
             if program == "echo":
                 self._said = " ".join(words[1:])[:200]
             if self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):

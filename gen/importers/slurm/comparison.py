@@ -87,7 +87,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     total, named, differences, unended = 0, set[int](), list[Difference](), False
     said = {one.place.line for one in found if one.code == NOT_CARRIED.name and one.place.file == given.file}
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
-    learned = Learned()
+    learned = _of_command(job)
     for index in dict.fromkeys((0, number - 1)):
         originals = [_original(script, job, index, world, learned) for world in _WORLDS]
         imported = [_imported(job, runs, index, world, learned) for world in _WORLDS]
@@ -188,6 +188,20 @@ def _programs(job: ImportedJob) -> set[str]:
     command = job.fields.get("command", "")
     text = command if isinstance(command, str) else " ".join(map(str, command))
     return {"torchrun", "python", "python3", "accelerate", "deepspeed", *text.split()[:1]}
+
+
+def _of_command(job: ImportedJob) -> Learned:
+    """The programs of the command with a folder: a pipe can hide the error of a missing one."""
+    command = job.fields.get("command", "")
+    lines = command.split("\n") if isinstance(command, str) else ()
+    programs = {
+        posixpath.join(HOME, one) for line in lines for one in line.split()[:1] if re.fullmatch(r"[\w./-]+", one)
+    }
+    programs = {posixpath.normpath(one) for one in programs}
+    return Learned(
+        programs={one for one in programs if one.count("/") > HOME.count("/") + 1},
+        folders={posixpath.dirname(one) for one in programs},
+    )
 
 
 def _pods(body: Body) -> list[CreatedPod]:
@@ -335,7 +349,7 @@ def _differences(
 def _computes(text: str, record: Record) -> bool:
     """Whether a program gives a value of the script, which is compared where it is used."""
     line = [*text.split("\n"), ""][min(record.line, text.count("\n") + 1) - 1]
-    return re.search(rf"(?:\$\(|`)[^`]*\b{re.escape(record.words[0].rpartition('/')[2])}\b", line) is not None
+    return re.search(rf"(?:\$\(|`)[^`]*(?<!\w){re.escape(record.words[0].rpartition('/')[2])}(?!\w)", line) is not None
 
 
 def _starts_tasks(program: _Program) -> bool:

@@ -27,6 +27,8 @@ _PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
 _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
+_QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_OUTPUT: Final = regex(r"\"?\$\(")
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
@@ -71,6 +73,8 @@ def shown(word: str) -> str:
     """A word as a person writes it for a shell."""
     plain = _MARKED.sub("", word)
     parts = sources(word)
+    if not plain and len(parts) == 1 and _OUTPUT.match(parts[0]):
+        return parts[0]
     if (not plain or _PLAIN.fullmatch(plain)) and all(_SAFE.fullmatch(part) for part in parts) and word:
         text = _braced(word)
         return text if not text.startswith(("~", "{")) or parts else f"'{text}'"
@@ -166,7 +170,7 @@ class Expander:
                 end = closing_quote(text, at)
                 inner = text[at + 1 : end]
                 if not (_EVERY.fullmatch(inner) and self.expansion(inner) == ()):
-                    yield from self._quoted(inner)
+                    yield from self._quoted(inner, splits=splits)
                 at = end + 1
             elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
                 yield from self._split(self.expansion(text[at:end]), splits=splits)
@@ -197,7 +201,7 @@ class Expander:
         for number, word in enumerate(words):
             yield word, number > 0
 
-    def _quoted(self, text: str) -> Iterator[tuple[str | None, bool]]:
+    def _quoted(self, text: str, *, splits: bool = False) -> Iterator[tuple[str | None, bool]]:
         yield "", False
         at = 0
         while at < len(text):
@@ -212,17 +216,18 @@ class Expander:
                 elif isinstance(value, tuple):
                     yield from self._listed(list(value))
                 else:
-                    yield self._whole_item(value), False
+                    yield self._whole_item(value, splits=splits), False
                 at = end
             else:
                 yield char, False
                 at += 1
 
-    def _whole_item(self, value: str) -> str:
-        """A value in quotes, which an item of an array keeps if it has blanks."""
+    def _whole_item(self, value: str, *, splits: bool) -> str:
+        """A value in quotes, which an item of an array keeps if it has blanks, and the output of a command in words."""
         item = _ITEM.fullmatch(value[1:-1]) if value.startswith(OPEN) else None
         blank = item is not None and any(re.search(r"[\s*?]", one) for one in self.indexed.get(item[1], ()))
-        return marked(f'"{value[1:-1]}"') if blank or value[2:-1] in self.from_text else value
+        output = splits and value.startswith(f"{OPEN}$(") and len(sources(value)) == 1
+        return marked(f'"{value[1:-1]}"') if blank or output or value[2:-1] in self.from_text else value
 
     def expansion(self, text: str) -> Value:
         """The value of `$NAME`, `${…}`, `$(…)`, `$((…))` or a command in backquotes."""
@@ -431,7 +436,8 @@ def _balanced(text: str, start: int) -> int:
         elif char == "'":
             at = max(text.find("'", at + 1), at)
         elif char == '"' and at > start:
-            at = _simple_quote(text, at)
+            quoted = _QUOTED.match(text, at)
+            at = quoted.end() - 1 if quoted is not None else at
         elif char == opening:
             depth += 1
         elif char == closing:
@@ -440,11 +446,3 @@ def _balanced(text: str, start: int) -> int:
                 return at + 1
         at += 1
     return len(text)
-
-
-def _simple_quote(text: str, start: int) -> int:
-    """The next quote that no backslash escapes."""
-    at = start + 1
-    while at < len(text) and text[at] != '"':
-        at += 2 if text[at] == "\\" else 1
-    return at

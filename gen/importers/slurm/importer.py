@@ -108,6 +108,9 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
                 Location(given.file, number), f"the script is a template: `{match[0][:60]}` has no value", hint
             )
             break
+    if script.unreadable is not None:
+        hint = "correct it, which `bash -n` explains, or quote the word"
+        draft.cannot_run(script.unreadable, "gen cannot read the syntax of the shell here", hint)
     for number, mark, variable in marks[:1]:
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
         draft.cannot_run(Location(given.file, number), f"bash ends the script at the placeholder `{mark[:60]}`", hint)
@@ -167,6 +170,8 @@ def _translate(
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     runs = [*arrays, *_in_folder(draft, script, runs)]
+    if script.stops and sum(one.words[:1] not in (("mkdir",), ("wait",)) for one in runs) > 1:
+        runs = [Run(words=(), text="set -e", place=draft.place), *runs]
     text = translation.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(one.text and _BASH.search(one.text) for one in runs)
@@ -328,7 +333,7 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
         return
     for one in runs:
         once = not one.by_srun or one.nodes < layout.nodes
-        if once and not one.text and one.words[0] not in ("mkdir", "cd"):
+        if once and not one.text and one.words[0] not in ("mkdir", "cd", "wait"):
             program = one.words[0].rpartition("/")[2]
             hint = "remove it from `command`, and do it before the job, if it may happen only once"
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)

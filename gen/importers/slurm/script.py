@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Location
+from gen.base import Location, names
 from gen.base.shell_script import syntax_tree
-from gen.importers.draft import is_secret
+from gen.importers.shell_script import assigned_in, nodes_below, readable, syntax_errors, with_braces
 from gen.importers.slurm.batch_values import HOSTS, BatchValues, DroppedPart, opened_container
-from gen.importers.slurm.expansion import ADDRESS, Value, is_known, marked, shown, source_text, word_end
+from gen.importers.slurm.expansion import ADDRESS, Value, is_known, marked, shown, source_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,12 +26,17 @@ if TYPE_CHECKING:
 _BLOCKS: Final = frozenset(
     {"variable_assignments", "compound_statement", "subshell", "program", "do_group", "else_clause"}
 )
+_AROUND: Final = frozenset({"nohup", "timeout", "stdbuf", "unbuffer", "env", "nice", "sudo"})
+_READERS: Final = frozenset({"read", "readarray", "mapfile", "srun"})
 _MOST_TURNS: Final = 64
 _MOST_DEPTH: Final = 40
-_MOST_LEVELS: Final = 200
-"""Levels of the syntax, such as those of `a && b && c`; each one takes several calls of Python."""
+_MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _MOST_STEPS: Final = 200
 _MOST_VISITS: Final = 20_000
+
+
+_OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cut column less rotatelogs multilog")
+"""Programs behind a pipe that only change the logs."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -61,7 +66,7 @@ class BatchScript(BatchValues):
         """Texts that the script writes, by path."""
         self._functions: dict[str, Node] = {}
         self._followers: dict[str, Callable[[Node], object]] = {
-            "variable_assignment": self._assign_node,
+            "variable_assignment": self.assign_node,
             "declaration_command": self._declaration,
             "command": self._command,
             "redirected_statement": self._redirected,
@@ -74,25 +79,27 @@ class BatchScript(BatchValues):
             "case_statement": self._case,
             "function_definition": self._define,
         }
+        self.unreadable: Location | None = None
         self.source = ""
         """The text that is followed."""
         self.nested = False
         """Whether it is the text of `bash -c`."""
-        self._visits = 0
-        self._read_until = 0
-        """The end of a value that the grammar has cut."""
-        self._depth = 0
-        self._source = b""
+        self._visits, self._depth = 0, 0
 
     def follow(self, text: str) -> BatchScript:
         """Follow a text. This object has its steps, files and remaining lines afterwards."""
         self.source = text
-        self._source = text.encode("utf-8", "replace")
-        self._block(syntax_tree(self._source, _MOST_LEVELS).children)
+        self.bytes = readable(text).encode("utf-8", "replace")
+        top = syntax_tree(self.bytes, _MOST_LEVELS)
+        faults = (
+            one for one in syntax_errors(top) if (one.is_missing and one.type != "}") or self.text(one).strip("\\ \t\n")
+        )
+        self.unreadable = next(map(self.place, faults), None)
+        self._block(top.children)
         return self
 
     def text(self, node: Node) -> str:
-        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def place(self, node: Node) -> Location:
         return Location(self.file, node.start_point[0] + self._first_line)
@@ -101,14 +108,16 @@ class BatchScript(BatchValues):
         self.left.append(DroppedPart(self.place(node), what, why, hint))
 
     def _block(self, nodes: Iterable[Node]) -> None:
+        before = 0
         for node in nodes:
             if self.ended is not None or len(self.steps) > _MOST_STEPS:
                 return
-            if node.start_byte < self._read_until:
+            if node.start_byte < self.read_until:
                 continue
-            if node.type == "&" and self.steps:
+            if node.type == "&" and len(self.steps) > before:
                 self.steps[-1] = replace(self.steps[-1], background=True)
             elif node.is_named:
+                before = len(self.steps)
                 self._statement(node)
 
     def _statement(self, node: Node) -> None:
@@ -117,71 +126,25 @@ class BatchScript(BatchValues):
             return
         self._depth += 1
         try:
-            self._of_type(node)
+            if node.type in _BLOCKS:
+                self._block(node.children)
+            elif (follow := self._followers.get(node.type)) is not None:
+                follow(node)
+            elif self._starts_program(node):
+                self._as_it_is(node)
         finally:
             self._depth -= 1
-
-    def _of_type(self, node: Node) -> None:
-        if node.type in _BLOCKS:
-            self._block(node.children)
-        elif (follow := self._followers.get(node.type)) is not None:
-            follow(node)
 
     def _define(self, node: Node) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
-            self._functions[self.text(name)] = body
-
-    def _assign_node(self, node: Node) -> tuple[str, str] | None:
-        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        if name is None:
-            return None
-        if name.type == "subscript":
-            array = name.child_by_field_name("name")
-            if array is not None:
-                self.variables.pop(self.text(array), None)
-            return None
-        self._assigned = self.text(name)
-        sign = next((one.type for one in node.children if one.type in ("=", "+=")), "=")
-        text = self._whole(value) if value is not None else ""
-        new: Value
-        if text.startswith("(") and text.endswith(")"):
-            new = tuple(self.words(re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", text[1:-1])))
-            if len(new) == 1 and new[0] == HOSTS:
-                new = (ADDRESS, HOSTS)
-            elif new[:1] == (HOSTS,):
-                new = (ADDRESS, *new)
-        else:
-            new = self.value(text)
-        if sign == "+=":
-            old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
-            if isinstance(old, str) and isinstance(new, str):
-                new = (old + new)[:100_000]
-            else:
-                new = (*((old,) if isinstance(old, str) else old), *((new,) if isinstance(new, str) else new))
-        if isinstance(new, str) and is_known(new) and is_secret(self._assigned, new):
-            self.secrets[self._assigned] = new, self.place(node)
-            new = marked(f"${self._assigned}")
-        self.variables[self._assigned] = new
-        name_now, self._assigned = self._assigned, ""
-        return name_now, new if isinstance(new, str) else " ".join(new)
-
-    def _whole(self, value: Node) -> str:
-        """A value up to the end of its word: the grammar ends some values between quotes too early."""
-        text = self.text(value)
-        behind = self._source[value.end_byte : value.end_byte + 1]
-        if text.startswith("(") or not behind or behind.isspace() or behind in b";&|()<>":
-            return text
-        rest = self._source[value.start_byte :].decode("utf-8", "replace")
-        whole = rest[: word_end(rest, 0)]
-        self._read_until = max(self._read_until, value.start_byte + len(whole.encode("utf-8", "replace")))
-        return whole
+            self._functions[self.text(name)] = node
 
     def _declaration(self, node: Node) -> None:
         exports = self.text(node).startswith("export") or " -x" in self.text(node).split("=")[0]
         for child in node.named_children:
             if child.type == "variable_assignment":
-                made = self._assign_node(child)
+                made = self.assign_node(child)
                 if made is not None and exports:
                     self.exported.setdefault(made[0], self.place(child))
             elif child.type == "variable_name" and exports:
@@ -192,26 +155,29 @@ class BatchScript(BatchValues):
         before = [one for one in node.children if one.type == "variable_assignment"]
         if name is None:
             for one in before:
-                self._assign_node(one)
+                self.assign_node(one)
             return
         own: list[tuple[str, str]] = []
         hidden = {}
         for one in before:
-            behind = self._source[one.end_byte : name.start_byte]
+            behind = self.bytes[one.end_byte : name.start_byte]
             key = self.text(one).partition("=")[0].removesuffix("+")
             old = self.variables.get(key)
-            made = self._assign_node(one)
-            if made is None or b"\n" in behind.replace(b"\\\n", b"") or name.start_byte < self._read_until:
+            made = self.assign_node(one)
+            if made is None or b"\n" in behind.replace(b"\\\n", b"") or name.start_byte < self.read_until:
                 continue  # an assignment of its own, which the grammar joins with the next line or with its last part
             own.append(made)
             hidden[key] = old
-        start = max(name.start_byte, self._read_until)
-        words = self.words(self._source[start : node.end_byte].decode("utf-8", "replace"))
+        start = max(name.start_byte, self.read_until)
+        words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
+        words = (
+            words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words
+        )  # a word of bash, which sh lacks
         for key, value in hidden.items():
             self.variables.pop(key, None)
             if value is not None:
                 self.variables[key] = value
-        if words and words[0] in ("read", "readarray", "mapfile"):
+        if words and words[0] in _READERS - {"srun"}:
             self._read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
         elif words:
             self.run(self.place(node), words, tuple(own))
@@ -249,8 +215,8 @@ class BatchScript(BatchValues):
             self._call(words)
         elif program == "srun" and not self.in_task:
             self.steps.append(Step(options=tuple(words[1:]), place=place, by_srun=True, assigned=assigned))
-        elif program in ("eval", "exec") and len(words) > 1:
-            self.run(place, self.words(" ".join(words[1:])) if program == "eval" else words[1:], assigned)
+        elif program in ("wait", "coproc", "eval", "exec", *_AROUND) and self._changed(place, program, words, assigned):
+            return
         elif program in ("bash", "sh") and "-c" in words[1:3] and not words[-1].startswith("-"):
             inner = type(self)(self.file, self.constants, first_line=place.line, in_task=self.in_task)
             inner.variables = {**self.variables}
@@ -268,13 +234,39 @@ class BatchScript(BatchValues):
         elif not self.changes_shell(place, program, words):
             self.steps.append(Step(words=tuple(words), place=place, assigned=assigned))
 
+    def _changed(self, place: Location, program: str, words: list[str], assigned: tuple[tuple[str, str], ...]) -> bool:
+        """Follow a word that changes how its command runs. False for one that is a program here."""
+        if program in _AROUND:
+            if "srun" not in words[:6] or self.in_task:
+                return False
+            hint = "set `timeout` of the job, or write it into `command`"
+            self.left.append(
+                DroppedPart(place, f"`{program}` around `srun`", "each pod starts the program itself", hint)
+            )
+            self.run(place, words[words.index("srun") :], assigned)
+        elif program == "wait":
+            self.steps += [Step(words=("wait",), place=place)] if any(one.background for one in self.steps) else []
+        elif program == "eval" and words[1:] and not is_known(words[1]):
+            text = shown(words[1])
+            if re.search(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b", text):
+                why, hint = "a container has an environment of its own", "install it in the image"
+                self.left.append(DroppedPart(place, f"`eval {text[:60]}`", why, hint))
+            else:
+                self.steps.append(Step(words=tuple(words), place=place))
+        elif words[1:]:
+            self.run(place, self.words(" ".join(words[1:])) if program == "eval" else words[1:], assigned)
+            self.steps[-1:] = [replace(one, background=program == "coproc") for one in self.steps[-1:]]
+            self.ended = (place, "") if program == "exec" else self.ended
+        return True
+
     def _call(self, words: list[str]) -> None:
         """Follow the body of a function with these arguments."""
         own: dict[str, Value] = {str(number): word for number, word in enumerate(words) if number}
         own |= {"@": tuple(words[1:]), "#": str(len(words) - 1)}
         saved = {key: self.variables.get(key) for key in own}
         self.variables |= own
-        self._block(self._functions[words[0]].children)
+        body = self._functions[words[0]].child_by_field_name("body")
+        self._block(body.children if body is not None else ())
         for key, value in saved.items():
             self.variables.pop(key, None)
             self.variables |= {key: value} if value is not None else {}
@@ -287,11 +279,22 @@ class BatchScript(BatchValues):
             return
         if body is None:
             return
+        program = next(iter(self.text(body).split()), "")
+        signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
+        files = [self.text(one) for redirect in node.children for one in redirect.children_by_field_name("destination")]
+        files = [one for one in files if one and not one.isdecimal() and not one.startswith("/dev/")]
+        kept = "<" in signs or program in _OF_LOGS
+        if files and kept and program not in _READERS and self._starts_program(node):
+            self._as_it_is(node)
+            return
         before = len(self.steps)
         self._statement(body)
         if len(self.steps) > before and self.steps[-1].words[:1] not in (("mkdir",), ("rm",)):
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
+        elif files and self.is_silent(program):
+            hint = "write it as a file in `files`, or in `command`"
+            self.leave(node, f"the file `{self.value(files[-1])[:60]}`", "gen writes no files of the batch part", hint)
 
     def _heredoc(self, node: Node, body: Node | None, heredoc: Node) -> None:
         """A file that the script writes with `cat <<END > FILE`."""
@@ -310,34 +313,43 @@ class BatchScript(BatchValues):
             self.files[self.value(self.text(destination))] = (text, self.place(node))
         elif program == "read" and body is not None:
             self.variables[self.text(body).split()[-1]] = text
-        elif program in ("python", "python3", "bash", "sh"):
-            self.leave(
-                node, f"the text for `{program}`", "gen carries no input of programs", "write it as a file in `files`"
-            )
+        elif body is not None and program not in _READERS and self._starts_program(node):
+            quoted = text == self.text(inner)  # or it has no variables
+            self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
+            source = self.text(node)
+            self.steps.append(Step(text=source if quoted else self.residual(source), place=self.place(node)))
 
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]
+        programs = [next(iter(self.text(one).split()), "") for one in others]
         before = len(self.steps)
-        self._statement(first)
+        if {*programs} <= _OF_LOGS or self.text(first).split()[:1] == ["srun"]:
+            self._statement(first)
+        elif self._starts_program(node):
+            self._as_it_is(node)
+            return
         if len(self.steps) == before:
             return
-        program = next(iter(self.text(others[0]).split()), "") if others else ""
-        if program == "tee":
+        if programs[:1] == ["tee"]:
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)
         elif others:
-            self.leave(
-                node,
-                f"the pipe to `{program}`",
-                "the cluster keeps the logs",
-                "add it to `command`, if the run needs it",
-            )
+            hint = "add it to `command`, if the run needs it"
+            self.leave(node, f"the pipe to `{programs[0]}`", "the cluster keeps the logs", hint)
 
     def _list(self, node: Node) -> None:
         parts = [one for one in node.children if one.is_named]
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
         known = self.holds(parts[0])
-        if known is None:
+        programs = [*nodes_below(node, "command_name")]
+        if (
+            sign == "||"
+            and self._starts_program(parts[-1])
+            and "srun" not in map(self.text, programs)
+            and known is None
+        ):
+            self._as_it_is(node)
+        elif known is None:
             self._statement(parts[0])
             if sign == "&&" and len(parts) > 1:
                 self._statement(parts[1])
@@ -377,15 +389,32 @@ class BatchScript(BatchValues):
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""
         text = self.text(node)
-        for name in re.findall(r"(?m)(?:^|[\s;])(?:export\s+)?([A-Za-z_]\w*)\+?=", text):
+        assigned = assigned_in(text)
+        for name in assigned:
             self.kept.add(name)
             self.variables[name] = marked(f"${name}")
-        runs = re.search(r"\b(?:srun|mpirun|torchrun|python3?|deepspeed|accelerate)\b", text)
+        if not assigned and not self._starts_program(node):
+            return
         kind = node.type.removesuffix("_statement").replace("_", " ")
-        if runs or re.search(r"(?m)(?:^|[\s;])(?:export\s+)?[A-Za-z_]\w*\+?=", text):
-            self.steps.append(Step(words=(), text=self.residual(text), place=self.place(node)))
-            hint = "check that each pod may run it, or write the values that it computes"
-            self.leave(node, f"the meaning of `{kind}`", "only a shell decides it, in each pod", hint)
+        hint = "check that each pod may run it, or write the values that it computes"
+        self.leave(node, f"the meaning of `{kind}`", "only a shell decides it, in each pod", hint)
+        self._as_it_is(node)
+
+    def _starts_program(self, node: Node) -> bool:
+        """Whether a construct starts more than programs that show something."""
+        names = [self.text(one) for one in nodes_below(node, "command_name")]
+        return any(one in self._functions or not self.is_silent(one) for one in names)
+
+    def _as_it_is(self, node: Node) -> None:
+        """A construct of the shell as a step, after the functions that it calls."""
+        for one in nodes_below(node, "command_name"):
+            called = self._functions.pop(self.text(one), None)
+            if called is not None:
+                local = [*map(str, range(10)), *assigned_in(self.text(called))]
+                self.kept |= {*local}
+                self.variables |= {name: marked(f"${name}") for name in local}
+                self._as_it_is(called)
+        self.steps.append(Step(words=(), text=self.residual(self.text(node)), place=self.place(node)))
 
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
@@ -393,11 +422,8 @@ class BatchScript(BatchValues):
         items = self.words(" ".join(values))
         if variable is None or body is None:
             return
-        if (
-            len(items) > _MOST_TURNS
-            or not all(is_known(one) for one in items)
-            or any("{" in one or "*" in one for one in items)
-        ):
+        plain = all(is_known(one) and not re.search(r"[{*]", one) for one in items)
+        if not plain or len(items) > _MOST_TURNS:
             self._undecided(node)
             return
         for item in items:
@@ -406,8 +432,8 @@ class BatchScript(BatchValues):
 
     def _while(self, node: Node) -> None:
         condition = node.child_by_field_name("condition")
-        known = self.holds(condition) if condition is not None and node.type == "while_statement" else None
         text = self.text(node)
+        known = self.holds(condition) if condition is not None and text.startswith("while") else None
         if known is False or "getopt" in text.split("\n", 1)[0] or "$#" in text.split("\n", 1)[0]:
             return
         self._undecided(node)

@@ -52,6 +52,8 @@ _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)
 _MOST_OPTIONS: Final = 3
 """Number of words behind `srun` that can be such variables."""
 _VARIABLE: Final = regex(r"\$\{?([A-Za-z_]\w*|\d+)\b")
+_SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
+"""A setting of a program with Hydra, such as `model.lr=1`."""
 _WIDE: Final = 110
 """Characters of a line, beyond which each option gets its own."""
 
@@ -72,6 +74,7 @@ class Run(Struct, frozen=True, kw_only=True):
     assigned: tuple[tuple[str, str], ...] = ()
     text: str = ""
     """A construct of the shell, instead of words."""
+    background: bool = False
 
 
 def runs_of(
@@ -85,9 +88,15 @@ def runs_of(
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
             inner = _in_tasks(script, step, rest, constants) if rest else []
+            inner[-1:] = [replace(one, background=step.background) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
             tasks = _tasks_of(known, layout)
         runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
+    for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
+        alone = runs[number].background and runs[number + 1].words == ("wait",)
+        if alone and not any(one.background for one in runs[:number]):
+            runs[number : number + 2] = [replace(runs[number], background=False)]
+            options = {key - (key > number): value for key, value in options.items()}
     started = [number for number, one in enumerate(runs) if one.launcher is not None] or [*options] or [len(runs) - 1]
     return runs, options.get(started[-1], []) if runs else []
 
@@ -132,6 +141,7 @@ def _run(step: Step, tasks: tuple[int, int], *, by_srun: bool) -> Run:
         per_node=tasks[1],
         assigned=step.assigned,
         text=step.text,
+        background=step.background,
     )
 
 
@@ -200,6 +210,8 @@ def is_mark(word: str) -> bool:
 
 def line_of(run: Run) -> str:
     """The command as a person writes it."""
+    if run.background:
+        return f"{line_of(replace(run, background=False))} &"
     if run.text:
         return run.text
     words = [
@@ -218,7 +230,7 @@ def line_of(run: Run) -> str:
     parts = [" ".join(words[: at if at == 1 else at + 1])]
     for word in words[at if at == 1 else at + 1 :]:
         short = re.fullmatch(r"-[A-Za-z]\w*", word) and len(parts) > 1 and not parts[-1].startswith("-- ")
-        starts = word.startswith("--") or short
+        starts = word.startswith("--") or short or _SETTING.match(word)
         parts[-1:] = [parts[-1], word] if starts else [f"{parts[-1]} {word}"]
     return " \\\n  ".join(parts)
 

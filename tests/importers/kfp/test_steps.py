@@ -11,6 +11,7 @@ from gen.base.findings import Findings
 from gen.importers import proof
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, Proof, overlay_text, prove
+from gen.render.pipeline import render_job
 from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, order, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import OBJECT, read
@@ -176,7 +177,7 @@ def test_the_steps_of_a_pipeline_are_rendered_together(monkeypatch: pytest.Monke
     body = {"name": "x", "inputs": {"parameters": [{"name": "i"}]}, "resource": {"manifest": json.dumps(shown)}}
     (job,), _ = read(workflow(dag(looped), body))
     renders: list[str] = []
-    render = proof.render_job
+    render = render_job
 
     def counted(source: Source, namespace: str, overlay: Overlay, own: Findings) -> JobInOverlay:
         renders.append(namespace)

@@ -125,7 +125,7 @@ def test_variables_of_slurm_have_the_values_of_the_pods() -> None:
     ("directives", "fields", "index"),
     [
         (["--array=0-99%10"], {"workers": 100, "array": {"parallel": 10}}, "$JOB_COMPLETION_INDEX"),
-        (["--array=1-300"], {"workers": 300, "array": True}, '"$((JOB_COMPLETION_INDEX + 1))"'),
+        (["--array=1-300"], {"workers": 300, "array": True}, "$((JOB_COMPLETION_INDEX + 1))"),
         (["--array=1,3,5"], {"sweep": {"matrix": {"task": [1, 3, 5]}}}, "{{ params.task }}"),
         (["-N 2", "--array=0-1"], {"workers": 2, "sweep": {"matrix": {"task": [0, 1]}}}, "{{ params.task }}"),
     ],

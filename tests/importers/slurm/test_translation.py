@@ -250,7 +250,7 @@ def test_the_address_of_the_first_worker_is_that_of_the_hosts_of_mpi(body: str, 
             "A=(x,1 y,2)\nIFS=',' read m n <<< \"${A[$SLURM_ARRAY_TASK_ID]}\"\npython a.py $m $n",
             "A=(x,1 y,2)\nIFS=, read -r m n <<< ${A[$JOB_COMPLETION_INDEX]}\npython a.py $m $n",
         ),
-        (["--array=0-1"], "python $((SLURM_ARRAY_TASK_ID * 2))", 'python "$(($JOB_COMPLETION_INDEX * 2))"'),
+        (["--array=0-1"], "python $((SLURM_ARRAY_TASK_ID * 2))", "python $(($JOB_COMPLETION_INDEX * 2))"),
         (
             ["--array=0-1"],
             'A=(\'x y,1\' u,2)\nIFS=, read m n <<< "${A[$SLURM_ARRAY_TASK_ID]}"\npython a.py "$m" $n --a="$m"',
@@ -365,3 +365,72 @@ def test_hostile_scripts_end(body: str) -> None:
 def test_what_certainly_cannot_run(options: list[str], body: str, reason: str) -> None:
     made = job(script(*options, body=body, interpreter="/bin/bash"))
     assert reason in "; ".join(one.message for one in made.obstacles)
+
+
+ONE = ("-N 1",)
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("time python a.py", "python a.py"),
+        ("time -p srun torchrun a.py", "torchrun a.py"),
+        ("nohup timeout 9 srun torchrun a.py", "torchrun a.py"),
+        ("i=lost\nfor i in $(find .); do work $i ${i}_a; done", "for i in $(find .); do work $i ${i}_a; done"),
+        ("while read l; do work $l; done < list", "while read l; do work $l; done < list"),
+        ("f() { work $1; }\nfor k in *.x; do f $k; done", "f() { work $1; }\nfor k in *.x; do f $k; done"),
+        ("F=$(find .)\npython a.py $F", "python a.py $(find .)"),
+        ('F=$(find .)\npython a.py "$F"', 'python a.py "$(find .)"'),
+        ("find a | xargs rm", "find a | xargs rm"),
+        ("python a.py | tee log", "python a.py"),
+        ("python a.py < in.txt", "python a.py < in.txt"),
+        ("sed s/a/b/ x > y\npython a.py", "sed s/a/b/ x > y\npython a.py"),
+        ("python a.py {1..3} x{b,c} '{1,2}'", "python a.py 1 2 3 xb xc '{1,2}'"),
+        ("python a.py || python b.py", "python a.py || python b.py"),
+        ("python a.py || exit 1", "python a.py"),
+        ("! python a.py", "! python a.py"),
+        ("until python a.py; do sleep 1; done", "until python a.py; do sleep 1; done"),
+        ("exec python a.py\npython never.py", "python a.py"),
+        ("python - <<E\nprint(1)\nE", "python - <<E\nprint(1)\nE"),
+        ('eval "$(conda shell.bash hook)"\npython a.py', "python a.py"),
+        ('eval "$(make-env)"\npython a.py', 'eval "$(make-env)"\npython a.py'),
+        ("server &\npython a.py\nwait", "server &\npython a.py\nwait"),
+        ("srun server &\nsrun torchrun a.py &\necho x &\nwait", "server &\ntorchrun a.py &\nwait"),
+        ("srun torchrun a.py &\nwait", "torchrun a.py"),
+        ("coproc server\npython a.py", "server &\npython a.py"),
+        ("set -eux\npython a.py\npython b.py", "set -e\npython a.py\npython b.py"),
+        ("set -e\nmkdir -p x\npython a.py", "mkdir -p x\npython a.py"),
+        ("B=0\npython a.py $((B + 10#$B))", "python a.py 0"),
+        ("<<com\nNotes of (people\ncom\npython a.py", "python a.py"),
+        (": <<'END'\npython b.py\nEND\npython a.py", "python a.py"),
+    ],
+)
+def test_constructs_of_the_shell_keep_their_meaning(body: str, expected: str) -> None:
+    assert command(body, *ONE) == expected
+
+
+@for_each(
+    ("body", "message"),
+    [
+        ("echo a > hosts\npython a.py", "the file `hosts` is not carried: gen writes no files of the batch part"),
+        ("timeout 9 srun torchrun a.py", "`timeout` around `srun` is not carried: each pod starts the program itself"),
+        (
+            "python a.py\nwhile true; do curl x; sleep 9; done",
+            "the meaning of `while` is not carried: only a shell decides it, in each pod",
+        ),
+    ],
+)
+def test_what_a_job_lacks_is_named(body: str, message: str) -> None:
+    _, found = read(script(*ONE, body=body, interpreter="/bin/bash"))
+    assert message in [one.message for one in found]
+
+
+@for_each("body", ["python a.py (\n", "A=(\n  a\n  f() { b; }\n)\npython a.py", 'python "a.py'])
+def test_a_script_with_invalid_syntax_cannot_run(body: str) -> None:
+    made = job(script(*ONE, body=body, interpreter="/bin/bash"))
+    assert "gen cannot read the syntax of the shell here" in [one.message for one in made.obstacles]
+
+
+@for_each("body", ["python a.py \\", "<<com\n(\ncom\npython a.py"])
+def test_what_bash_reads_is_valid(body: str) -> None:
+    assert job(script(*ONE, body=body)).obstacles == ()
