@@ -61,7 +61,8 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     own = [one for step in steps for one in (*step.part.obstacles, *step.part.job.obstacles)]
     obstacles = tuple(dict.fromkeys([*own, *(one for made in every for one in made.obstacles)]))
     if len(steps) < 2:  # noqa: PLR2004 - one step has no order
-        jobs = [replace(step.part.job, obstacles=obstacles) for step in steps]
+        comment = f"Imported from the pipeline {label(pipeline.name, 'pipeline')}."
+        jobs = [replace(step.part.job, obstacles=obstacles, comment=comment) for step in steps]
         return [_with_params(job, steps[0].part.params, pipeline.parameters) for job in jobs]
     steps, own_params = _with_own_params(steps)
     jobs = [step.part.job for step in steps]
@@ -108,7 +109,7 @@ def _with_own_params(steps: list[_Step]) -> tuple[list[_Step], dict[str, str]]:
 def _with_params(job: ImportedJob, names: frozenset[str], parameters: Mapping[str, str]) -> ImportedJob:
     if not names:
         return job
-    params = {param_name(name): literal(parameters[name]) for name in sorted(names)}
+    params = {param_name(name): literal(value) for name, value in parameters.items() if name in names}
     fields = {**job.fields, "params": params}
     if "steps" in fields:
         fields["steps"] = fields.pop("steps")

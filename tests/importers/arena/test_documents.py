@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from gen.base.findings import Findings
 from gen.base.yaml.source import read, source_of
 from gen.importers.draft import text_of
-from tests.importers.support import job_of
-from tests.support import PROJECT
+from tests.importers.kfp.test_archives import tar
+from tests.importers.support import job_of, run_import
+from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
     from gen.importers import ImportedJob
@@ -118,6 +120,97 @@ def test_a_step_of_the_pipeline_differs_in_the_parameters_that_only_the_example_
     commands = [" ".join(fields.pop("command").replace("\\\n", " ").split()) for fields in (ours, theirs)]
     assert commands[0] == commands[1], "the example keeps the lines of the pipeline"
     assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [(PYTORCH, "pytorchjob-pytorch-dist"), (BENCHMARK, "mpijob-tf-eni")], ids=["pytorch", "eni"]
+)
+def test_the_command_of_a_document_leads_to_a_run(repo: Repository, text: str, kind: str) -> None:
+    file = repo.root.parent / "submit.sh"
+    file.write_text(text)
+    imported_and_rendered(repo, str(file), "arena", kind)
+
+
+COMMAND = """
+    mpirun python code/benchmarks/scripts/tf_cnn_benchmarks/tf_cnn_benchmarks.py --model resnet101 \
+    --batch_size {{inputs.parameters.batch_size}}  --variable_update horovod \
+    --optimizer {{inputs.parameters.optimizer}} --summary_verbosity=3 --save_summaries_steps=10
+    """
+DEFAULTS = {
+    "image": "uber/horovod:0.13.11-tf1.10.0-torch0.4.0-py3.5",
+    "batch_size": "64",
+    "optimizer": "momentum",
+    "sync_source": "https://github.com/tensorflow/benchmarks.git",
+    "git_sync_branch": "cnn_tf_v1.9_compatible",
+    "data": "user-susan:/training",
+    "gpus": "1",
+    "workers": "1",
+    "cpu_limit": "2",
+    "metric": "images/sec",
+    "memory_limit": "10Gi",
+}
+
+
+def compiled() -> bytes:
+    """What `dsl-compile --py mpi_run.py --output mpi_run.py.tar.gz` of version 0.1 writes."""
+    given = {
+        "image": "image",
+        "gpus": "gpus",
+        "cpu": "cpu_limit",
+        "memory": "memory_limit",
+        "workers": "workers",
+        "sync-source": "sync_source",
+        "data": "data",
+        "metric": "metric",
+    }
+    options = ["--name", "all-reduce", "--tensorboard", "False", "--rdma", "False"]
+    options += ["--step-name", "{{pod.name}}", "--workflow-name", "{{workflow.name}}", "--timeout-hours", "240"]
+    options += ["--env", "NCCL_DEBUG=INFO", "--env", "GIT_SYNC_BRANCH={{inputs.parameters.git_sync_branch}}"]
+    options += [word for name, one in given.items() for word in (f"--{name}", f"{{{{inputs.parameters.{one}}}}}")]
+    inputs = {"parameters": [{"name": name} for name in sorted(DEFAULTS)]}
+    passed = [{"name": name, "value": f"{{{{inputs.parameters.{name}}}}}"} for name in sorted(DEFAULTS)]
+    dag = {"tasks": [{"name": "all-reduce", "template": "all-reduce", "arguments": {"parameters": passed}}]}
+    container = {
+        "image": "cheyang/arena_launcher:v0.7",
+        "command": ["python", "arena_launcher.py"],
+        "args": [*options, "mpijob", "--", COMMAND.replace("\\\n", "")],
+    }
+    spec = {
+        "arguments": {"parameters": [{"name": name, "value": value} for name, value in DEFAULTS.items()]},
+        "entrypoint": "pipeline-to-run-mpi-job",
+        "serviceAccountName": "pipeline-runner",
+        "templates": [
+            {"name": "all-reduce", "inputs": inputs, "container": container},
+            {"name": "pipeline-to-run-mpi-job", "inputs": inputs, "dag": dag},
+        ],
+    }
+    metadata = {"generateName": "pipeline-to-run-mpi-job-"}
+    return json.dumps(
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
+    ).encode()
+
+
+def test_the_pipeline_of_a_document_leads_to_a_run(repo: Repository) -> None:
+    file = repo.root.parent / "mpi_run.py.tar.gz"
+    file.write_bytes(tar("pipeline.yaml", compiled()))
+    text = imported_and_rendered(repo, str(file), "kfp", "mpijob-all-reduce")
+    job = (repo.root / "jobs/team/all-reduce.yaml").read_text("utf-8")
+    assert "# Imported from the pipeline pipeline-to-run-mpi-job.\n" in job
+    source = source_of(job.encode(), "", Findings())
+    assert source is not None
+    assert isinstance(source.data, dict)
+    assert [*source.data["params"]] == [name for name in DEFAULTS if name != "data"], "the order of the function"
+    assert "--model resnet101 --batch_size 64 --variable_update horovod --optimizer momentum" in text
+
+
+def imported_and_rendered(repo: Repository, file: str, importer: str, run: str) -> str:
+    """The rendered run of an import into an overlay."""
+    report, code = run_import(repo.root, file, importer=importer, namespace="team", overlay="dev", yes=True)
+    assert (report.summary, code) == ("imported 1 job, which is ready; run `gen render`", 0)
+    report, code = repo.render()
+    assert code == 0, report
+    (text,) = [text for path, text in repo.rendered().items() if run in path]
+    return text
 
 
 def _replaced(value: Any, old: str, new: str) -> Any:
