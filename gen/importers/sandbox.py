@@ -201,10 +201,12 @@ done
 """
 CONTAINER: Final = r"""#!/bin/bash
 with=" %(values)s "
-[[ $1 == exec || $1 == run ]] || exit 0
-shift
+if [[ ${0##*/} == shifter ]]; then with=" %(shifter)s "; else
+  [[ $1 == exec || $1 == run ]] || exit 0
+  shift
+fi
 while [[ $1 == -* ]]; do if [[ $with == *" $1 "* ]]; then shift 2; else shift; fi; done
-shift
+[[ ${0##*/} == shifter ]] || shift
 [ $# -eq 0 ] || "$@"
 """
 """Programs that start tasks, or a container, in the place of those of a cluster."""

@@ -7,16 +7,14 @@ from __future__ import annotations
 import operator
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from gen.base import Location, names, regex
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import placeholders
 from gen.importers.slurm.expansion import (
     ADDRESS,
     PORT,
@@ -34,7 +32,6 @@ from gen.importers.slurm.expansion import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from gen.importers.slurm.directives import Layout
 
 _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "-eq": operator.eq,
@@ -138,7 +135,6 @@ class Conditions(Expander):
         return value
 
 
-_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
 HOSTS: Final = marked("$SLURM_JOB_NODELIST")
 """The list of nodes. Only its first one has a meaning in pods."""
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
@@ -152,7 +148,7 @@ _SILENT: Final = names(
     "echo set ulimit sleep hostname env printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
     "date nvidia-smi scontrol printf true : ibstat sacct scancel uname lsb_release ifconfig ip umask return break "
     "continue local type shift popd tput clear alias read getopt getopts false readonly command test du kill enroot "
-    "rocm-smi top ps topo lspci cat head tail grep sort stat"
+    "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
 )
 """Programs that show, or change the shell of the batch part only."""
 _SILENT_IN_TASKS: Final = frozenset({"set", "echo", "hostname", "ulimit", "nvidia-smi", "date", "env", "printenv"})
@@ -167,66 +163,14 @@ _WRITTEN: Final = regex(
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
 
+_ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _CONTAINERS: Final = frozenset({"apptainer", "singularity"})
+SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
+_MOUNTS: Final = names("-V --volume -B --bind")
 CONTAINER_VALUES: Final = frozenset(
     {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
 )
 """Options of Apptainer with a value as the next word."""
-
-
-def with_values(text: str, values: Mapping[str, str]) -> str:
-    """An option with the values of variables: Slurm expands none, but scripts are often templates."""
-    return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
-
-
-def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, str, str]]]:
-    """A script with given values in place of placeholders such as `TOKEN=<your token>`, and the line, the placeholder
-    and the variable of each other one.
-    """
-    parts: list[str] = []
-    left: list[tuple[int, str, str]] = []
-    end = 0
-    for at, mark, name in placeholders(text):
-        if text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#"):
-            continue
-        parts += [text[end:at], quote(values.get(name, mark))]
-        end = at + len(mark)
-        if name not in values:
-            left.append((text.count("\n", 0, at) + 1, mark, name))
-    return "".join([*parts, text[end:]]), left
-
-
-def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
-    """The variables of Slurm in the batch part, and those that the user gives."""
-    nodes, tasks = str(layout.nodes), str(layout.nodes * layout.per_node)
-    constants = {
-        "SLURM_JOB_NAME": name,
-        "SLURM_NNODES": nodes,
-        "SLURM_JOB_NUM_NODES": nodes,
-        "SLURM_NTASKS": tasks,
-        "SLURM_NPROCS": tasks,
-        "SLURM_NTASKS_PER_NODE": str(layout.per_node),
-        "SLURM_TASKS_PER_NODE": str(layout.per_node),
-        "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
-        "SLURM_SUBMIT_DIR": ".",
-        "PWD": ".",
-        "SLURMD_NODENAME": marked("$HOSTNAME"),
-        "SLURM_PROCID": "0",
-        "SLURM_NODEID": "0",
-        "SLURM_LOCALID": "0",
-        "SLURM_JOB_ID": marked("{{ run.id }}"),
-        "SLURM_JOBID": marked("{{ run.id }}"),
-        "SLURM_ARRAY_JOB_ID": marked("{{ run.id }}"),
-    }
-    if layout.gpus:
-        constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
-        constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
-    if layout.array and layout.indices[0]:
-        constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
-    elif layout.indices:
-        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
-        constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
-    return {**constants, **values}
 
 
 class DroppedPart(Struct, frozen=True):
@@ -238,14 +182,23 @@ class DroppedPart(Struct, frozen=True):
     hint: str
 
 
-def opened_container(words: Sequence[str]) -> tuple[str, list[str]] | None:
-    """The image of a container that Apptainer starts, and the command in it."""
-    if len(words) < 3 or words[0].rpartition("/")[2] not in _CONTAINERS or words[1] not in ("exec", "run"):  # noqa: PLR2004
+def opened_container(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
+    """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
+    program = words[0].rpartition("/")[2]
+    if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
         return None
-    at = 2
+    at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()
     while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] in CONTAINER_VALUES else 1
-    return (words[at], [*words[at + 1 :]]) if at + 1 < len(words) else None
+        name, equals, value = words[at].partition("=")
+        known = CONTAINER_VALUES if program != "shifter" else SHIFTER_VALUES
+        at += 1 if equals or name not in known else 2
+        value = value or words[min(at, len(words)) - 1]
+        image = value if name == "--image" else image
+        mounts += value.split(",") if name in _MOUNTS else []
+    inner = [*words[at:]]
+    if program != "shifter" and inner:
+        image = inner.pop(0)
+    return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
 
 
 def _joined(folder: str, target: str) -> str:
@@ -264,14 +217,18 @@ class BatchValues(Conditions):
         self.folder = ""
         """The working directory, as far as it is known."""
         self.folder_place: Location | None = None
+        self.exported: dict[str, Location] = {}
         self.left: list[DroppedPart] = []
         self.images: list[tuple[str, Location]] = []
         """Images of the containers that run the programs of the script."""
+        self.mounts: list[tuple[str, Location]] = []
         self.secrets: dict[str, tuple[str, Location]] = {}
         """Values of variables that a job reads from a Secret."""
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
         self._said = ""
+        self.before: dict[str, Value] = {}
+        """Variables that a construct of the shell reads."""
         self.stops = False
         """Whether the script ends at the first error."""
         self.kept: set[str] = set()
@@ -351,6 +308,16 @@ class BatchValues(Conditions):
         self.read_until = max(self.read_until, value.start_byte + len(whole.encode("utf-8", "replace")))
         return whole
 
+    def declaration(self, node: Node) -> None:
+        exports = self.text(node).startswith("export") or " -x" in self.text(node).split("=")[0]
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                made = self.assign_node(child)
+                if made is not None and exports:
+                    self.exported.setdefault(made[0], self.place(child))
+            elif child.type == "variable_name" and exports:
+                self.exported.setdefault(self.text(child), self.place(child))
+
     def output(self, command: str) -> str:
         command = command.strip()
         if (written := _WRITTEN.fullmatch(command)) is not None:
@@ -403,10 +370,20 @@ class BatchValues(Conditions):
                 joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
                 return f"${{{name}}}" if joined else sources(known)[0]
             if known is not None:
-                self.kept.add(match[1] or match[2])
+                self.before.setdefault(match[1] or match[2], known)
             return match[0]
 
         return re.sub(r"\$(?:\{(\w+)\}|(\w+))", one, text)
+
+    def assignments(self, text: str) -> Iterator[str]:
+        """The lines before a construct of the shell that give it its variables, as far as they are known."""
+        arrays = {name: self.variables[name] for name in _ARRAY.findall(text) if name in self.variables}
+        for name, value in {**self.before, **arrays}.items():
+            words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
+            if not any(HOSTS in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
+                self.kept.add(name)
+                yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
+        self.before.clear()
 
     @staticmethod
     def is_silent(program: str) -> bool:

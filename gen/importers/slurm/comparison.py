@@ -18,11 +18,19 @@ from gen.base import Findings, Location, at, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
 from gen.importers.sandbox import BATCH, CONTAINER, HOME, MPIRUN, SRUN, Learned, Process, Record, Recording, recorded
-from gen.importers.slurm.batch_values import CONTAINER_VALUES, constants, with_values, without_placeholders
+from gen.importers.slurm.batch_values import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.site import Site, read_site
-from gen.importers.slurm.translation import DEFAULT_PORT, Run, launcher_of, without_set
+from gen.importers.slurm.translation import (
+    DEFAULT_PORT,
+    Run,
+    constants,
+    launcher_of,
+    with_values,
+    without_placeholders,
+    without_set,
+)
 from gen.job.commands import mpirun
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import CreatedPod, created_pods
@@ -165,7 +173,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: _World, learn
 
 def _stubs() -> dict[str, str]:
     short = " ".join(f"[{letter}]={name}" for letter, name in SHORT.items())
-    container = CONTAINER % {"values": " ".join(sorted(CONTAINER_VALUES))}
+    container = CONTAINER % {"values": " ".join(sorted(CONTAINER_VALUES)), "shifter": " ".join(sorted(SHIFTER_VALUES))}
     return {
         "mpirun": MPIRUN
         % {
@@ -174,7 +182,7 @@ def _stubs() -> dict[str, str]:
             "most": _MOST_TASKS,
         },
         "srun": SRUN % {"short": short, "switches": " ".join(sorted(SWITCHES)), "most": _MOST_TASKS},
-        **dict.fromkeys(("apptainer", "singularity"), container),
+        **dict.fromkeys(("apptainer", "singularity", "shifter"), container),
     }
 
 

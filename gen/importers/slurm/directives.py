@@ -157,9 +157,9 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
 }
 """Options that no field has: the reason and the remedy."""
 HANDLED: Final = names(
-    "account array chdir container-image container-mounts container-workdir cpus-per-gpu cpus-per-task export gpus "
-    "gpus-per-node gpus-per-task gres job-name mem mem-per-cpu mem-per-gpu no-requeue nodes ntasks ntasks-per-node "
-    "partition requeue tasks-per-node time"
+    "account array chdir image container-image container-mounts container-workdir cpus-per-gpu cpus-per-task export "
+    "gpus gpus-per-node gpus-per-task gres job-name mem mem-per-cpu mem-per-gpu no-requeue nodes ntasks "
+    "ntasks-per-node partition requeue tasks-per-node time"
 )
 """Options that fields have."""
 
@@ -318,7 +318,7 @@ def _indices(match: re.Match[str]) -> range:
 
 
 def _image(draft: JobDraft, last: dict[str, Option], image: str, site: Site) -> None:
-    option = last.get("container-image")
+    option = last.get("container-image") or last.get("image")
     value = option.value if option is not None else ""
     place = option.place if option is not None else draft.place
     named = site.images.get(value, value.replace("#", "/", 1).removeprefix("docker://"))
@@ -335,10 +335,10 @@ def _image(draft: JobDraft, last: dict[str, Option], image: str, site: Site) -> 
         draft.drop(draft.place, "the software of the nodes", "the script names no container image", hint)
     mounts = last.get("container-mounts")
     for part in mounts.value.split(",") if mounts is not None else ():
-        _mount(draft, part, last["container-mounts"].place, site)
+        mount(draft, part, last["container-mounts"].place, site)
 
 
-def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> None:
+def mount(draft: JobDraft, part: str, place: Location, site: Site) -> None:
     source, _, target = part.partition(":")
     target = target.partition(":")[0] or source
     known = site.volume_of(source)
@@ -348,7 +348,7 @@ def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> None:
     elif known is not None:
         draft.set(target, "data", draft.volume(known[1], {"claim": known[1]}), place=place)
     elif source.strip("/").split("/")[0] not in ("dev", "proc", "sys", "etc", "run", "var", "tmp", "usr"):
-        name = draft.volume(f"host-{source}", {"hostPath": {"path": source}})
+        name = draft.volume(f"host-{target}", {"hostPath": {"path": source}})
         draft.set(literal(target), "data", name, place=place)
         draft.grant("allow", "hostPath")
     else:

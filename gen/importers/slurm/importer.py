@@ -16,13 +16,12 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
-from gen.importers.slurm.batch_values import constants, with_values, without_placeholders
 from gen.importers.slurm.comparison import compare_tasks
-from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of
+from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of, mount
 from gen.importers.slurm.expansion import is_known, marked, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import PATH, Site, read_site, roots_of
-from gen.importers.slurm.translation import Run
+from gen.importers.slurm.translation import Run, constants, with_values, without_placeholders
 from gen.job.commands import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
@@ -341,6 +340,8 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
 
 def _images(draft: JobDraft, script: BatchScript, site: Site) -> None:
     """The image of a container that the script starts itself."""
+    for part, place in dict.fromkeys(script.mounts):
+        mount(draft, part, place, site)
     for image, place in script.images:
         named = site.images.get(image, image.removeprefix("docker://") if image.startswith("docker://") else "")
         if named:

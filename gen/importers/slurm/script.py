@@ -60,14 +60,13 @@ class BatchScript(BatchValues):
     def __init__(self, file: str, constants: Mapping[str, str], *, first_line: int = 1, in_task: bool = False) -> None:
         super().__init__(constants, in_task=in_task)
         self.file, self._first_line = file, first_line
-        self.exported: dict[str, Location] = {}
         self.steps: list[Step] = []
         self.files: dict[str, tuple[str, Location]] = {}
         """Texts that the script writes, by path."""
         self._functions: dict[str, Node] = {}
         self._followers: dict[str, Callable[[Node], object]] = {
             "variable_assignment": self.assign_node,
-            "declaration_command": self._declaration,
+            "declaration_command": self.declaration,
             "command": self._command,
             "redirected_statement": self._redirected,
             "pipeline": self._pipeline,
@@ -139,16 +138,6 @@ class BatchScript(BatchValues):
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             self._functions[self.text(name)] = node
-
-    def _declaration(self, node: Node) -> None:
-        exports = self.text(node).startswith("export") or " -x" in self.text(node).split("=")[0]
-        for child in node.named_children:
-            if child.type == "variable_assignment":
-                made = self.assign_node(child)
-                if made is not None and exports:
-                    self.exported.setdefault(made[0], self.place(child))
-            elif child.type == "variable_name" and exports:
-                self.exported.setdefault(self.text(child), self.place(child))
 
     def _command(self, node: Node) -> None:
         name = node.child_by_field_name("name")
@@ -226,8 +215,10 @@ class BatchScript(BatchValues):
             self.left += inner.left
             self.secrets |= inner.secrets
             self.images += inner.images
+            self.mounts += inner.mounts
         elif (opened := opened_container(words)) is not None:
-            self.images.append((opened[0], place))
+            self.images += [(opened[0], place)] if opened[0] else []
+            self.mounts += [(one, place) for one in opened[2]]
             self.run(place, opened[1], assigned)
         elif program == "cd" and self.nested and words[1:] not in ([], ["."]):
             self.steps.append(Step(words=("cd", *words[1:2]), place=place))
@@ -390,10 +381,18 @@ class BatchScript(BatchValues):
         """A construct that only a shell decides: its variables are not known afterwards."""
         text = self.text(node)
         assigned = assigned_in(text)
+        starts = self._starts_program(node)
+        self.before = {
+            name: old
+            for name in assigned
+            if (old := self.variables.get(name)) is not None
+            and old != marked(f"${name}")
+            and f"for {name} in" not in text
+        }
         for name in assigned:
             self.kept.add(name)
             self.variables[name] = marked(f"${name}")
-        if not assigned and not self._starts_program(node):
+        if not assigned and not starts:
             return
         kind = node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"
@@ -414,7 +413,8 @@ class BatchScript(BatchValues):
                 self.kept |= {*local}
                 self.variables |= {name: marked(f"${name}") for name in local}
                 self._as_it_is(called)
-        self.steps.append(Step(words=(), text=self.residual(self.text(node)), place=self.place(node)))
+        text = self.residual(self.text(node))
+        self.steps += [Step(text=one, place=self.place(node)) for one in (*self.assignments(text), text)]
 
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")

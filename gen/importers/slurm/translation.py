@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Final
 
 from msgspec import Struct
@@ -16,8 +17,21 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
+from gen.importers.shell_script import assigned_in, placeholders
 from gen.importers.slurm.directives import Layout, Option, options_of
-from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, shown, source_text, sources
+from gen.importers.slurm.expansion import (
+    ADDRESS,
+    CLOSE,
+    OPEN,
+    PORT,
+    RUN,
+    RUN_ID,
+    is_known,
+    marked,
+    shown,
+    source_text,
+    sources,
+)
 from gen.importers.slurm.script import BatchScript, Step
 from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
@@ -125,6 +139,7 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     script.left += task.left
     script.secrets |= task.secrets
     script.images += task.images
+    script.mounts += task.mounts
     script.indexed |= task.indexed
     return task.steps
 
@@ -230,7 +245,8 @@ def line_of(run: Run) -> str:
     parts = [" ".join(words[: at if at == 1 else at + 1])]
     for word in words[at if at == 1 else at + 1 :]:
         short = re.fullmatch(r"-[A-Za-z]\w*", word) and len(parts) > 1 and not parts[-1].startswith("-- ")
-        starts = word.startswith("--") or short or _SETTING.match(word)
+        program = word.endswith((".py", ".sh")) and re.match(r"--\S+ ", parts[-1])  # behind an option with its value
+        starts = word.startswith("--") or short or program or _SETTING.match(word)
         parts[-1:] = [parts[-1], word] if starts else [f"{parts[-1]} {word}"]
     return " \\\n  ".join(parts)
 
@@ -291,6 +307,7 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     for run in runs:
         texts = [part for word in run.words for part in sources(word)] or [run.text]
         texts += run.words[-1:] if run.words[:2] == ("mpirun", "sh") else ()
+        known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in _VARIABLE.findall(text)):
             if name not in known and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)
@@ -318,6 +335,64 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
     ]
     text = f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
     return [Run(words=(), text=text, place=runs[0].place), *runs]
+
+
+_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str:
+    """An option with the values of variables: Slurm expands none, but scripts are often templates."""
+    return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
+
+
+def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, str, str]]]:
+    """A script with given values in place of placeholders such as `TOKEN=<your token>`, and the line, the placeholder
+    and the variable of each other one.
+    """
+    parts: list[str] = []
+    left: list[tuple[int, str, str]] = []
+    end = 0
+    for at, mark, name in placeholders(text):
+        if text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#"):
+            continue
+        parts += [text[end:at], quote(values.get(name, mark))]
+        end = at + len(mark)
+        if name not in values:
+            left.append((text.count("\n", 0, at) + 1, mark, name))
+    return "".join([*parts, text[end:]]), left
+
+
+def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
+    """The variables of Slurm in the batch part, and those that the user gives."""
+    nodes, tasks = str(layout.nodes), str(layout.nodes * layout.per_node)
+    constants = {
+        "SLURM_JOB_NAME": name,
+        "SLURM_NNODES": nodes,
+        "SLURM_JOB_NUM_NODES": nodes,
+        "SLURM_NTASKS": tasks,
+        "SLURM_NPROCS": tasks,
+        "SLURM_NTASKS_PER_NODE": str(layout.per_node),
+        "SLURM_TASKS_PER_NODE": str(layout.per_node),
+        "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
+        "SLURM_SUBMIT_DIR": ".",
+        "PWD": ".",
+        "SLURMD_NODENAME": marked("$HOSTNAME"),
+        "SLURM_PROCID": "0",
+        "SLURM_NODEID": "0",
+        "SLURM_LOCALID": "0",
+        "SLURM_JOB_ID": marked("{{ run.id }}"),
+        "SLURM_JOBID": marked("{{ run.id }}"),
+        "SLURM_ARRAY_JOB_ID": marked("{{ run.id }}"),
+    }
+    if layout.gpus:
+        constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
+        constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
+    if layout.array and layout.indices[0]:
+        constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
+    elif layout.indices:
+        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
+        constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
+    return {**constants, **values}
 
 
 def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:

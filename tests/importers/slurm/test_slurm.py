@@ -16,6 +16,7 @@ VALUES = {
     "account": "proj", "array": "0-3", "chdir": "/work", "container-image": "nvcr.io#nvidia/pytorch:25.01",
     "container-mounts": "/data:/data", "container-workdir": "/app", "cpus-per-gpu": "8", "cpus-per-task": "16",
     "export": "LR=1", "gpus": "8", "gpus-per-node": "4", "gpus-per-task": "1", "gres": "gpu:4", "job-name": "train",
+    "image": "a/c:3",
     "mem": "64G", "mem-per-cpu": "4G", "mem-per-gpu": "32G", "no-requeue": "", "nodes": "2", "ntasks": "2",
     "ntasks-per-node": "1", "partition": "gpu", "requeue": "", "tasks-per-node": "1", "time": "1-00:00:00",
 }  # fmt: skip
@@ -33,6 +34,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "gpus-per-node": {"gpus": 4},
     "gpus-per-task": {"gpus": 1},
     "gres": {"gpus": 4},
+    "image": {"image": "a/c:3"},
     "job-name": {},
     "mem": {"memory": "64Gi"},
     "mem-per-cpu": {"memory": "4Gi"},

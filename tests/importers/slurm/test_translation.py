@@ -368,6 +368,46 @@ def test_what_certainly_cannot_run(options: list[str], body: str, reason: str) -
 
 
 ONE = ("-N 1",)
+COUNTED = """
+R=0
+A=(b "c d")
+for i in $(find .); do
+  work $R "${A[@]}"
+  R=$((R + 1))
+done
+python a.py $R
+"""
+
+
+def test_a_construct_has_the_variables_that_it_reads() -> None:
+    made = job(script(*ONE, body=COUNTED, interpreter="/bin/bash"))
+    assert made.fields["command"][-1].startswith("R=0\nA=(b 'c d')\nfor i in $(find .); do\n  work $R ")
+    assert made.obstacles == ()
+
+
+def test_a_loop_over_the_nodes_cannot_run() -> None:
+    body = "for n in $(scontrol show hostnames $SLURM_JOB_NODELIST); do ssh $n work; done"
+    assert job(script("-N 2", body=body)).obstacles
+    body = "H=$(scontrol show hostnames $SLURM_JOB_NODELIST)\nfor n in $H; do ssh $n work; done"
+    assert job(script("-N 2", body=body)).obstacles
+
+
+@for_each(
+    ("start", "fields"),
+    [
+        ("shifter -V /fsx/a:/data --module gpu", {"host-data": "/data"}),
+        ("apptainer exec --bind=/fsx/a:/data,/b:/c x.sif", {"host-data": "/data", "host-c": "/c"}),
+        ("singularity run -B /fsx/a:/data x.sif", {"host-data": "/data"}),
+    ],
+)
+def test_the_mounts_of_a_container_are_carried(start: str, fields: dict[str, str]) -> None:
+    made = job(script(*ONE, body=f"srun {start} bash -c 'python a.py'"))
+    assert (made.fields["command"], made.fields["data"]) == ("python a.py", fields)
+
+
+def test_a_program_behind_a_value_has_its_line() -> None:
+    text = command(f"srun torchrun --max_restarts 0 --tee 3 train.py --name {'a' * 90}")
+    assert text.split(" \\\n  ") == ["torchrun", "--max_restarts 0", "--tee 3", "train.py", f"--name {'a' * 90}"]
 
 
 @for_each(
