@@ -5,12 +5,12 @@ those that start a container on a machine, opened, because their image and inner
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, regex
+from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import UNSUPPORTED_SHELL
 from gen.base.shell_script import BACKGROUND, ScriptReader, syntax_tree
 from gen.base.shell_words import Word
@@ -250,3 +250,47 @@ _BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
 def readable(text: str) -> str:
     """A script of the same lines without what the grammar cannot read: comments as input, and the base of numbers."""
     return _BASE.sub("", _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text))
+
+
+def in_double_quotes(text: str, marked: re.Pattern[str]) -> str:
+    """A command in which parts in single quotes with marks are in double quotes, so that a shell expands the marks."""
+
+    def one(match: re.Match[str]) -> str:
+        if not marked.search(match[1]) or text.count('"', 0, match.start()) % 2:
+            return match[0]
+        plain = [_SPECIAL.sub(r"\\\g<0>", part) for part in marked.split(match[1])[::2]]
+        marks = [found[0] for found in marked.finditer(match[1])]
+        return '"' + "".join(part for pair in zip(plain, [*marks, ""], strict=True) for part in pair) + '"'
+
+    return re.sub(r"'([^']*)'", one, text)
+
+
+_SPECIAL: Final = regex(r'[\\"`$]')
+
+
+_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
+SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
+_MOUNTS: Final = names("-V --volume -B --bind")
+CONTAINER_VALUES: Final = frozenset(
+    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
+)
+"""Options of Apptainer with a value as the next word."""
+
+
+def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
+    """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
+    program = words[0].rpartition("/")[2]
+    if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
+        return None
+    at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()
+    while at < len(words) and words[at].startswith("-"):
+        name, equals, value = words[at].partition("=")
+        known = CONTAINER_VALUES if program != "shifter" else SHIFTER_VALUES
+        at += 1 if equals or name not in known else 2
+        value = value or words[min(at, len(words)) - 1]
+        image = value if name == "--image" else image
+        mounts += value.split(",") if name in _MOUNTS else []
+    inner = [*words[at:]]
+    if program != "shifter" and inner:
+        image = inner.pop(0)
+    return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None

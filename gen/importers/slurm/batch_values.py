@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -143,9 +143,10 @@ _FIRST: Final = regex(
 )
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs")
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
+_OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _SILENT: Final = names(
-    "echo set ulimit sleep hostname env printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
+    "echo set ulimit sleep hostname printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
     "date nvidia-smi scontrol printf true : ibstat sacct scancel uname lsb_release ifconfig ip umask return break "
     "continue local type shift popd tput clear alias read getopt getopts false readonly command test du kill enroot "
     "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
@@ -163,14 +164,8 @@ _WRITTEN: Final = regex(
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
 
+_CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
-_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
-SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
-_MOUNTS: Final = names("-V --volume -B --bind")
-CONTAINER_VALUES: Final = frozenset(
-    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
-)
-"""Options of Apptainer with a value as the next word."""
 
 
 class DroppedPart(Struct, frozen=True):
@@ -180,25 +175,6 @@ class DroppedPart(Struct, frozen=True):
     what: str
     why: str
     hint: str
-
-
-def opened_container(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
-    """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
-    program = words[0].rpartition("/")[2]
-    if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
-        return None
-    at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()
-    while at < len(words) and words[at].startswith("-"):
-        name, equals, value = words[at].partition("=")
-        known = CONTAINER_VALUES if program != "shifter" else SHIFTER_VALUES
-        at += 1 if equals or name not in known else 2
-        value = value or words[min(at, len(words)) - 1]
-        image = value if name == "--image" else image
-        mounts += value.split(",") if name in _MOUNTS else []
-    inner = [*words[at:]]
-    if program != "shifter" and inner:
-        image = inner.pop(0)
-    return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
 
 
 def _joined(folder: str, target: str) -> str:
@@ -318,6 +294,33 @@ class BatchValues(Conditions):
             elif child.type == "variable_name" and exports:
                 self.exported.setdefault(self.text(child), self.place(child))
 
+    def read_values(self, node: Node, words: list[str], separators: str) -> str:
+        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
+        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
+        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
+        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
+        switches = {one for one in words if one.startswith("-")}
+        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
+            parts = (
+                [value]
+                if HOSTS in value or ADDRESS in value
+                else value.split(None if separators.isspace() else separators)
+            )
+            self.variables[names[-1]] = (ADDRESS, *parts) if value == HOSTS else tuple(parts)
+        elif here is None or not names or not switches <= {"-r"}:
+            self.computed |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+        elif is_known(value):
+            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
+            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
+        else:
+            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
+            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
+            self.from_text |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+            return text
+        return ""
+
     def output(self, command: str) -> str:
         command = command.strip()
         if (written := _WRITTEN.fullmatch(command)) is not None:
@@ -330,6 +333,8 @@ class BatchValues(Conditions):
             return known
         if re.fullmatch(r"echo\s+[^|;&`$<>]*|echo\s+\"?\$\{?\w+\}?\"?", command):
             return " ".join(self.words(command)[1:])
+        if command == "date +%s" and _OF_CLOCK.search(self._assigned):
+            return marked("$(date +%s)")
         if _ID.search(command) and not self.in_task:
             return PORT if _IS_PORT.search(self._assigned) else RUN
         return marked(f"$({self.residual(command)})")
@@ -365,7 +370,12 @@ class BatchValues(Conditions):
             known = self.lookup(match[1] or match[2])
             if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./ -]*", known)):
                 return known
-            if isinstance(known, str) and len(sources(known)) == 1 and known == marked(sources(known)[0]):
+            if (
+                isinstance(known, str)
+                and len(sources(known)) == 1
+                and known == marked(sources(known)[0])
+                and "$(" not in known
+            ):
                 name = sources(known)[0].removeprefix("$")
                 joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
                 return f"${{{name}}}" if joined else sources(known)[0]
@@ -377,7 +387,10 @@ class BatchValues(Conditions):
 
     def assignments(self, text: str) -> Iterator[str]:
         """The lines before a construct of the shell that give it its variables, as far as they are known."""
-        arrays = {name: self.variables[name] for name in _ARRAY.findall(text) if name in self.variables}
+        names = [*_ARRAY.findall(text), *re.findall(r"[A-Za-z_]\w*", " ".join(_CALCULATED.findall(text)))]
+        arrays = {
+            one: self.variables[one] for one in names if self.variables.get(one, marked(f"${one}")) != marked(f"${one}")
+        }
         for name, value in {**self.before, **arrays}.items():
             words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
             if not any(HOSTS in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
@@ -388,7 +401,7 @@ class BatchValues(Conditions):
     @staticmethod
     def is_silent(program: str) -> bool:
         """Whether a program only shows something, or sets up what an image has."""
-        return program.rpartition("/")[2] in _SILENT | _CONDA | _MODULES | {"[", "cd", "source", ".", "exit", "export"}
+        return program.rpartition("/")[2] in _SILENT | _CONDA | _MODULES | names("[ cd source . exit export")
 
     def changes_shell(self, place: Location, program: str, words: list[str]) -> bool:
         """Whether a command only changes or shows what belongs to the batch part, or to an image."""

@@ -18,7 +18,7 @@ from gen.base import Findings, Location, at, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
 from gen.importers.sandbox import BATCH, CONTAINER, HOME, MPIRUN, SRUN, Learned, Process, Record, Recording, recorded
-from gen.importers.slurm.batch_values import CONTAINER_VALUES, SHIFTER_VALUES
+from gen.importers.shell_script import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.site import Site, read_site
@@ -43,7 +43,7 @@ _REFERENCE: Final = regex(r"\$\((\w+)\)")
 _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""
 _INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
-_ENDS: Final = regex(r"(?m)^(\s*)set\s+-[a-z]+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
+_ENDS: Final = regex(r"(?m)^(\s*)set(?:\s+-[a-z]+)+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
 """`set -eu`: a program that the sandbox lacks does not end the script."""
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100

@@ -15,7 +15,7 @@ from typing import Final
 from gen.base import regex
 
 OPEN, CLOSE = "\ue000", "\ue001"
-_MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
+MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
 _PARAMETER: Final = regex(
     r"(?P<length>\#(?=[A-Za-z_]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*\#?$!-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)",
@@ -61,17 +61,17 @@ def is_known(value: str) -> bool:
 
 def source_text(value: str) -> str:
     """A value as shell source, with a variable for the id of the run."""
-    return _MARKED.sub(lambda match: f"${RUN_ID}" if match[1].startswith("{{") else match[1], value)
+    return MARKED.sub(lambda match: f"${RUN_ID}" if match[1].startswith("{{") else match[1], value)
 
 
 def sources(value: str) -> list[str]:
     """The shell source of all parts that only a pod knows."""
-    return _MARKED.findall(value)
+    return MARKED.findall(value)
 
 
 def shown(word: str) -> str:
     """A word as a person writes it for a shell."""
-    plain = _MARKED.sub("", word)
+    plain = MARKED.sub("", word)
     parts = sources(word)
     if not plain and len(parts) == 1 and _OUTPUT.match(parts[0]):
         return parts[0]
@@ -100,7 +100,7 @@ def _braced(word: str) -> str:
             else match[1]
         )
 
-    return _MARKED.sub(one, word)
+    return MARKED.sub(one, word)
 
 
 class Expander:
@@ -312,7 +312,7 @@ class Expander:
         plain = re.sub(r"\$?\b([A-Za-z_]\w*)", number, plain)
         if "$(" in plain and OPEN not in plain:
             plain = " ".join(self.words(plain))
-        return _MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)
+        return MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)
 
 
 def _all(value: Value) -> tuple[str, ...]:

@@ -107,13 +107,13 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
                 Location(given.file, number), f"the script is a template: `{match[0][:60]}` has no value", hint
             )
             break
-    if script.unreadable is not None:
-        hint = "correct it, which `bash -n` explains, or quote the word"
-        draft.cannot_run(script.unreadable, "gen cannot read the syntax of the shell here", hint)
     for number, mark, variable in marks[:1]:
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
         draft.cannot_run(Location(given.file, number), f"bash ends the script at the placeholder `{mark[:60]}`", hint)
     _translate(draft, script, options, given.image or site.image, site, lacking)
+    if script.unreadable is not None:
+        hint = "correct it, which `bash -n` explains, or quote the word"
+        draft.cannot_run(script.unreadable, "gen cannot read the syntax of the shell here", hint)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
 

@@ -16,9 +16,17 @@ from msgspec.structs import replace
 
 from gen.base import Location, names
 from gen.base.shell_script import syntax_tree
-from gen.importers.shell_script import assigned_in, nodes_below, readable, syntax_errors, with_braces
-from gen.importers.slurm.batch_values import HOSTS, BatchValues, DroppedPart, opened_container
-from gen.importers.slurm.expansion import ADDRESS, Value, is_known, marked, shown, source_text
+from gen.importers.shell_script import (
+    assigned_in,
+    in_double_quotes,
+    nodes_below,
+    opened_apptainer,
+    readable,
+    syntax_errors,
+    with_braces,
+)
+from gen.importers.slurm.batch_values import BatchValues, DroppedPart
+from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
 _BLOCKS: Final = frozenset(
     {"variable_assignments", "compound_statement", "subshell", "program", "do_group", "else_clause"}
 )
+_CHANGING: Final = frozenset({"wait", "coproc", "eval", "exec", "command", "trap"})
 _AROUND: Final = frozenset({"nohup", "timeout", "stdbuf", "unbuffer", "env", "nice", "sudo"})
 _READERS: Final = frozenset({"read", "readarray", "mapfile", "srun"})
 _MOST_TURNS: Final = 64
@@ -167,35 +176,10 @@ class BatchScript(BatchValues):
             if value is not None:
                 self.variables[key] = value
         if words and words[0] in _READERS - {"srun"}:
-            self._read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
+            line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
+            self.steps += [Step(text=line, place=self.place(node))] if line else []
         elif words:
             self.run(self.place(node), words, tuple(own))
-
-    def _read_values(self, node: Node, words: list[str], separators: str) -> None:
-        """Set the variables of `read`, as far as its input is a text."""
-        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
-        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
-        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
-        switches = {one for one in words if one.startswith("-")}
-        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
-            parts = (
-                [value]
-                if HOSTS in value or ADDRESS in value
-                else value.split(None if separators.isspace() else separators)
-            )
-            self.variables[names[-1]] = (ADDRESS, *parts) if value == HOSTS else tuple(parts)
-        elif here is None or not names or not switches <= {"-r"}:
-            self.computed |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-        elif is_known(value):
-            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
-            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
-        else:
-            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
-            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
-            self.steps.append(Step(words=(), text=text, place=self.place(node)))
-            self.from_text |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
 
     def run(self, place: Location, words: list[str], assigned: tuple[tuple[str, str], ...] = ()) -> None:
         """Follow a command by its words."""
@@ -204,19 +188,20 @@ class BatchScript(BatchValues):
             self._call(words)
         elif program == "srun" and not self.in_task:
             self.steps.append(Step(options=tuple(words[1:]), place=place, by_srun=True, assigned=assigned))
-        elif program in ("wait", "coproc", "eval", "exec", *_AROUND) and self._changed(place, program, words, assigned):
+        elif program in (*_CHANGING, *_AROUND) and self._changed(place, program, words, assigned):
             return
         elif program in ("bash", "sh") and "-c" in words[1:3] and not words[-1].startswith("-"):
             inner = type(self)(self.file, self.constants, first_line=place.line, in_task=self.in_task)
             inner.variables = {**self.variables}
             inner.nested, inner.indexed, inner.from_text = True, self.indexed, self.from_text
-            inner.follow(source_text(words[words.index("-c") + 1]))
+            inner.follow(source_text(in_double_quotes(words[words.index("-c") + 1], MARKED)))
             self.steps += inner.steps
             self.left += inner.left
             self.secrets |= inner.secrets
             self.images += inner.images
             self.mounts += inner.mounts
-        elif (opened := opened_container(words)) is not None:
+            self.unreadable = self.unreadable or inner.unreadable
+        elif (opened := opened_apptainer(words)) is not None:
             self.images += [(opened[0], place)] if opened[0] else []
             self.mounts += [(one, place) for one in opened[2]]
             self.run(place, opened[1], assigned)
@@ -227,9 +212,13 @@ class BatchScript(BatchValues):
 
     def _changed(self, place: Location, program: str, words: list[str], assigned: tuple[tuple[str, str], ...]) -> bool:
         """Follow a word that changes how its command runs. False for one that is a program here."""
-        if program in _AROUND:
+        plain = [number for number, one in enumerate(words) if number and not re.match(r"[A-Za-z_]\w*=", one)]
+        if program == "env" and plain and "srun" not in words and not words[plain[0]].startswith("-"):
+            pairs = [one.partition("=") for one in words[1 : plain[0]]]
+            self.run(place, words[plain[0] :], (*assigned, *((name, value) for name, _, value in pairs)))
+        elif program in _AROUND:
             if "srun" not in words[:6] or self.in_task:
-                return False
+                return program == "env" and not plain  # which shows the variables
             hint = "set `timeout` of the job, or write it into `command`"
             self.left.append(
                 DroppedPart(place, f"`{program}` around `srun`", "each pod starts the program itself", hint)
@@ -244,7 +233,12 @@ class BatchScript(BatchValues):
                 self.left.append(DroppedPart(place, f"`eval {text[:60]}`", why, hint))
             else:
                 self.steps.append(Step(words=tuple(words), place=place))
-        elif words[1:]:
+        elif program == "trap":
+            hint, why = "save checkpoints on SIGTERM", "a pod gets SIGTERM at its end"
+            self.left += (
+                [DroppedPart(place, f"`trap {words[1][:60]}`", why, hint)] if words[2:] and words[1] != "-" else []
+            )
+        elif words[1:] and not words[1].startswith("-"):
             self.run(place, self.words(" ".join(words[1:])) if program == "eval" else words[1:], assigned)
             self.steps[-1:] = [replace(one, background=program == "coproc") for one in self.steps[-1:]]
             self.ended = (place, "") if program == "exec" else self.ended

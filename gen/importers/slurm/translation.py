@@ -140,6 +140,7 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     script.secrets |= task.secrets
     script.images += task.images
     script.mounts += task.mounts
+    script.unreadable = script.unreadable or task.unreadable
     script.indexed |= task.indexed
     return task.steps
 

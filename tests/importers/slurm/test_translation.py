@@ -385,6 +385,17 @@ def test_a_construct_has_the_variables_that_it_reads() -> None:
     assert made.obstacles == ()
 
 
+def test_a_construct_has_the_numbers_of_its_calculations() -> None:
+    body = "START_TIME=$(date +%s)\nwhile true; do echo $(($(date +%s) - START_TIME)); curl x; sleep 9; done"
+    text = job(script(*ONE, body=f"python a.py\n{body}", interpreter="/bin/bash")).fields["command"]
+    assert "\nSTART_TIME=$(date +%s)\nwhile true; do echo $(($(date +%s) - START_TIME)); curl x" in text[-1]
+
+
+def test_a_value_of_the_pod_in_single_quotes_is_expanded() -> None:
+    body = "H=$(scontrol show hostnames | head -n 1)\nsrun bash -c \"python a.py '$H:1' 'b c' \\$SLURM_PROCID\""
+    assert command(body) == "python a.py $MASTER_ADDR:1 'b c' $RANK"
+
+
 def test_a_loop_over_the_nodes_cannot_run() -> None:
     body = "for n in $(scontrol show hostnames $SLURM_JOB_NODELIST); do ssh $n work; done"
     assert job(script("-N 2", body=body)).obstacles
@@ -431,6 +442,9 @@ def test_a_program_behind_a_value_has_its_line() -> None:
         ("! python a.py", "! python a.py"),
         ("until python a.py; do sleep 1; done", "until python a.py; do sleep 1; done"),
         ("exec python a.py\npython never.py", "python a.py"),
+        ("env A=1 python a.py", "A=1 python a.py"),
+        ("command python a.py", "python a.py"),
+        ("env -i python a.py", "env -i python a.py"),
         ("python - <<E\nprint(1)\nE", "python - <<E\nprint(1)\nE"),
         ('eval "$(conda shell.bash hook)"\npython a.py', "python a.py"),
         ('eval "$(make-env)"\npython a.py', 'eval "$(make-env)"\npython a.py'),
@@ -453,6 +467,7 @@ def test_constructs_of_the_shell_keep_their_meaning(body: str, expected: str) ->
     ("body", "message"),
     [
         ("echo a > hosts\npython a.py", "the file `hosts` is not carried: gen writes no files of the batch part"),
+        ("trap 'save a' USR1\npython a.py", "`trap save a` is not carried: a pod gets SIGTERM at its end"),
         ("timeout 9 srun torchrun a.py", "`timeout` around `srun` is not carried: each pod starts the program itself"),
         (
             "python a.py\nwhile true; do curl x; sleep 9; done",
@@ -465,7 +480,7 @@ def test_what_a_job_lacks_is_named(body: str, message: str) -> None:
     assert message in [one.message for one in found]
 
 
-@for_each("body", ["python a.py (\n", "A=(\n  a\n  f() { b; }\n)\npython a.py", 'python "a.py'])
+@for_each("body", ["python a.py (\n", "A=(\n  a\n  f() { b; }\n)\npython a.py", 'python "a.py', "srun bash -c 'a (b'"])
 def test_a_script_with_invalid_syntax_cannot_run(body: str) -> None:
     made = job(script(*ONE, body=body, interpreter="/bin/bash"))
     assert "gen cannot read the syntax of the shell here" in [one.message for one in made.obstacles]
