@@ -39,6 +39,7 @@ def containers(draft: Draft) -> None:
     given = draft.given
     command = " ".join(value.text for value in given.command)
     command = command[1:-1] if _IN_QUOTES.fullmatch(command) else command
+    command = command if any(char in command for char in "'\"\\\n") else " ".join(command.split())
     shell = given.text("shell")
     if command and shell not in ("", "sh"):
         draft.set([literal(shell), "-c", literal(command)], "command", place=given.command[0].place)

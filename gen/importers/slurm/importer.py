@@ -313,7 +313,8 @@ def _numbers(layout: Layout, per_node: int, total: int) -> tuple[str, ...]:
 
 def _mpi(draft: JobDraft, layout: Layout) -> None:
     draft.set("mpi", "kind")
-    draft.set(layout.nodes, "workers")
+    if layout.nodes > 1:
+        draft.set(layout.nodes, "workers")
     draft.set(max(layout.per_node, 1), "slotsPerWorker", place=draft.place)
     for role, value in (("cpu", 1), ("memory", "2Gi")):
         if role in draft.fields:

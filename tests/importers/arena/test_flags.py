@@ -137,3 +137,12 @@ def test_what_arena_sets_in_silence_is_listed(command: str, message: str) -> Non
     listed = [one.message for one in found if "which Arena sets" in one.message or "ignores" in one.message]
     assert [one[: len(message)] for one in listed] == [message] * bool(message)
     assert ("network" in job.fields) == (job.fields["kind"] == "mpi" and "--hostNetwork" in command)
+
+
+@for_each(
+    ("command", "expected"),
+    [("python a.py    --lr 1", "python a.py --lr 1"), ("python -c 'a    b'", "python -c 'a    b'")],
+)
+def test_blanks_without_meaning_are_one(command: str, expected: str) -> None:
+    jobs, _ = imported(f'arena submit pytorch --name=demo --image=a/b:1 "{command}"\n')
+    assert jobs[0].fields["command"] == expected

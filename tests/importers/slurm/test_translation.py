@@ -416,6 +416,11 @@ def test_the_mounts_of_a_container_are_carried(start: str, fields: dict[str, str
     assert (made.fields["command"], made.fields["data"]) == ("python a.py", fields)
 
 
+def test_one_node_of_mpi_has_no_number() -> None:
+    made = job(script("-N 1", "--ntasks-per-node=8", "--gres=gpu:8", body="srun python a.py"))
+    assert (made.fields["kind"], "workers" in made.fields) == ("mpi", False)
+
+
 def test_a_program_behind_a_value_has_its_line() -> None:
     text = command(f"srun torchrun --max_restarts 0 --tee 3 train.py --name {'a' * 90}")
     assert text.split(" \\\n  ") == ["torchrun", "--max_restarts 0", "--tee 3", "train.py", f"--name {'a' * 90}"]
