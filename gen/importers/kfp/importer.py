@@ -222,6 +222,7 @@ _NEEDED: Final = frozenset(
     {"`inputs.artifacts`", "`inputDefinitions.artifacts`", "`arguments.artifacts`", "`IfPresent`"}
 )
 _PYTHON: Final = regex(r"(?m)^(?:import|from) kfp\b|^@(?:kfp\.)?dsl\.\w+")
+_OF_SERVER: Final = "pipelines.kubeflow.org/v2_component"
 _COMPILE: Final = (
     "compile it with its SDK, and name the result: `kfp dsl compile --py FILE --output pipeline.yaml` (version 2), "
     "`dsl-compile --py FILE --output pipeline.yaml` (version 1), or `python FILE` if it calls the compiler itself"
@@ -288,6 +289,11 @@ class KfpImporter(Importer):
         of_pods = (at(one, "platforms", "kubernetes", "deploymentSpec", "executors") for one in read.documents)
         platforms = next(filter(None, of_pods), None)
         for number, document in enumerate(read.documents):
+            if at(document, "spec", "podMetadata", "labels", _OF_SERVER) is not None:
+                hint = "name the file that the SDK compiled, with `pipelineInfo` and `deploymentSpec`"
+                message = "the Workflow is that of the server of Kubeflow Pipelines, and its steps need that server"
+                found.error(INVALID_MANIFEST, read.place(number, ("spec", "podMetadata")), message, hint)
+                return ()
             pipeline = _pipeline(document, platforms)
             if pipeline is not None:
                 pipeline = replace(pipeline, parameters={**pipeline.parameters, **given.define})

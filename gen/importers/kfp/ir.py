@@ -316,9 +316,17 @@ def _python(command: Sequence[str]) -> tuple[str, str] | None:
     """The script that starts a function of Python, without its options, and the source; None for another command."""
     if len(command) < _WORDS or "kfp.dsl.executor_main" not in command[-2] or "$0" not in command[-2]:
         return None
-    installs = [one.strip() for one in _PIP.findall(command[2])] if len(command) > _WORDS else []
+    installs = [_plain(one.strip()) for one in _PIP.findall(command[2])] if len(command) > _WORDS else []
     start = f"_KFP_RUNTIME=true python3 -m kfp.dsl.executor_main --component_module_path {_SOURCE}"
     return " &&\n".join([*installs, start]), f"{command[-1].strip()}\n"
+
+
+def _plain(command: str) -> str:
+    """A command without quotes that its words do not need."""
+    try:
+        return shlex.join(shlex.split(command))
+    except ValueError:
+        return command
 
 
 _WORDS: Final = 4

@@ -178,6 +178,10 @@ class BatchScript(BatchValues):
         if words and words[0] in _READERS - {"srun"}:
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             self.steps += [Step(text=line, place=self.place(node))] if line else []
+        elif any(one.type == "herestring_redirect" for one in node.children) and self._starts_program(
+            node.parent or node
+        ):
+            self._as_it_is(node)
         elif words:
             self.run(self.place(node), words, tuple(own))
 

@@ -201,7 +201,7 @@ def test_functions_of_python_get_their_source_as_a_file_and_their_inputs() -> No
     steps = pipeline(FUNCTIONS)
     assert steps["train"]["files"] == {"/component/main.py": "from kfp.dsl import *\n\ndef train():\n    pass\n"}
     lines = steps["train"]["command"].splitlines()
-    assert lines[0] == "python3 -m pip install 'kfp==2.7.0' &&"
+    assert lines[0] == "python3 -m pip install kfp==2.7.0 &&"
     assert lines[2] == "  --function_to_execute train \\"
     assert _input_of(steps["prepare"])["inputs"] == {"parameterValues": {"rows": 3, "text": "it's"}}
     outputs = _input_of(steps["prepare"])["outputs"]

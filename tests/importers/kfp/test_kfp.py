@@ -148,6 +148,15 @@ def test_reports(document: Any, severity: str, message: str) -> None:
     assert any(item.message.startswith(message) and item.severity == severity for item in found), found
 
 
+def test_a_workflow_of_the_server_is_refused() -> None:
+    labels = {"pipelines.kubeflow.org/v2_component": "true"}
+    document = argo(a={"container": {"image": "driver:1", "command": ["driver"]}})
+    document["spec"]["podMetadata"] = {"labels": labels}
+    jobs, found = read(document)
+    assert not jobs
+    assert "its steps need that server" in found[0].message
+
+
 def test_parameters_are_no_expressions_of_gen() -> None:
     body = {**EQUAL["jax"], "metadata": {"name": "a", "annotations": {"note": "{{inputs.parameters.x}} {{ 7 }}"}}}
     (job,), found = read(argo(a={"resource": {"manifest": json.dumps(body)}}))

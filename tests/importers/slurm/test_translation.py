@@ -396,6 +396,11 @@ def test_a_value_of_the_pod_in_single_quotes_is_expanded() -> None:
     assert command(body) == "python a.py $MASTER_ADDR:1 'b c' $RANK"
 
 
+def test_a_text_as_input_stays() -> None:
+    made = job(script(*ONE, body='python a.py <<< "text"', interpreter="/bin/bash"))
+    assert made.fields["command"] == ["bash", "-c", 'python a.py <<< "text"']
+
+
 def test_a_loop_over_the_nodes_cannot_run() -> None:
     body = "for n in $(scontrol show hostnames $SLURM_JOB_NODELIST); do ssh $n work; done"
     assert job(script("-N 2", body=body)).obstacles
