@@ -126,6 +126,8 @@ class BatchScript(BatchValues):
                 self.steps[-1] = replace(self.steps[-1], background=True)
             elif node.is_named:
                 before = len(self.steps)
+                if self.text(node).startswith("-"):  # the line before it ends without a backslash
+                    self.unreadable = self.unreadable or self.place(node)
                 self._statement(node)
 
     def _statement(self, node: Node) -> None:

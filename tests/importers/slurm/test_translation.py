@@ -490,7 +490,16 @@ def test_what_a_job_lacks_is_named(body: str, message: str) -> None:
     assert message in [one.message for one in found]
 
 
-@for_each("body", ["python a.py (\n", "A=(\n  a\n  f() { b; }\n)\npython a.py", 'python "a.py', "srun bash -c 'a (b'"])
+@for_each(
+    "body",
+    [
+        "python a.py (\n",
+        "A=(\n  a\n  f() { b; }\n)\npython a.py",
+        'python "a.py',
+        "srun bash -c 'a (b'",
+        "python a.py\n--x=$(b)",
+    ],
+)
 def test_a_script_with_invalid_syntax_cannot_run(body: str) -> None:
     made = job(script(*ONE, body=body, interpreter="/bin/bash"))
     assert "gen cannot read the syntax of the shell here" in [one.message for one in made.obstacles]
