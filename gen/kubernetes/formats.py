@@ -1,7 +1,8 @@
 """Formats of strings that an API server checks in custom resources, by the functions that it uses.
 
 From `apiextensions-apiserver/pkg/apiserver/validation/formats.go`, `kube-openapi/pkg/validation/strfmt`, which uses
-`asaskevich/govalidator`, and `net/url`, `net/mail`, `net` and `time` of Go. It ignores all other formats.
+`asaskevich/govalidator`, and `net/url`, `net` and `time` of Go. Those of addresses of people, books, cards, colors and
+ids of other databases are left out, because no public definition has them. It ignores all other formats.
 """
 
 from __future__ import annotations
@@ -100,124 +101,6 @@ def _may_be_escaped(character: str) -> bool:
     return character in "% " or (character.isascii() and not _CONTROL.match(character) and not _HOST.match(character))
 
 
-_ATOM = regex(r"[^\x00-\x20()<>\[\]:;@\\,\"\x7f]+")
-_QUOTED = regex(r'"((?:[^\x00-\x08\x0a-\x1f\x7f"\\]|\\[^\x00-\x08\x0a-\x1f\x7f])*)"')
-_LITERAL = regex(r"\[([^\x00-\x20\[\]\\\x7f]*)\]")
-
-
-class _Address:
-    """A reader of an address of RFC 5322, as `net/mail` understands it. A method that fails raises ValueError."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.at = text, 0
-
-    def take(self, character: str) -> bool:
-        found = self.text.startswith(character, self.at)
-        self.at += found
-        return found
-
-    def skip(self, *, comments: bool = True) -> None:
-        while self.at < len(self.text):
-            if self.text[self.at] in " \t":
-                self.at += 1
-            elif comments and self.take("("):
-                self._comment()
-            else:
-                return
-
-    def _comment(self) -> None:
-        depth = 1
-        while depth and self.at < len(self.text):
-            character = self.text[self.at]
-            self.at += 2 if character == "\\" else 1
-            depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth:
-            raise ValueError
-
-    def match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        found = pattern.match(self.text, self.at)
-        if found is None:
-            raise ValueError
-        self.at = found.end()
-        return found
-
-    def specification(self) -> None:
-        """A local part and a domain."""
-        self.skip(comments=False)
-        if self.text.startswith('"', self.at):
-            if not self.match(_QUOTED)[1]:
-                raise ValueError
-        else:
-            self.name()
-        if not self.take("@"):
-            raise ValueError
-        self.skip(comments=False)
-        if self.text.startswith("[", self.at):
-            ipaddress.ip_address(self.match(_LITERAL)[1])
-        else:
-            self.name()
-
-    def name(self) -> None:
-        atom = self.match(_ATOM)[0]
-        if atom.startswith(".") or atom.endswith(".") or ".." in atom:
-            raise ValueError
-
-    def mailboxes(self, *, group: bool = True) -> int:
-        """A mailbox, or those of a group. Returns their number."""
-        self.skip(comments=False)
-        start = self.at
-        try:
-            self.specification()
-        except ValueError:
-            self.at = start
-        else:
-            return 1
-        self.skip(comments=False)
-        if not self.text.startswith("<", self.at):
-            self.phrase()
-            self.skip(comments=False)
-            if group and self.take(":"):
-                return self.members()
-        if not self.take("<"):
-            raise ValueError
-        self.specification()
-        if not self.take(">"):
-            raise ValueError
-        return 1
-
-    def phrase(self) -> None:
-        words = 0
-        while self.at < len(self.text):
-            self.skip(comments=words > 0)
-            try:
-                self.match(_QUOTED if self.text.startswith('"', self.at) else _ATOM)
-            except ValueError:
-                break
-            words += 1
-        if not words:
-            raise ValueError
-
-    def members(self) -> int:
-        self.skip(comments=False)
-        number = 0
-        while not self.take(";"):
-            if number and not self.take(","):
-                raise ValueError
-            number += self.mailboxes(group=False)
-            self.skip()
-        return number
-
-
-def _email(text: str) -> bool:
-    one = _Address(text)
-    try:
-        number = one.mailboxes()
-        one.skip()
-    except ValueError:
-        return False
-    return number == 1 and one.at == len(text)
-
-
 _OCTET: Final = r"0*(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IPV4: Final = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 _CIDR: Final = regex(rf"(?:{_IPV4}/0*(?:3[0-2]|[12]?[0-9])|(.*)/0*(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))")
@@ -301,36 +184,6 @@ def _duration(text: str) -> bool:
     return _is_go_duration(text) or any(one in _UNITS or one.startswith(_LONG_UNITS) for one in units)
 
 
-_SEPARATORS: Final = regex(r"[\t\n\f\r -]+")
-_CARD: Final = regex(
-    "4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
-    "|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
-)
-_ISBN10: Final = regex("[0-9]{9}[0-9X]")
-_ISBN13: Final = regex("[0-9]{13}")
-
-
-def _credit_card(text: str) -> bool:
-    digits = "".join(one for one in text if "0" <= one <= "9")
-    if not _CARD.fullmatch(digits):
-        return False
-    doubled = (2 * int(one) - (9 if one > "4" else 0) for one in digits[-2::-2])
-    return (sum(doubled) + sum(map(int, digits[::-2]))) % 10 == 0
-
-
-def _isbn10(text: str) -> bool:
-    digits = _SEPARATORS.sub("", text)
-    values = (10 if one == "X" else int(one) for one in digits)
-    valid = _ISBN10.fullmatch(digits) is not None
-    return valid and sum(place * value for place, value in enumerate(values, 1)) % 11 == 0
-
-
-def _isbn13(text: str) -> bool:
-    digits = _SEPARATORS.sub("", text)
-    valid = _ISBN13.fullmatch(digits) is not None
-    return valid and sum(int(one) * (3 if place % 2 else 1) for place, one in enumerate(digits)) % 10 == 0
-
-
 def _matching(pattern: str) -> Callable[[str], bool]:
     form = regex(pattern)
     return lambda text: form.fullmatch(text) is not None
@@ -351,7 +204,6 @@ _PART: Final = "[a-zA-Z0-9$]"
 _HOST_NAME: Final = regex(
     rf"{_PART}(?:-?{_PART}{{0,62}})?|(?:{_PART}(?:[a-zA-Z0-9$-]{{0,61}}{_PART})?\.)+[a-zA-Z]{{2,63}}"
 )
-_VALUE: Final = "[\t\n\f\r ]*(?:0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])[\t\n\f\r ]*"
 
 
 def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
@@ -366,24 +218,15 @@ def _mac() -> str:
 
 
 FORMATS: Final[dict[str, Callable[[str], bool]]] = {
-    "bsonobjectid": _matching(f"{_HEX}{{24}}"),
     "byte": _matching("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"),
     "cidr": _cidr,
-    "creditcard": _credit_card,
     "date": _date,
     "datetime": _date_time,
     "duration": _duration,
-    "email": _email,
-    "hexcolor": _matching(f"#?(?:{_HEX}{{3}}|{_HEX}{{6}})"),
     "hostname": _host_name,
     "ipv4": _ipv4,
     "ipv6": _is_ipv6,
-    "isbn": lambda text: _isbn10(text) or _isbn13(text),
-    "isbn10": _isbn10,
-    "isbn13": _isbn13,
     "mac": _matching(_mac()),
-    "rgbcolor": _matching(rf"rgb\({_VALUE},{_VALUE},{_VALUE}\)"),
-    "ssn": _matching("[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}"),
     "uri": lambda text: url_fault(text) is None,
     "uuid": _uuid(f"{_HEX}{{4}}", f"{_HEX}{{4}}"),
     "uuid3": _uuid(f"3{_HEX}{{3}}", f"{_HEX}{{4}}"),
