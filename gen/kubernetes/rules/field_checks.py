@@ -17,11 +17,10 @@ from gen.kubernetes.rules.value_checks import label_value, qualified_name
 class FieldChecks:
     """Checks by path, such as `ports.*.protocol`, where `*` is each entry of a list or mapping."""
 
-    __slots__ = ("_any_fault", "_root")
+    __slots__ = ("_root",)
 
     def __init__(self, checks: Mapping[str, Check]) -> None:
         self._root = _Step()
-        self._any_fault: Check | None = None
         for path, check in checks.items():
             step = self._root
             for name in path.split("."):
@@ -30,10 +29,6 @@ class FieldChecks:
 
     def faults(self, value: object, route: Route) -> list[Fault]:
         """The faults of all fields below `value`, which is at `route`. Missing fields have none."""
-        if self._any_fault is None:
-            self._any_fault = self._root.compiled()
-        if self._any_fault(value) is None:  # as for nearly every value
-            return []
         found: list[Fault] = []
         self._root.look(value, route, found)
         return found
@@ -66,47 +61,6 @@ class _Step:
         if self.each is not None and value.__class__ in _HOLDERS:
             for key, inner in value.items() if value.__class__ is dict else enumerate(value):
                 self.each.look(inner, (*route, key), found)
-
-    def compiled(self) -> Check:
-        """One check of a value and of the values below it: it ends at the first fault, and builds no routes."""
-        checks = [self.check] if self.check is not None else []
-        if self.named:
-            checks.append(_of_fields({name: step.compiled() for name, step in self.named.items()}))
-        if self.each is not None:
-            checks.append(_of_entries(self.each.compiled()))
-        return checks[0] if len(checks) == 1 else _one_by_one(checks)
-
-
-def _of_fields(checks: dict[str, Check]) -> Check:
-    count = len(checks)
-
-    def check(value: object) -> Fault | None:
-        if value.__class__ is dict:
-            few, many = (value, checks) if len(value) < count else (checks, value)
-            for name in few:
-                if name in many and (fault := checks[name](value[name])) is not None:
-                    return fault
-        return None
-
-    return check
-
-
-def _of_entries(check_entry: Check) -> Check:
-    def check(value: object) -> Fault | None:
-        if value.__class__ in _HOLDERS:
-            for entry in value.values() if value.__class__ is dict else value:
-                if (fault := check_entry(entry)) is not None:
-                    return fault
-        return None
-
-    return check
-
-
-def _one_by_one(checks: list[Check]) -> Check:
-    def check(value: object) -> Fault | None:
-        return next((fault for one in checks if (fault := one(value)) is not None), None)
-
-    return check
 
 
 _HOLDERS = (dict, list)
