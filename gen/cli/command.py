@@ -172,13 +172,8 @@ def _formatted(output: Any, formats: Formats | None, chosen: str, site: Document
     """The output as text; for a terminal, with the lines that findings are about."""
     excerpts = formats is not None and "full" in formats
     if excerpts and (chosen == "full" or (chosen == DEFAULT_FORMAT and is_terminal())):
-        return with_excerpts(with_links(output, site, chosen))
+        return full(with_links(output, site, chosen), terminal(output.root), lines_below(output.root))
     return formatted(output, formats, chosen, site)
-
-
-def with_excerpts(report: Report) -> str:
-    """The report for this terminal, with the lines that findings are about."""
-    return full(report, terminal(report.root), lines_below(report.root))
 
 
 def lines_below(root: Path | None) -> Callable[[str], list[str]]:

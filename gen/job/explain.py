@@ -316,7 +316,8 @@ def _invalid_value(
 ) -> _Explanation:
     if kind == "gen":
         meant = instead_of_path(model, route, value)
-        meant = meant or (instead_of_mapping(model, route, value) if _is_path(value) else instead_of_scalar(value))
+        is_path = isinstance(value, str) and value.startswith("/")  # as in `tensorboard: /logs`
+        meant = meant or (instead_of_mapping(model, route, value) if is_path else instead_of_scalar(value))
         return _Explanation(message=f"{name}: {context['problem']}", hint=meant or str(context["remedy"]))
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(context["expected"]))
@@ -331,11 +332,6 @@ def _invalid_value(
         hint = instead(model, route, value) or hint
     got = len(value) if kind in _LENGTHS and isinstance(value, Sized) else shown(value)
     return _Explanation(message=f"{name}: expected {expected.format(**context)}, got {got}", hint=hint)
-
-
-def _is_path(value: object) -> bool:
-    """Whether it is a path instead of a boolean, as in `tensorboard: /logs`."""
-    return isinstance(value, str) and value.startswith("/")
 
 
 _MAPPING = ("a mapping", "write indented `name: value` lines below it")

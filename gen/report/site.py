@@ -157,7 +157,8 @@ class Page(Struct, frozen=True, kw_only=True):
 
 def site_pages(site: Site) -> dict[str, Page]:
     """The pages by their paths. Those of all jobs show the commit of the site, that of a job its last change."""
-    shown, columns = tuple(map(_row, site.listing.rows)), _used_columns(site)
+    shown = tuple(map(_row, site.listing.rows))
+    columns = tuple(Phrase(name) for name in _SHOWN if any(COLUMNS[name](row) for row in site.listing.rows))
     shared: dict[str, object] = {"top": "", "label": "Commit", **_commit(site, site.commit)}
     index = {
         "columns": columns,
@@ -182,10 +183,6 @@ def _commit(site: Site, commit: str) -> dict[str, str]:
 
 def _explanations(site: Site, findings: Iterable[Diagnostic]) -> dict[str, str]:
     return {one.code: site.documentation.finding(one.code) for one in findings}
-
-
-def _used_columns(site: Site) -> tuple[str, ...]:
-    return tuple(Phrase(name) for name in _SHOWN if any(COLUMNS[name](row) for row in site.listing.rows))
 
 
 def job_page(file: str) -> str:

@@ -7,7 +7,7 @@ checked in the same way, down to the commit that rendered the run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -188,12 +188,8 @@ def _objects(files: Iterable[File]) -> dict[str, RenderedObject]:
 
 
 def _compared(kept: dict[str, RenderedObject], fresh: dict[str, RenderedObject]) -> Iterator[BehindObject]:
-    for path in _union(kept, fresh):
+    for path in dict.fromkeys((*kept, *fresh)):
         old, new = kept.get(path), fresh.get(path)
         fields = field_changes(old, new) if old is not None and new is not None else ()
         if fields or old is None or new is None:
             yield BehindObject(kept=old, fresh=new, fields=fields)
-
-
-def _union(first: Collection[str], second: Collection[str]) -> list[str]:
-    return [*first, *(path for path in second if path not in first)]

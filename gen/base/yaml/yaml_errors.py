@@ -125,7 +125,7 @@ def _indicator(line: str) -> Slip | None:
     first, value = match["value"][0], match["value"].rstrip()
     hint = "remove the backticks, or quote the value" if first == "`" else f'quote the value: `"{first}…"`'
     change = (value, f'"{value}"') if first != "`" and not re.search(r'["\\#]', value) else None
-    message = f"a value cannot start with {_code(first)}"
+    message = f"a value cannot start with {'a backtick' if first == '`' else f'`{first}`'}"
     return Slip(column=match.start("value"), message=message, hint=hint, change=change)
 
 
@@ -147,10 +147,6 @@ _SLIPS: tuple[Callable[[str], Slip | None], ...] = (
 def _written(match: re.Match[str]) -> str:
     """Without the value, which may be a secret."""
     return f"write `{match['key']}: `, with a space after the colon, and then the value"
-
-
-def _code(character: str) -> str:
-    return "a backtick" if character == "`" else f"`{character}`"
 
 
 _OPENING, _CLOSING = "\u201c\u2018\u201e\u201a", "\u201d\u2019\u201c\u2018"

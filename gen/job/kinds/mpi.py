@@ -119,7 +119,7 @@ class MPIJob(KubeflowJob):
         workers = spec.pop("replicas", None) or -(-_whole(units) // _whole(each))
         resources = spec.pop("launcherResources", None)
         spec[cls.facts.pods[0].role_map] = {
-            "Launcher": {"replicas": 1, "template": _launcher_of(template, resources or {})},
+            "Launcher": {"replicas": 1, "template": _with_container(template, resources=resources)},
             "Worker": {"replicas": workers, "template": _worker_of(template, each)},
         }
         for gone in ("launcherOnMaster", "mountsOnLauncher", "processingResourceType"):
@@ -227,10 +227,6 @@ def _with_container(template: Body, **changes: object) -> Body:
     own = first[0] if first and isinstance(first[0], dict) else {}
     merged = {name: value for name, value in {**own, **changes}.items() if value is not None}
     return {**template, "spec": {**pod, "containers": [merged, *others]}}
-
-
-def _launcher_of(template: Body, resources: Body) -> Body:
-    return _with_container(template, resources=resources or None)
 
 
 def _worker_of(template: Body, gpus: int | None) -> Body:

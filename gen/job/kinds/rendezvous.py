@@ -69,16 +69,14 @@ class Rendezvous(Struct, frozen=True, kw_only=True):
             texts["LOCAL_RANK"] = "0"
         if TORCHRUN in self.families:
             texts |= {"PET_NNODES": str(self.pods), "PET_NPROC_PER_NODE": str(max(gpus, 1))}
-            texts |= self._static(address) if self.rank else self._dynamic(address)
+            static = {"PET_MASTER_ADDR": address, "PET_MASTER_PORT": str(self.port)}
+            texts |= static if self.rank else self._dynamic(address)
             fields["PET_NODE_RANK"] = self.rank
         if JAX in self.families and self.rank:
             texts |= {"JAX_COORDINATOR_ADDRESS": f"{address}:{self.port}", "JAX_NUM_PROCESSES": str(self.pods)}
             fields["JAX_PROCESS_ID"] = self.rank
         yield from ({"name": name, "value": value} for name, value in texts.items())
         yield from (field_variable(name, field) for name, field in fields.items() if field)
-
-    def _static(self, address: str) -> Mapping[str, str]:
-        return {"PET_MASTER_ADDR": address, "PET_MASTER_PORT": str(self.port)}
 
     def _dynamic(self, address: str) -> Mapping[str, str]:
         """The rendezvous that assigns ranks, in the order of host names (`dynamic_rendezvous.py`)."""

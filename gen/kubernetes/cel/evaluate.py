@@ -270,10 +270,6 @@ def _variable(name: str) -> Step:
     return read
 
 
-def _ident(node: Ident, _: dict[int, Any]) -> Step:
-    return _variable(node.name.removeprefix("."))
-
-
 def _select(node: Select, qualified: dict[int, Any]) -> Step:
     operand, field = closure(node.operand, qualified), node.field
     if node.test:
@@ -386,7 +382,7 @@ def _fold(node: Fold, qualified: dict[int, Any]) -> Step:
 
 _MAKERS: Final[dict[type, Callable[..., Step]]] = {
     Literal: lambda node, _: _constant(node.value),
-    Ident: _ident,
+    Ident: lambda node, _: _variable(node.name.removeprefix(".")),
     Select: _select,
     Call: _call,
     ListOf: _list,

@@ -82,14 +82,11 @@ class _Checker:
             if "." in name:
                 self.qualified[id(node)] = name.removeprefix(".")
             return found
-        known = _WELL_KNOWN.get(name.removeprefix(".")) or self._opaque(name)
+        known = _WELL_KNOWN.get(name.removeprefix(".")) or (cel.Type(name) if name in OPAQUE else None)
         if known is None:
             return None
         self.qualified[id(node)] = cel.Type(name) if name != "null" else known
         return cel.Type("type", (known,))
-
-    def _opaque(self, name: str) -> cel.Type | None:
-        return cel.Type(name) if name in OPAQUE else None
 
     def select(self, node: syntax.Select) -> cel.Type:
         name = syntax.dotted_name(node)

@@ -120,7 +120,8 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
         routes |= {name: ("roles", role.name, "env", name) for name in role.fields.env}
     entries = {}
     for name, value in values.items():
-        if (reason := _reserved(context, role, name, value)) is not None:
+        reason = _of_gen(context, role, name) or _of_operator(context, role, name, value)
+        if reason is not None:
             context.error(RESERVED_ENV, routes[name], *reason, key=True)
         elif name in _DEVICES and value not in _NO_DEVICES and context.set_by_job(routes[name]):
             hint = "request GPUs with `gpus`; only `void` and `none`, which hide them, are allowed here"
@@ -129,11 +130,6 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
         else:
             entries[name] = _entry(context, name, value, routes[name])
     return entries
-
-
-def _reserved(context: Context, role: Role, name: str, value: str | EnvSource) -> tuple[str, str] | None:
-    """Message and hint if a job cannot set a variable."""
-    return _of_gen(context, role, name) or _of_operator(context, role, name, value)
 
 
 def _of_gen(context: Context, role: Role, name: str) -> tuple[str, str] | None:

@@ -247,12 +247,7 @@ def _log(context: Context, role: Role, roles: tuple[Role, ...], places: PlacesPl
 
 def _run(context: Context) -> str:
     """The folder of a run. The hash of a schedule is that of all of its runs."""
-    return f"$({_NAME_OF_RUN})" if _is_named_later(context) else f"{context.name}-{RUN}"
-
-
-def _is_named_later(context: Context) -> bool:
-    """Whether the object in Git has many runs."""
-    return context.starter.repeats or context.run.later is not None
+    return f"$({_NAME_OF_RUN})" if context.starter.repeats or context.run.later is not None else f"{context.name}-{RUN}"
 
 
 def _pod(context: Context, role: Role) -> str:

@@ -100,11 +100,7 @@ _FEW: Final = 3
 """Maximum number of findings without a summary."""
 
 
-def no_lines(_file: str) -> list[str]:
-    return []
-
-
-def full(report: Report, terminal: Terminal | None = None, lines: Lines = no_lines) -> str:
+def full(report: Report, terminal: Terminal | None = None, lines: Lines = lambda _: []) -> str:
     """`lines` returns those of a file in a finding, or none."""
     terminal = terminal or Terminal()
     parts = [*_findings(report, terminal, lines), *_changes(report, terminal), *_summary(report, terminal)]

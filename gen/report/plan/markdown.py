@@ -61,17 +61,13 @@ def _template() -> Template:
         "explained": as_markup(lambda code, pages: code_link(code, pages.get(code, ""))),
         "diff": as_markup(diff_block),
         "counted": _counted,
-        "sentence": _sentence,
+        "sentence": lambda title: Phrase(title[:1].upper() + title[1:]),
     }
     return environment(table_cell, filters).get_template("plan/plan.md.j2")
 
 
 def _counted(title: str, entries: Sized) -> Phrase:
     return Phrase(f"{title} ({len(entries)})")
-
-
-def _sentence(title: Phrase) -> Phrase:
-    return Phrase(title[:1].upper() + title[1:])
 
 
 @dataclass(frozen=True, slots=True)

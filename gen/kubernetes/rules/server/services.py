@@ -27,10 +27,6 @@ _NONE = "None"
 _MAX_ADDRESSES = 2
 
 
-def is_headless(spec: Body) -> bool:
-    return _cluster_ips(spec) == [_NONE]
-
-
 def _cluster_ips(spec: Body) -> list[str]:
     """Including a single `clusterIP`."""
     found: list[str] = spec.get("clusterIPs") or []
@@ -127,7 +123,7 @@ def services(view: ObjectView) -> Faults:
 
 def _ports(spec: Body, kind: str, route: Route) -> Faults:
     found = spec.get("ports") or []
-    if not found and kind != "ExternalName" and not is_headless(spec):
+    if not found and kind != "ExternalName" and _cluster_ips(spec) != [_NONE]:
         yield Fault(route, "at least one port is required", "add one to `ports`")
     for index, entry in enumerate(found):
         if len(found) > 1 and not entry.get("name"):

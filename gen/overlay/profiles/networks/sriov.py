@@ -9,7 +9,7 @@ Mellanox/network-operator `example/`: each network has the resource of its devic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Self
 
 from msgspec.structs import replace
@@ -95,11 +95,8 @@ class Multus(PodInterfaces):
 
 def _repeated(networks: Sequence[Attachment]) -> str | None:
     """An interface that several networks have, if there is one."""
-    return _first_repeated(network.interface for network in networks if network.interface is not None)
-
-
-def _first_repeated(names: Iterable[str]) -> str | None:
-    return next((name for name, count in Counter(names).items() if count > 1), None)
+    counts = Counter(network.interface for network in networks if network.interface is not None)
+    return next((name for name, count in counts.items() if count > 1), None)
 
 
 class VirtualFunction(Attachment):
