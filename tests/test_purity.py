@@ -23,6 +23,7 @@ METHODS = {
 
 READERS = {
     "gen.base.repository": "reads and writes files of a repository",
+    "gen.commands.completion": "reads the scripts for shells that gen brings",
     "gen.commands.import": "finds job files with the names of imported ones",
     "gen.commands.init": "writes a new repository",
     "gen.commands.new": "writes a new job file",

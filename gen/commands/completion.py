@@ -20,56 +20,9 @@ from gen.commands.common import Result
 
 class Shell(StrEnum):
     BASH = "bash"
+    """Version 4 and later."""
     ZSH = "zsh"
     FISH = "fish"
-
-
-SCRIPTS: Final = {
-    Shell.BASH: """\
-_gen_completion() {
-    # bash splits words at `=` and `:`, too: the line is split at blanks, and the part that bash keeps is cut off
-    local line="${COMP_LINE:0:COMP_POINT}" typed reply
-    read -ra typed <<< "$line"
-    local current="" number=${#typed[@]}
-    if [[ $line != *[[:blank:]] ]]; then
-        number=$((number - 1))
-        current="${typed[number]}"
-    fi
-    local kept="${current%"${current##*[=:]}"}"
-    COMPREPLY=()
-    while IFS= read -r reply; do
-        [[ $reply ]] && COMPREPLY+=("${reply#"$kept"}")
-    done < <(env COMP_WORDS="$line" COMP_CWORD="$number" @VARIABLE@=complete_bash "$1" 2>/dev/null)
-    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=.] ]] && compopt -o nospace 2>/dev/null
-    # files fit words and options that take them, and no values of fields or of other options
-    local before=""
-    [[ $number -gt 0 ]] && before="${typed[number - 1]}"
-    [[ $current == --*=* ]] && before="${current%%=*}" && current=""
-    [[ $current == *=* || " @VALUES@ " == *" $before "* ]] || compopt -o default 2>/dev/null
-    return 0
-}
-
-complete -F _gen_completion gen
-""",
-    Shell.ZSH: """\
-#compdef gen
-
-_gen_completion() {
-    eval "$(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" @VARIABLE@=complete_zsh gen 2>/dev/null)"
-}
-
-compdef _gen_completion gen
-""",
-    Shell.FISH: """\
-function __gen_completion
-    env @VARIABLE@=complete_fish _TYPER_COMPLETE_FISH_ACTION=$argv[1] _TYPER_COMPLETE_ARGS=(commandline -cp) \\
-        gen 2>/dev/null
-end
-
-complete --command gen --no-files --condition "__gen_completion is-args" --arguments "(__gen_completion get-args)"
-""",
-}
-"""For bash 4 and later, zsh and fish."""
 
 
 FORMATS = None
@@ -83,7 +36,8 @@ class Request:
 
 def run(request: Request) -> Result[str]:
     """The script, for a file that the shell reads when it starts."""
-    script = SCRIPTS[request.shell].replace("@VARIABLE@", COMPLETION)
+    folder = Path(__file__).parents[1] / "templates/completion"
+    script = (folder / f"gen.{request.shell}").read_text("utf-8").replace("@VARIABLE@", COMPLETION)
     return Result(output=script.replace("@VALUES@", " ".join(sorted(_options_with_values()))))
 
 

@@ -45,6 +45,7 @@ def script(name: str) -> str:
     return literal(source(name))
 
 
+@cache
 def source(name: str) -> str:
     """The script as a shell reads it, without its comments."""
     text = (_FOLDER / name).read_text("utf-8")

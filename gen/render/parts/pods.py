@@ -236,15 +236,6 @@ def _check_memory(context: Context, role: Role, memory: str | None) -> None:
 
 
 NAME = "wait-for-pods"
-SCRIPT = """\
-command -v getent >/dev/null || exit 0
-index=0
-while [ "$index" -lt "$2" ]; do
-  until getent hosts "$(printf "$1" "$index")" >/dev/null; do sleep 1; done
-  index=$((index + 1))
-done
-"""
-"""An image without `getent` does not wait."""
 
 
 def wait_container(pod: PodPlan, hosts: Hosts) -> Body:
@@ -252,7 +243,7 @@ def wait_container(pod: PodPlan, hosts: Hosts) -> Body:
         name=NAME,
         image=pod.image,
         imagePullPolicy=pod.pull_policy,
-        command=["sh", "-c", SCRIPT, "sh", hosts.pattern, str(hosts.count)],
+        command=["sh", "-c", containers.source("wait_for_pods.sh"), "sh", hosts.pattern, str(hosts.count)],
         # as much as the training container, so that the pod does not need more
         resources=containers.resources(pod.resources),
     )

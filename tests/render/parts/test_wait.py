@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from gen.render.parts.pods import SCRIPT
+from gen.render.parts.containers import source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ echo "$2" >>"$0.asked"
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = ["/bin/sh", "-c", SCRIPT, "sh", "run-worker-%d.run", "2"]
+    command = ["/bin/sh", "-c", source("wait_for_pods.sh"), "sh", "run-worker-%d.run", "2"]
     return subprocess.run(command, env={"PATH": f"{folder}:/bin"}, capture_output=True, text=True, check=False)
 
 
@@ -39,6 +39,6 @@ def test_each_name_is_asked_for_until_it_resolves(tmp_path: Path) -> None:
 
 def test_an_image_without_getent_does_not_wait(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    command = ["/bin/sh", "-c", SCRIPT, "sh", "run-worker-%d.run", "2"]
+    command = ["/bin/sh", "-c", source("wait_for_pods.sh"), "sh", "run-worker-%d.run", "2"]
     done = subprocess.run(command, env={"PATH": str(tmp_path / "empty")}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
