@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Names
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from gen.base import Diagnostic, Findings, at, regex
 from gen.base.codes.clusters import CLUSTER_FORBIDDEN
 from gen.base.labels import JOB_LABEL, RUN_LABEL
 from gen.kubernetes import quantity
-from gen.kubernetes.facts.demand import claimed_devices, devices_in, pod_devices, unit_of
+from gen.kubernetes.facts.demand import Unit, claimed_devices, devices_in, pod_devices, unit_of
 from gen.kubernetes.facts.state import conditions
 from gen.kubernetes.objects import INSTANCE_TYPE, Body
 from gen.live.client import Api, ClusterError, NotFoundError
@@ -28,10 +28,6 @@ from gen.live.pods import RUNNING, pod_of
 from gen.live.requests import Collection, Discovery, base_of, list_objects
 from gen.live.target import Target
 from gen.overlay.profiles.accelerators import ACCELERATORS
-
-if TYPE_CHECKING:
-    from gen.kubernetes.facts.demand import Unit
-
 
 _SELECTORS: Final = ("app.kubernetes.io/name in (dcgm-exporter, gke-managed-dcgm-exporter)", "app=nvidia-dcgm-exporter")
 _PORT: Final = 9400
@@ -254,7 +250,8 @@ def _read(target: Target) -> Top:
     }
     unit, labels = unit_of(units), _model_labels(target)
     nodes = _answer(lambda: _nodes(api), target, found)
-    pods = _answer(lambda: _pods(api, unit), target, found) if nodes is not None or _only_forbidden(found) else None
+    answers = nodes is not None or all(item.code == CLUSTER_FORBIDDEN.name for item in found.items)
+    pods = _answer(lambda: _pods(api, unit), target, found) if answers else None
     usage = (_answer(lambda: _metrics(api), target, found) if pods is not None else None) or _Metrics({}, {})
     allocated = Counter[str]()
     for pod in pods or ():
@@ -278,11 +275,6 @@ def _answer(question: Callable[[], Answer], target: Target, found: Findings) -> 
     except ClusterError as error:
         found.error(error.code, target.overlays[0].place("cluster"), error.message, error.hint)
         return None
-
-
-def _only_forbidden(found: Findings) -> bool:
-    """Whether the cluster answers other questions."""
-    return all(item.code == CLUSTER_FORBIDDEN.name for item in found.items)
 
 
 def _nodes(api: Api) -> list[Body]:

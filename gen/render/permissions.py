@@ -82,10 +82,6 @@ def _store(given: GrantedPermissions, place: str, _: bool) -> bool:
     return any(place == one or place.startswith(f"{one}/") for one in given.stores)
 
 
-def _store_to_write(given: GrantedPermissions, place: str, _: bool) -> bool:
-    return any(place == one or place.startswith(f"{one}/") for one in given.written)
-
-
 def _node(given: GrantedPermissions, label: str, _: bool) -> bool:
     key, value = label.split("=", 1)
     return key in MACHINE or key in given.models or matches(given.grant.node_labels, key, value)
@@ -115,7 +111,7 @@ _CHECKS: Final[dict[str, Callable[[GrantedPermissions, str, bool], bool]]] = {
     facts.SECRET: _secret,
     facts.WRITE: _write,
     facts.STORE: _store,
-    facts.STORE_TO_WRITE: _store_to_write,
+    facts.STORE_TO_WRITE: lambda given, place, _: any(f"{place}/".startswith(f"{one}/") for one in given.written),
     facts.SELECTS: _node,
     facts.TOLERATES: _taint,
     facts.METADATA: _metadata,

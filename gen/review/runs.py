@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from gen.base import Findings, Location, at, contained
 from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED, UNKNOWN_USAGE
@@ -21,7 +21,7 @@ from gen.base.repository.layout import engine_of, scope_overlay
 from gen.job.plan import Edit
 from gen.kubernetes.facts import held_object
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.demand import Demand, RunCost, StepDemand, demand, run_cost, step_demands
+from gen.kubernetes.facts.demand import Demand, RunCost, StepDemand, Units, demand, run_cost, step_demands
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import content
@@ -33,9 +33,6 @@ from gen.render.results import RunResult
 from gen.render.starters import PREEMPTS, preempting_classes, starter_of_object
 from gen.review.rendered_trees import Pair
 from gen.review.replay import UNTOUCHED, Outcomes
-
-if TYPE_CHECKING:
-    from gen.kubernetes.facts.demand import Units
 
 Item = TypeVar("Item")
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob, replica_specs
 from gen.job.kinds.rendezvous import JAX, Rendezvous
 from gen.job.kinds.role import Role
 from gen.job.model import Model, default
@@ -37,13 +37,7 @@ class JAXJob(KubeflowJob):
         {"COORDINATOR_ADDRESS", "COORDINATOR_PORT", "NUM_PROCESSES", "PROCESS_ID"}
     )
     fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
-    example: ClassVar[Mapping[str, object]] = {
-        "image": "registry.example.com/team/jax:0.7",
-        "command": "python code/project/train.py",
-        "code": {"git": "https://example.com/team/project.git"},
-        "workers": 2,
-        "gpus": 1,
-    }
+    example: ClassVar[Mapping[str, object]] = {"image": "registry.example.com/team/jax:0.7", **EXAMPLE}
 
     kind: Literal["jax"]
     """Kind of job."""

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from gen.job.plan import Plan
 
 
+EXAMPLE: Mapping[str, object] = {
+    "command": "python code/project/train.py",
+    "code": {"git": "https://example.com/team/project.git"},
+    "workers": 2,
+    "gpus": 1,
+}
 UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 """Appended to the environment by all controllers of the training operator but those of TFJob and MPIJob."""
 _NOT_COUNTED = ("Never", "ExitCode")

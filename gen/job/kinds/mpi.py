@@ -50,9 +50,6 @@ def ssh_port(target: Target) -> int:
     return _PORTS[crc32(f"{target.namespace}/{target.name}".encode()) % len(_PORTS)]
 
 
-"""What `gpus` of `v1alpha1` meant (`pkg/controllers/v1alpha1` of the MPI operator 0.2)."""
-
-
 class MPIRoles(Model):
     """Values for single roles."""
 

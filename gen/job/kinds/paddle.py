@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob, replica_specs
 from gen.job.kinds.role import Role
 from gen.job.model import Model, default
 from gen.job.pods import ReplicatedRole, RoleFields
@@ -37,10 +37,8 @@ class PaddleJob(KubeflowJob):
     fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
     example: ClassVar[Mapping[str, object]] = {
         "image": "paddlepaddle/paddle:3.0.0-gpu-cuda12.6-cudnn9.5",
+        **EXAMPLE,
         "command": "python -m paddle.distributed.launch code/project/train.py",
-        "code": {"git": "https://example.com/team/project.git"},
-        "workers": 2,
-        "gpus": 1,
     }
 
     kind: Literal["paddle"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gen.job.kinds.base import Problem, unused_workers
-from gen.job.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import EXAMPLE, KubeflowJob, replica_specs
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
 from gen.job.pods import ReplicatedRole, RoleFields
@@ -40,13 +40,7 @@ class TensorFlowJob(KubeflowJob):
     copied: ClassVar[Mapping[str, Pattern]] = {"successPolicy": ("spec", "successPolicy")}
     called: ClassVar[tuple[str, ...]] = ("tf", "keras")
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})
-    example: ClassVar[Mapping[str, object]] = {
-        "image": "tensorflow/tensorflow:2.20.0-gpu",
-        "command": "python code/project/train.py",
-        "code": {"git": "https://example.com/team/project.git"},
-        "workers": 2,
-        "gpus": 1,
-    }
+    example: ClassVar[Mapping[str, object]] = {"image": "tensorflow/tensorflow:2.20.0-gpu", **EXAMPLE}
 
     kind: Literal["tensorflow"]
     """Kind of job."""

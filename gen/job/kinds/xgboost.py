@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob, replica_specs
 from gen.job.kinds.role import Role
 from gen.job.model import Model, default
 from gen.job.pods import RoleFields
@@ -34,13 +34,7 @@ class XGBoostJob(KubeflowJob):
         {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "WORKER_PORT", "WORKER_ADDRS"}
     )
     fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
-    example: ClassVar[Mapping[str, object]] = {
-        "image": "registry.example.com/team/xgboost:3.0",
-        "command": "python code/project/train.py",
-        "code": {"git": "https://example.com/team/project.git"},
-        "workers": 2,
-        "gpus": 1,
-    }
+    example: ClassVar[Mapping[str, object]] = {"image": "registry.example.com/team/xgboost:3.0", **EXAMPLE}
 
     kind: Literal["xgboost"]
     """Kind of job."""

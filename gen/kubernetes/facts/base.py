@@ -343,9 +343,6 @@ def retired(instead: str, *versions: str, removed: bool = True) -> dict[str, Ret
     return dict.fromkeys(versions, RetiredVersion(instead=instead, removed=0 if removed else None))
 
 
-"""A route through mappings."""
-
-
 class Trial(Struct, frozen=True, kw_only=True, eq=False):
     """How Katib finds the pod of a trial that prints the metrics."""
 

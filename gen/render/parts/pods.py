@@ -185,7 +185,7 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
     command, args = context.of_role(role, "command"), context.of_role(role, "args")
     if command is None:
         if (
-            not _is_own_command(context, role)
+            not (has_own(role, "args") or "args" in context.job.model_fields_set)  # the command of the image
             and not args
             and not context.given.left_out & {"command", "args", "roles"}
         ):
@@ -206,11 +206,6 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
             context.error(INVALID_VALUE, context.route_of(role, "args"), "a shell `command` cannot have `args`", hint)
         return "sh", "-c", command
     return tuple(command)
-
-
-def _is_own_command(context: Context, role: Role) -> bool:
-    """Whether the job asks for the command of the image: `args` is set, and empty."""
-    return has_own(role, "args") or "args" in context.job.model_fields_set
 
 
 def _resources(context: Context, role: Role, effect: Effect) -> dict[str, str]:

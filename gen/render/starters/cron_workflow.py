@@ -17,35 +17,30 @@ from gen.base.placeholders import TRIAL
 from gen.base.yaml.strict import Data
 from gen.job.fields import Schedule
 from gen.job.kinds.base import Job
-from gen.job.plan import Plan, StarterPlan, StepPlan
-from gen.kubernetes.facts.argo import CRON_WORKFLOW, NAME_OF_RUN, WORKFLOW
+from gen.job.plan import Plan, StepPlan
+from gen.kubernetes.facts.argo import CRON_WORKFLOW, WORKFLOW
 from gen.kubernetes.facts.base import Path, Resource
-from gen.kubernetes.facts.graphs import graph_of
-from gen.kubernetes.objects import Body, present
-from gen.overlay.overlay import Overlay
-from gen.pins.lock import Pins
+from gen.kubernetes.objects import present
 from gen.render.emit import SCHEDULE
-from gen.render.job_run import ExpandedRun
 from gen.render.parts.context import Context
 from gen.render.parts.metadata import describe_run, run_labels, run_metadata
 from gen.render.results import Manifest
 from gen.render.starters.schedule import ScheduleStarter
-from gen.render.starters.workflow import check_argo
+from gen.render.starters.workflow import ArgoStarter
 
 _STEP: Final = "run"
 """Name of the only step."""
 
 
-class CronWorkflow(ScheduleStarter, frozen=True, kw_only=True):
+class CronWorkflow(ArgoStarter, ScheduleStarter, frozen=True, kw_only=True):
     name: ClassVar[str] = CRON_WORKFLOW.kind
     inner: ClassVar[bool] = True
     named_later: ClassVar[bool] = True
-    is_workflow: ClassVar[bool] = True
+    argo_kind: ClassVar[Resource] = CRON_WORKFLOW
     run_digits: ClassVar[int] = 2
     """Digits of the time in the name of a workflow, beyond those of a hash (`workflow/cron/operator.go` of Argo)."""
     creator: ClassVar[str] = "Argo Workflows"
     phrase: ClassVar[str] = "a `schedule`"
-    name_of_run: ClassVar[str] = NAME_OF_RUN
 
     @classmethod
     def makes(cls, resource: Resource) -> bool:
@@ -84,13 +79,6 @@ class CronWorkflow(ScheduleStarter, frozen=True, kw_only=True):
             context.error(INVALID_VALUE, (SCHEDULE, "history", "failed"), message, hint)
         return 0
 
-    @classmethod
-    def plan_pipeline(
-        cls, one: ExpandedRun, planned: StarterPlan | None, overlay: Overlay, pins: Pins | None
-    ) -> StarterPlan | None:
-        check_argo(one, overlay)
-        return planned
-
     def suspend(self, facts: Resource) -> Path | None:
         return None
 
@@ -122,15 +110,6 @@ class CronWorkflow(ScheduleStarter, frozen=True, kw_only=True):
             return (around,)
         metadata = {**workload.body["metadata"], "name": TRIAL}
         return around, replace(workload, body={**workload.body, "metadata": metadata}, step=_STEP)
-
-    @classmethod
-    def permitted(cls, overlay: Overlay) -> Iterator[tuple[str, str]]:
-        if overlay.argo is not None:
-            yield CRON_WORKFLOW.key
-
-    @classmethod
-    def started(cls, resource: Resource, body: Body) -> Iterator[Body]:
-        return graph_of(resource).objects(body)
 
     @classmethod
     def started_kinds(cls) -> Iterator[Resource]:

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import orjson
 from msgspec.structs import replace
 
-from gen.base import Route, as_mapping, at, did_you_mean, with_article
+from gen.base import as_mapping, at, did_you_mean, with_article
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_SEARCH, INVALID_VALUE, NO_EFFECT, SHARED_OUTPUT
 from gen.base.labels import METRICS
@@ -257,14 +257,9 @@ def _check_job(context: Context) -> None:
         if wanted is not None and number > wanted.max_trials:
             message = f"`{field}` is {number}, which is more than `maxTrials` ({wanted.max_trials})"
             context.error(INVALID_SEARCH, (SEARCH, field), message, "reduce it, or raise `maxTrials`")
-    without = [] if context.given.left_out else _without_command(context)
-    for route in without:
+    if not (context.given.left_out or job.command is not None or _role_commands(context)):
         message = "a search needs a `command`: Katib would read that of the image from its registry"
-        context.error(INVALID_SEARCH, route, message, "add `command`, with the entrypoint of the image", key=True)
-
-
-def _without_command(context: Context) -> list[Route]:
-    return [()] if context.job.command is None and not _role_commands(context) else []
+        context.error(INVALID_SEARCH, (), message, "add `command`, with the entrypoint of the image", key=True)
 
 
 def _role_commands(context: Context) -> bool:

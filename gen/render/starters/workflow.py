@@ -22,10 +22,37 @@ from gen.render.parts.context import Context
 from gen.render.starters.base import Starter
 
 
-class Workflow(Starter, frozen=True, kw_only=True):
-    name: ClassVar[str] = WORKFLOW.kind
+class ArgoStarter(Starter, frozen=True, kw_only=True):
+    """A starter whose object Argo Workflows runs."""
+
     is_workflow: ClassVar[bool] = True
     name_of_run: ClassVar[str] = NAME_OF_RUN
+    argo_kind: ClassVar[Resource]
+
+    @classmethod
+    def plan_pipeline(
+        cls, one: ExpandedRun, planned: StarterPlan | None, overlay: Overlay, pins: Pins | None
+    ) -> StarterPlan | None:
+        """Report a pipeline in an overlay without Argo Workflows."""
+        if overlay.argo is None and one.run is not None:
+            message = f"overlay `{overlay.name}` has no `pipelines`"
+            hint = "add `pipelines: {argo: {serviceAccount: …}}` to the overlay, or exclude the job in `select`"
+            one.found.error(NO_PIPELINES, one.run.given.place("kind"), message, hint)
+        return planned
+
+    @classmethod
+    def permitted(cls, overlay: Overlay) -> Iterator[tuple[str, str]]:
+        if overlay.argo is not None:
+            yield cls.argo_kind.key
+
+    @classmethod
+    def started(cls, resource: Resource, body: Body) -> Iterator[Body]:
+        return graph_of(resource).objects(body)
+
+
+class Workflow(ArgoStarter, frozen=True, kw_only=True):
+    name: ClassVar[str] = WORKFLOW.kind
+    argo_kind: ClassVar[Resource] = WORKFLOW
     unit: ClassVar[str] = "step"
     explained: ClassVar[bool] = True
 
@@ -38,36 +65,12 @@ class Workflow(Starter, frozen=True, kw_only=True):
         return model.facts.is_workflow
 
     @classmethod
-    def plan_pipeline(
-        cls, one: ExpandedRun, planned: StarterPlan | None, overlay: Overlay, pins: Pins | None
-    ) -> StarterPlan | None:
-        check_argo(one, overlay)
-        return planned
-
-    @classmethod
-    def permitted(cls, overlay: Overlay) -> Iterator[tuple[str, str]]:
-        if overlay.argo is not None:
-            yield WORKFLOW.key
-
-    @classmethod
-    def started(cls, resource: Resource, body: Body) -> Iterator[Body]:
-        return graph_of(resource).objects(body)
-
-    @classmethod
     def progress(cls, resource: Resource, live: Body, ended: Sequence[bool]) -> tuple[int, int] | None:
         total = sum(1 for _ in cls.started(resource, live))
         if total < 2:  # noqa: PLR2004 - the run of a schedule has one
             return None
         done = len(ended) if state_of(resource, live) is State.SUCCEEDED else sum(ended)
         return min(done, total), total
-
-
-def check_argo(one: ExpandedRun, overlay: Overlay) -> None:
-    """Report a pipeline in an overlay without Argo Workflows."""
-    if overlay.argo is None and one.run is not None:
-        message = f"overlay `{overlay.name}` has no `pipelines`"
-        hint = "add `pipelines: {argo: {serviceAccount: …}}` to the overlay, or exclude the job in `select`"
-        one.found.error(NO_PIPELINES, one.run.given.place("kind"), message, hint)
 
 
 def plan_exit(context: Context) -> ExitPlan | None:

@@ -18,7 +18,7 @@ from gen.kubernetes.facts.builtin import DATA, PERSISTENT_VOLUME, PERSISTENT_VOL
 from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.ray import RAYJOB
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
-from gen.kubernetes.objects import QUEUE_LABEL, Body
+from gen.kubernetes.objects import QUEUE_LABEL
 from gen.kubernetes.rules import Fault, Faults, Find, ObjectView, Rule, gitops_rule
 from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret
 
@@ -239,13 +239,9 @@ def _advice(name: str, kinds: Having, *, reason: str, remedy: str) -> Callable[[
 def no_deadline(view: ObjectView) -> Faults:
     """A run with GPUs or other devices has no deadline."""
     route = route_of(view.group, view.kind, "deadline")
-    if at(view.body, *route) is None and any(_has_device(one) for _, one in view.containers):
+    resources = (name for _, one in view.containers for name in at(one, "resources", "limits") or ())
+    if at(view.body, *route) is None and any("/" in name for name in resources):  # extended ones have a prefix
         yield Fault(route, "nothing stops a run that hangs")
-
-
-def _has_device(container: Body) -> bool:
-    """Extended resources have a prefix, Kubernetes' own do not."""
-    return any("/" in name for name in at(container, "resources", "limits") or ())
 
 
 @_advice(

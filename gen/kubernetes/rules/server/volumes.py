@@ -175,7 +175,8 @@ def _mounts(container: Body, route: Route, volumes: Body) -> Faults:
             yield Fault(
                 (*at, "subPathExpr"), "`subPath` and `subPathExpr` are mutually exclusive", "keep one of the two"
             )
-        if mount.get("mountPropagation") == "Bidirectional" and not _is_privileged(container):
+        privileged = (container.get("securityContext") or {}).get("privileged")
+        if mount.get("mountPropagation") == "Bidirectional" and not privileged:
             hint = "use `HostToContainer`, or set `securityContext.privileged: true`"
             yield Fault((*at, "mountPropagation"), "`Bidirectional` requires a privileged container", hint)
         if mount.get("recursiveReadOnly") in {"Enabled", "IfPossible"}:
@@ -184,10 +185,6 @@ def _mounts(container: Body, route: Route, volumes: Body) -> Faults:
 
 def _unknown(name: str, volumes: Body) -> Fault:
     return unknown_name(f"the pod has no volume `{name}`", name, volumes, "add it to `volumes`")
-
-
-def _is_privileged(container: Body) -> bool:
-    return bool((container.get("securityContext") or {}).get("privileged"))
 
 
 def _recursive(mount: Body, route: Route) -> Faults:
