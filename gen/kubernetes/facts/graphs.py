@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import Resource
@@ -47,57 +48,40 @@ def widest(needs: Mapping[str, frozenset[str]], weights: Mapping[str, int]) -> i
     By Dilworth's theorem for weights, it is the sum of all weights without the largest flow from steps to later ones.
     """
     above = {step: before - {step} for step, before in ancestors(needs).items()}
-    steps = [step for step in needs if weights.get(step, 0) > 0]
-    supply = {step: weights[step] for step in steps}
-    demand = dict(supply)
-    flow: dict[str, dict[str, int]] = {step: {} for step in steps}
-    total = sum(supply.values())
-    while (path := _augmenting(steps, above, supply, demand, flow)) is not None:
-        total -= _push(path, supply, demand, flow)
+    steps = {step: weight for step in needs if (weight := weights.get(step, 0)) > 0}
+    total = sum(steps.values())
+    room: dict[_Node, dict[_Node, int]] = {_START: {(step, True): weight for step, weight in steps.items()}, _END: {}}
+    for step, weight in steps.items():
+        room[step, True] = {(other, False): total for other in steps if step in above[other]}
+        room[step, False] = {_END: weight}
+    while path := _path(room):
+        amount = min(room[one][other] for one, other in pairwise(path))
+        total -= amount
+        for one, other in pairwise(path):
+            room[one][other] -= amount
+            room[other][one] = room[other].get(one, 0) + amount
     return total
 
 
-def _augmenting(
-    steps: list[str],
-    above: Mapping[str, frozenset[str]],
-    supply: Mapping[str, int],
-    demand: Mapping[str, int],
-    flow: Mapping[str, Mapping[str, int]],
-) -> list[str] | None:
-    """Earlier and later steps in turn, from one with supply to one with demand; None at the end."""
-    queue = [step for step in steps if supply[step] > 0]
-    came: dict[tuple[str, bool], tuple[str, bool] | None] = {(step, True): None for step in queue}
-    waiting: list[tuple[str, bool]] = [(step, True) for step in queue]
+_Node = tuple[str | None, bool]
+"""A step as an earlier one, or as a later one; without a name, the start and the end."""
+_START: _Node = None, True
+_END: _Node = None, False
+
+
+def _path(room: Mapping[_Node, Mapping[_Node, int]]) -> list[_Node]:
+    """The shortest path from the start to the end on which more can flow; empty if there is none."""
+    came = {_START: _START}
+    waiting = [_START]
     for here in waiting:
-        step, earlier = here
-        if not earlier and demand[step] > 0:
-            path: list[str] = []
-            at: tuple[str, bool] | None = here
-            while at is not None:
-                path.append(at[0])
-                at = came[at]
-            return path[::-1]
-        nearby = (other for other in steps if (step in above[other] if earlier else flow[other].get(step, 0) > 0))
-        for other in nearby:
-            if (other, not earlier) not in came:
-                came[other, not earlier] = here
-                waiting.append((other, not earlier))
-    return None
-
-
-def _push(path: list[str], supply: dict[str, int], demand: dict[str, int], flow: dict[str, dict[str, int]]) -> int:
-    """Send as much as possible along the path, and return the amount."""
-    back = [flow[path[index + 1]][path[index]] for index in range(1, len(path) - 1, 2)]
-    amount = min(supply[path[0]], demand[path[-1]], *back)
-    supply[path[0]] -= amount
-    demand[path[-1]] -= amount
-    for index in range(len(path) - 1):
-        first, second = path[index], path[index + 1]
-        if index % 2 == 0:
-            flow[first][second] = flow[first].get(second, 0) + amount
-        else:
-            flow[second][first] -= amount
-    return amount
+        for other, left in room[here].items():
+            if left > 0 and other not in came:
+                came[other] = here
+                waiting.append(other)
+    path = [_END] if _END in came else []
+    while path and path[-1] != _START:
+        path.append(came[path[-1]])
+    return path[::-1]
 
 
 def longest(needs: Mapping[str, frozenset[str]], seconds: Mapping[str, int | None]) -> int | None:
