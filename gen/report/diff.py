@@ -14,7 +14,7 @@ from math import prod
 from typing import Final
 
 from gen.base import counted
-from gen.base.line_changes import unified
+from gen.base.line_changes import common_start, unified
 from gen.kubernetes.objects import qualified
 from gen.render.emit import scalar
 from gen.render.rendered_object import DATA, ObjectKey
@@ -160,16 +160,10 @@ def _focused(old: str, new: str) -> tuple[str, str]:
     """Two long texts, cut to the part that differs."""
     if max(len(old), len(new)) <= 3 * _AROUND:
         return old, new
-    same = _common(old, new)
+    same = common_start(old, new)
     start = max(same - _AROUND, 0)
-    stop = max(_common(old[same:][::-1], new[same:][::-1]) - _AROUND, 0)
+    stop = max(common_start(old[same:][::-1], new[same:][::-1]) - _AROUND, 0)
     return _cut(old, start, stop), _cut(new, start, stop)
-
-
-def _common(old: str, new: str) -> int:
-    """Length of the common start of two texts."""
-    differing = (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now)
-    return next(differing, min(len(old), len(new)))
 
 
 def _cut(text: str, start: int, stop: int) -> str:

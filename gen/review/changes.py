@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from gen.base import Findings, regex
+from gen.base.line_changes import common_start
 from gen.base.yaml.strict import Data, parse
 from gen.overlay.overlay import Overlay
 from gen.render.emit import RECORD
@@ -255,16 +256,10 @@ def _text_edit(path: str, before: str, after: str) -> FieldEdit:
     old, new = before.split(), after.split()
     if max(len(old), len(new)) == 1 or old == new:
         return FieldEdit(path=path, before=before, after=after)
-    start = _same(old, new)
-    end = _same(old[start:][::-1], new[start:][::-1])
+    start = common_start(old, new)
+    end = common_start(old[start:][::-1], new[start:][::-1])
     if start and old[start - 1].startswith("-") and "=" not in old[start - 1]:
         start -= 1
     left, right = old[start : len(old) - end], new[start : len(new) - end]
     same = not start and not end
     return FieldEdit(path=path, before=" ".join(left) or None, after=" ".join(right) or None, part=not same)
-
-
-def _same(old: Sequence[str], new: Sequence[str]) -> int:
-    """Number of equal words at the start."""
-    differing = (index for index, (was, now) in enumerate(zip(old, new, strict=False)) if was != now)
-    return next(differing, min(len(old), len(new)))

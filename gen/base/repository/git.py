@@ -271,10 +271,7 @@ def last_changes(root: Path, folder: str) -> dict[str, Change]:
 
     In a shallow clone, files that did not change since its oldest commit are absent.
     """
-    asked = run_git(root, "rev-parse", "--is-shallow-repository")
-    if asked is None or asked.returncode != 0:
-        return {}
-    shallow = asked.stdout.strip() == b"true"
+    shallow = is_shallow(root)
     options = ("-z", f"--format={_FORMAT}", "--name-only", "--no-renames", "--relative", "--no-show-signature")
     done = run_git(root, "log", *options, "HEAD", "--", folder)
     if done is None or done.returncode != 0:

@@ -19,7 +19,7 @@ from gen.job.model import Model
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.pods import longest_time
 from gen.kubernetes.facts.runtimes import Runtime
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
     from gen.job.plan import Plan
@@ -212,3 +212,8 @@ class Job(JobFields, ABC):
     def problems(self, target: Target) -> Iterable[Problem]:
         """Faults that the checks of single fields cannot detect."""
         return ()
+
+
+def dumped(model: Model) -> Body:
+    """The fields that are set, in Kubernetes' names."""
+    return present(**model.model_dump(by_alias=True, mode="json"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
-from gen.job.kinds.base import Problem, unused_workers
+from gen.job.kinds.base import Problem, dumped, unused_workers
 from gen.job.kinds.indexed import IndexedJob
 from gen.job.kinds.rendezvous import TORCHRUN, Rendezvous, field_variable
 from gen.job.kinds.role import Role, Target
@@ -143,13 +143,13 @@ class JobSetJob(IndexedJob):
         return present(  # with the defaults of the webhook, which an engine would otherwise show as a difference
             network={"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             startupPolicy=present(startupPolicyOrder=self.startup_policy),
-            successPolicy=_dumped(self.success_policy),
+            successPolicy=dumped(self.success_policy),
             failurePolicy=self._failure_policy(plan.retries),
             replicatedJobs=[self._replicated(pod.role, pods[pod.role.name]) for pod in plan.pods],
         )
 
     def _failure_policy(self, retries: int | None) -> Body:
-        rules = [{"name": f"rule{number}", **_dumped(rule)} for number, rule in enumerate(self.failure_policy.rules)]
+        rules = [{"name": f"rule{number}", **dumped(rule)} for number, rule in enumerate(self.failure_policy.rules)]
         return present(maxRestarts=retries, restartStrategy=self.failure_policy.restart_strategy, rules=rules)
 
     def _replicated(self, role: Role, template: Body) -> Body:
@@ -213,8 +213,3 @@ class JobSetJob(IndexedJob):
                     ("startupPolicy",), "`startupPolicy: InOrder` and `dependsOn` are mutually exclusive", hint
                 )
             before.append(name)
-
-
-def _dumped(model: Model) -> Body:
-    """The fields that are set, in Kubernetes' names."""
-    return present(**model.model_dump(by_alias=True, mode="json"))

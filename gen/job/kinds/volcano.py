@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from gen.base import Route
-from gen.job.kinds.base import Job, Problem, unused_workers
+from gen.job.kinds.base import Job, Problem, dumped, unused_workers
 from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCH_EXAMPLE, TORCHRUN, Rendezvous
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model
@@ -188,7 +188,7 @@ class VolcanoJob(Job):
             maxRetry=retries,
             plugins={name: list(self.plugins.get(name, ())) for name in names},
             policies=self._policies(plan.retries),
-            networkTopology=self.network_topology and _dumped(self.network_topology),
+            networkTopology=self.network_topology and dumped(self.network_topology),
             tasks=[self._task(pod.role, pods[pod.role.name]) for pod in plan.pods],
         )
 
@@ -268,12 +268,8 @@ def _port(arguments: Iterable[str]) -> int:
 
 
 def _policy(policy: LifecyclePolicy) -> Body:
-    body = _dumped(policy)
+    body = dumped(policy)
     return body if policy.timeout is None else {**body, "timeout": f"{policy.timeout}s"}
-
-
-def _dumped(model: Model) -> Body:
-    return present(**model.model_dump(by_alias=True, mode="json"))
 
 
 def _policy_problems(policies: Iterable[LifecyclePolicy], at: Route) -> Iterable[Problem]:
