@@ -129,8 +129,9 @@ scontrol)
 getent|nslookup|dig) echo "${GEN_HOST}0 ${GEN_HOST}0";;
 date|uuidgen|shuf|mktemp) echo "$GEN_ID";;
 nvidia-smi|rocm-smi) for ((i = 0; i < ${GEN_GPUS:-1}; i++)); do echo "GPU $i"; done;;
-sleep) # in a loop that waits for what never happens here: only the setup goes on
-  echo >> /gen/out/sleeps; [ "$(/gen/real/wc -l < /gen/out/sleeps)" -lt %(sleeps)d ] || kill -9 -1;;
+sleep) # in a loop that waits for what never happens here; others go on, such as those in the background
+  /gen/real/sleep 0.05; echo >> "/gen/out/sleeps$PPID"
+  [ "$(/gen/real/wc -l < "/gen/out/sleeps$PPID")" -lt %(sleeps)d ] || kill -9 $PPID;;
 nproc) echo "${SLURM_CPUS_PER_TASK:-8}";;
 whoami|id) echo "$USER";;
 which) echo "$1";;
