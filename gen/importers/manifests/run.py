@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from gen.base import as_mapping, at, follow
 from gen.importers import Fields
-from gen.importers.draft import JobDraft, as_read, label, literal, literals
+from gen.importers.draft import ORDER, JobDraft, as_read, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, beside, templates
 from gen.importers.manifests.pods import queue_of, role_fields
 from gen.importers.manifests.volumes import FileVolumes, mounted
@@ -260,15 +260,19 @@ def _set_roles(
         for name, fields in roles.items():
             if field in fields and not (shared and name in holders):
                 draft.fields["roles"][name][field] = fields[field]
-    if not {"command", "args"} & draft.fields.keys():
-        for fields in draft.fields["roles"].values():
-            if fields.get("args") == []:
-                del fields["args"]  # no job has one to override
+    for name, fields in draft.fields["roles"].items():
+        if fields.get("args") == [] and name in known and not known[name].runs:
+            del fields["args"]  # it runs the program of the operator anyway
     _share_restart(draft, every, default)
     _remove_defaults(draft, model)
     kept = draft.fields["roles"]
     needed = needed_roles(draft, model, replicas)
-    draft.fields["roles"] = {name: fields for name, fields in kept.items() if fields or name in needed}
+    order = (*_NUMBERS_OF_ROLES, "minReplicas", "maxReplicas", *ORDER)
+    draft.fields["roles"] = {
+        name: {field: fields[field] for field in dict.fromkeys((*order, *fields)) if field in fields}
+        for name, fields in kept.items()
+        if fields or name in needed
+    }
     if not draft.fields["roles"]:
         del draft.fields["roles"]
 

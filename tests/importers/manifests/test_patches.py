@@ -133,6 +133,15 @@ def test_a_script_of_a_shell_is_one_field(program: dict[str, Any], command: obje
     assert (made.job.fields["command"], "args" in made.job.fields) == (command, False)
 
 
+def test_a_role_can_run_the_program_of_its_image() -> None:
+    body = deepcopy(EQUAL["volcano"])
+    del body["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["command"]
+    body["spec"]["tasks"][1]["template"]["spec"]["containers"][0]["command"] = ["other"]
+    made = proof_of(body)
+    assert made.remaining == ()
+    assert made.job.fields["roles"]["ps"]["args"] == []
+
+
 def test_defaults_are_left_out() -> None:
     body = deepcopy(EQUAL["jobset"])
     for number, one in enumerate(body["spec"]["replicatedJobs"]):
@@ -144,7 +153,7 @@ def test_defaults_are_left_out() -> None:
     assert (made.patch, made.remaining) == (None, ())
     assert not {"env", "restart"} & made.job.fields.keys()
     assert "replicas" not in made.job.fields["roles"].get("driver", {})
-    assert made.job.fields["roles"]["workers"]["replicas"] == 2
+    assert list(made.job.fields["roles"]["workers"].items())[0] == ("replicas", 2)  # noqa: RUF015 - the order counts
 
 
 def test_the_report_names_what_gen_adds(repo: Repository) -> None:
