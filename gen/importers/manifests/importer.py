@@ -122,7 +122,8 @@ class ManifestsImporter(Importer):
         for item, known in runs:
             with contained(found, item.place(), f"import {item.body['kind']} `{item.name}`"):
                 jobs += _imported(item, known, every, given, found, used)
-        _report_others(every, [item for item, _ in runs], used, found)
+        if runs or pipelines:
+            _report_others(every, [item for item, _ in runs], used, found)
         return jobs
 
 
@@ -149,7 +150,8 @@ def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None
         pods = [".".join(map(str, route[:-1])) for route in pods_by_shape(first.body) if route[-1] == "spec"]
         known = f", such as `template: {pods[0]}`" if pods else ""
         hint = f"if its definition has pod templates{known}, declare it in `kinds` of an overlay, and import it again"
-        found.error(INVALID_MANIFEST, first.place(), message, f"{hint}; otherwise {_KEPT}")
+        hint = f"{hint}; otherwise keep the manifest where it is applied today"
+        found.error(INVALID_MANIFEST, first.place(), message, hint)
         return
     place = every[0].place() if every else Location(given.files[0][0] if given.files else given.file)
     kinds = ", ".join(dict.fromkeys(str(one.body["kind"]) for one in every[:_MAX_NAMED]))
