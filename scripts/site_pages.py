@@ -132,12 +132,24 @@ addEventListener("load", () => {
 A search for the title of a page finds it first. The search of the theme splits names at their hyphens, and takes the
 last word for the start of one.
 """
+_SEARCH: Final = 'data-md-component="search" role="dialog"'
 _SECTION = re.compile(r'aria-labelledby="__nav_([0-9_]+)_label"')
 """The label is empty where a page is the title of its section."""
 
 
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:  # noqa: ARG001
+    """The page of a missing address is a template."""
+    return mended(output_content) if template_name.endswith(".html") else output_content
+
+
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa: ARG001
+    return mended(output)
+
+
+def mended(output: str) -> str:
+    """A page of the theme that all people can use."""
     named = _SECTION.sub(lambda found: f'aria-label="Section {found[1].replace("_", ".")}"', output)
+    named = named.replace(_SEARCH, f'{_SEARCH} aria-label="Search"')
     cells = named.replace("<th></th>", "<td></td>")
     styled = cells.replace("</head>", f"<style>{_STYLE}</style></head>", 1)
     return styled.replace("</body>", f"<script>{_SCRIPT}</script></body>", 1)
