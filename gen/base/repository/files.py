@@ -93,22 +93,11 @@ def walk(
     """
     waiting = [os.fspath(top)]
     while waiting:
-        here = waiting.pop()
-        folders: list[str] = []
-        files: list[str] = []
-        links: set[str] = set()
-        try:
-            with os.scandir(here) as entries:
-                for entry in entries:
-                    (folders if entry.is_dir() else files).append(entry.name)
-                    if entry.is_symlink():
-                        links.add(entry.name)
-        except OSError as error:
-            if onerror is not None:
-                onerror(error)
-            continue
-        yield here, folders, files
-        waiting += [f"{here}/{name}" for name in reversed(folders) if name not in links]
+        here, folders, files = next(os.walk(waiting.pop(), onerror=onerror), ("", [], []))
+        if here:
+            yield here, folders, files
+            below = (f"{here}/{name}" for name in reversed(folders))
+            waiting += (path for path in below if not os.path.islink(path))  # noqa: PTH114 - many paths
 
 
 MAX_DEPTH = 16

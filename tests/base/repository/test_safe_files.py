@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.base.repository.files import NotRegularError, TooLargeError, linked_folder, read_regular
+from gen.base.repository.files import NotRegularError, TooLargeError, linked_folder, read_regular, walk
 from gen.report.findings.text import text
 from tests.support import Repository
 
@@ -125,3 +125,13 @@ def test_a_cache_that_is_no_file_is_no_cache(repo: Repository, intruder: Callabl
     path.unlink()
     intruder(path)
     assert repo.render(cache=repo.root / "cache")[1] == 0
+
+
+def test_a_link_to_itself_hides_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    assert [(sorted(folders), sorted(names)) for _, folders, names in walk(tmp_path)] == [
+        (["folder"], ["file", "loop"]),
+        ([], []),
+    ]
