@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -346,7 +345,6 @@ def _once(
         )
 
 
-@cache
 def _tools() -> dict[str, str]:
     """The tools of this machine, and the names of their files."""
     found = {name: shutil.which(name, path="/usr/bin") for name in _TOOLS.split()}

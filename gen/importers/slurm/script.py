@@ -170,9 +170,8 @@ class BatchScript(BatchValues):
             hidden[key] = old
         start = max(name.start_byte, self.read_until)
         words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
-        words = (
-            words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words
-        )  # a word of bash, which sh lacks
+        # `time` is a word of bash, which sh lacks
+        words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words
         for key, value in hidden.items():
             self.variables.pop(key, None)
             if value is not None:
@@ -241,9 +240,8 @@ class BatchScript(BatchValues):
                 self.steps.append(Step(words=tuple(words), place=place))
         elif program == "trap":
             hint, why = "save checkpoints on SIGTERM", "a pod gets SIGTERM at its end"
-            self.left += (
-                [DroppedPart(place, f"`trap {words[1][:60]}`", why, hint)] if words[2:] and words[1] != "-" else []
-            )
+            if words[2:] and words[1] != "-":
+                self.left.append(DroppedPart(place, f"`trap {words[1][:60]}`", why, hint))
         elif words[1:] and not words[1].startswith("-"):
             self.run(place, self.words(" ".join(words[1:])) if program == "eval" else words[1:], assigned)
             self.steps[-1:] = [replace(one, background=program == "coproc") for one in self.steps[-1:]]
