@@ -165,7 +165,8 @@ class _OtherFormError(Exception):
 def as_emitted(text: str) -> Body | None:
     """The object in a text with the form of `gen.render.emit`; None for other texts, even if they are valid YAML.
 
-    It takes a third of the time of the parser, because few lines of a repository are different ones.
+    It takes a fifth of the time of the parser, because few lines of a repository are different ones
+    (`docs/performance.md`).
     """
     first, *lines = text.split("\n")
     if not text.isascii() or lines.pop() or len(lines) > _MAX_LINES or not (first.isprintable() and first[:2] == "# "):
