@@ -66,9 +66,9 @@ def test_a_reviewer_sees_the_plan(changed: History, browser: Browser) -> None:
     titles = [text.split("\n")[0] for text in page.locator(".card .title").all_inner_texts()]
     assert titles == [
         "replaced team/bert",
-        "started team/flow",
-        "started team/sweep (3 runs)",
         "started vision/endless",
+        "started team/sweep (3 runs)",
+        "started team/flow",
         "stopped team/old",
     ]
     assert page.locator(".card", has_text="endless").locator(".cost dd").inner_text() == "28.80 EUR an hour"
@@ -137,7 +137,7 @@ def test_keys(changed: History, browser: Browser) -> None:
     assert page.locator("#shown").inner_text() == "4 of 5 shown"
     page.keyboard.press("Escape")
     assert page.locator("#shown").inner_text() == ""
-    for expected in ("bert", "flow"):
+    for expected in ("bert", "endless"):
         page.keyboard.press("j")
         assert expected in page.evaluate("document.activeElement.getAttribute('aria-label')")
     page.keyboard.press("k")
