@@ -297,7 +297,9 @@ class _Program(Struct, frozen=True):
 
 
 def _both(recordings: Sequence[Recording]) -> list[_Program]:
-    """The programs in the order of the first run; the second one has the same, or none."""
+    """The programs in the order of the first run; the second one has the same, or none. Those in the background can have
+    another order in it.
+    """
     first, second = recordings
     others: dict[int, list[Record]] = {}
     for one in second.records:
@@ -305,7 +307,9 @@ def _both(recordings: Sequence[Recording]) -> list[_Program]:
     programs = []
     for one in first.records:
         queue = others.get(one.task) or [one]
-        programs.append(_program(one, queue.pop(0)))
+        same = next((other for other in queue if other.words[:1] == one.words[:1]), queue[0])
+        queue.remove(same)
+        programs.append(_program(one, same))
     return programs
 
 

@@ -70,7 +70,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1", "--array=1,5"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
         (("-N 1", "--array=1-9%1"), "python a.py"),
         (("-N 1",), "export OUT=/tmp/x MODE=b\nfor i in 1 2; do python a.py $i; done"),
-        (("-N 1",), "python a.py\nwhile true; do curl x; sleep 60; done"),
+        (("-N 1",), "python a.py &\nwhile true; do curl x; sleep 60; done"),
         (("-N 1",), "set -x -e\nF=$(find missing)\nfor f in $F; do python b.py $f; done\npython a.py $F"),
         (NODES, "M=$(hostname)\nsrun bash -c \"python a.py '$M:1' --rank \\$SLURM_PROCID\""),
         (NODES, 'A=(--lr 1)\nif [ $SLURM_NNODES -gt 1 ]; then A+=(--many); fi\nsrun bash -c "torchrun a.py ${A[*]}"'),
