@@ -106,19 +106,19 @@ def _is_chosen(pod: Pod, selection: LogSelection) -> bool:
 
 def _pods(question: Question, snapshot: Snapshot, selection: LogSelection) -> Iterator[tuple[str, str, str, Pod]]:
     """Name of a run, its overlay, the part of the run, and a pod of it."""
-    family = Ownership(snapshot)
+    ownership = Ownership(snapshot)
     desired = {(one.namespace, one.job, one.run): one for one in question.desired}
     groups: dict[tuple[str, str, str], list[Pod]] = {}
     for pod in snapshot.pods.values():
         if pod.run:  # TensorBoard belongs to no run
             groups.setdefault((pod.namespace, pod.job, pod.run), []).append(pod)
-    heads = [body for body in snapshot.runs.values() if not family.is_child(body)]
+    heads = [body for body in snapshot.runs.values() if not ownership.is_child(body)]
     named = {group_of(body): str(body["metadata"]["name"]) for body in heads}
     for key, pods in sorted(groups.items()):
         own = desired.get(key)
         name = own.name if own is not None else named.get(key, key[2])
         overlay = own.overlay if own is not None else question.target.overlays[0].name
-        made = family.parts(key)
+        made = ownership.parts(key)
         for pod in sorted(pods, key=lambda pod: (made.get(pod.uid, ""), *_order(pod))):
             part = made.get(pod.uid, "")
             if name in selection.runs or part in selection.runs or (own is not None and not selection.runs):

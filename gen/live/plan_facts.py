@@ -103,8 +103,8 @@ class LiveFacts(Struct, frozen=True, kw_only=True):
     """The answers of all clusters."""
 
     runs: tuple[RunLife, ...] = ()
-    rooms: tuple[FreeDevices, ...] = ()
-    lines: tuple[QueueLength, ...] = ()
+    devices: tuple[FreeDevices, ...] = ()
+    queues: tuple[QueueLength, ...] = ()
     claims: tuple[ClaimState, ...] = ()
     missing: tuple[str, ...] = ()
     """Questions without an answer, each with its reason."""
@@ -131,8 +131,8 @@ def read_facts(
     unknown = [f"everything about overlay `{name}`: its cluster is not known" for name in sorted(affected - known)]
     return LiveFacts(
         runs=tuple(one for answer in answers for one in answer.runs),
-        rooms=tuple(one for answer in answers for one in answer.rooms),
-        lines=tuple(one for answer in answers for one in answer.lines),
+        devices=tuple(one for answer in answers for one in answer.devices),
+        queues=tuple(one for answer in answers for one in answer.queues),
         claims=tuple(one for answer in answers for one in answer.claims),
         missing=(*unknown, *sorted(reasons), *(one for answer in answers for one in answer.missing)),
         time=now(),
@@ -155,11 +155,11 @@ class _Cluster:
             snapshot = read_snapshot(self.api, self.stopping, self._scope())
             self.missing += [f"the runs that stop: {one.error.message}" for one in snapshot.problems]
         runs = tuple(self._lives(snapshot))
-        rooms = self._asked("free devices", self._rooms) if self.starting else ()
-        lines = self._asked("places in queues", lambda: tuple(self._lines())) if self.starting else ()
+        devices = self._asked("free devices", self._free_devices) if self.starting else ()
+        queues = self._asked("places in queues", lambda: tuple(self._queues())) if self.starting else ()
         claims = tuple(self._claims(snapshot))
         missing = tuple(dict.fromkeys(self.missing))
-        return LiveFacts(runs=runs, rooms=rooms or (), lines=lines or (), claims=claims, missing=missing)
+        return LiveFacts(runs=runs, devices=devices or (), queues=queues or (), claims=claims, missing=missing)
 
     def _scope(self) -> Scope:
         namespaces = tuple(sorted({one.namespace for one in self.stopping}))
@@ -175,19 +175,19 @@ class _Cluster:
         return None
 
     def _lives(self, snapshot: Snapshot) -> Iterator[RunLife]:
-        family = Ownership(snapshot)
+        ownership = Ownership(snapshot)
         live = {(_meta(body, "namespace"), body["kind"], _meta(body, "name")): body for body in snapshot.runs.values()}
         found = [(one, live.get((one.namespace, one.resource.kind, one.name))) for one in self.stopping]
         present = [(one, body) for one, body in found if body is not None]
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-            yield from pool.map(lambda pair: self._life(pair[0], pair[1], family), present[:_MOST_LOGS])
+            yield from pool.map(lambda pair: self._life(pair[0], pair[1], ownership), present[:_MOST_LOGS])
         for one, body in present[_MOST_LOGS:]:
-            yield self._life(one, body, family, with_log=False)
+            yield self._life(one, body, ownership, with_log=False)
         if len(present) > _MOST_LOGS:
             self.missing.append(f"the logs of {len(present) - _MOST_LOGS} more runs: only {_MOST_LOGS} are read")
 
-    def _life(self, one: DesiredRun, body: Body, family: Ownership, *, with_log: bool = True) -> RunLife:
-        pods = family.pods(body)
+    def _life(self, one: DesiredRun, body: Body, ownership: Ownership, *, with_log: bool = True) -> RunLife:
+        pods = ownership.pods(body)
         begun = sorted(pod.started for pod in pods if pod.started)
         ended = [pod.ended for pod in pods]
         end = max(ended) if begun and all(ended) else now()
@@ -214,7 +214,7 @@ class _Cluster:
             lines += without_times(text or b"")
         return lines
 
-    def _rooms(self) -> tuple[FreeDevices, ...]:
+    def _free_devices(self) -> tuple[FreeDevices, ...]:
         top = read_top([self.target], Findings())
         self.missing += [f"free devices: {finding.message}" for finding in top.findings]
         asked, freed = self._devices(self.starting), self._devices(self.stopping)
@@ -243,7 +243,7 @@ class _Cluster:
                 counts[one.overlay, name] += number
         return counts
 
-    def _lines(self) -> Iterator[QueueLength]:
+    def _queues(self) -> Iterator[QueueLength]:
         """Workloads of Kueue without quota, by queue."""
         queues = {(one.overlay, one.namespace, queue) for one in self.starting if (queue := _queue(one.body))}
         versions = Discovery(self.api).versions(WORKLOAD.group) if queues else []

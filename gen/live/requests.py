@@ -52,19 +52,19 @@ class ObjectList(Struct, frozen=True):
     version: str
 
 
-class Metadata(Struct, gc=False):
+class Metadata(Struct, gc=False, rename="camel"):
     """The metadata of a run or a pod that is read: without `managedFields`, which can be half of an object."""
 
-    name: Any = UNSET
-    namespace: Any = UNSET
-    uid: Any = UNSET
-    labels: Any = UNSET
-    annotations: Any = UNSET
-    ownerReferences: Any = UNSET  # noqa: N815 - as in Kubernetes
-    generation: Any = UNSET
-    resourceVersion: Any = UNSET  # noqa: N815
-    creationTimestamp: Any = UNSET  # noqa: N815
-    deletionTimestamp: Any = UNSET  # noqa: N815
+    name: object = UNSET
+    namespace: object = UNSET
+    uid: object = UNSET
+    labels: object = UNSET
+    annotations: object = UNSET
+    owner_references: object = UNSET
+    generation: object = UNSET
+    resource_version: object = UNSET
+    creation_timestamp: object = UNSET
+    deletion_timestamp: object = UNSET
 
 
 Parts = Mapping[str, type[Struct]]

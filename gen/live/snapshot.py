@@ -166,8 +166,8 @@ def _kinds(served: Discovery, desired: Sequence[DesiredRun], *, every: bool) -> 
     return [(version, resource) for (version, _), resource in sorted(found.items(), key=lambda item: item[0])]
 
 
-class _PodSpec(Struct, gc=False):
-    nodeName: object = UNSET  # noqa: N815 - as in Kubernetes
+class _PodSpec(Struct, gc=False, rename="camel"):
+    node_name: object = UNSET
 
 
 _RUN: Final[Parts] = {"metadata": Metadata}

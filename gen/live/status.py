@@ -216,7 +216,7 @@ class _Join:
     def __init__(self, answers: Answers) -> None:
         self.answers, self.snapshot, self.target = answers, answers.snapshot, answers.target
         self.overlays = {overlay.name: overlay for overlay in self.target.overlays}
-        self.family = Ownership(self.snapshot)
+        self.ownership = Ownership(self.snapshot)
         self.by_name: dict[tuple[str, str, str, str], Body] = {}
         self.seen: set[str] = set()
         for body in self.snapshot.runs.values():
@@ -258,7 +258,7 @@ class _Join:
             if uid in self.seen or not own or at(body, "metadata", "labels", MANAGED_BY) != "gen":
                 continue
             resource = resource_of_object(body["apiVersion"], body["kind"])
-            if resource is not None and not self.family.is_child(body):
+            if resource is not None and not self.ownership.is_child(body):
                 self.seen.add(uid)
                 children = list(self._children(body, overlay, str(body["metadata"].get("name")), resource))
                 yield with_children(self._row(body, resource, overlay), resource, body, children)
@@ -267,7 +267,7 @@ class _Join:
     def _children(self, body: Body, overlay: Overlay | None, parent: str, run: Resource) -> Iterator[RunStatus]:
         """Rows of the objects that a run started, each followed by those that it started itself."""
         starter = starter_of_object(run)
-        for child in self.family.children(body):
+        for child in self.ownership.children(body):
             resource = resource_of_object(child["apiVersion"], child["kind"])
             if resource is None or _uid(child) in self.seen:
                 continue
@@ -298,7 +298,7 @@ class _Join:
         one: DesiredRun | None = None,
         differing: tuple[str, ...] = (),
     ) -> RunStatus:
-        pods = self.family.pods(live) if not starter_of_object(resource).repeats else []
+        pods = self.ownership.pods(live) if not starter_of_object(resource).repeats else []
         known = ("", "Pod", str(live["metadata"].get("namespace") or "")) not in self.snapshot.silent
         waiting = self.answers.waiting.get(_uid(live), Waiting())
         phase, reason, message = assess(resource, live, pods, waiting)

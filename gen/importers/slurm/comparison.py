@@ -297,8 +297,8 @@ class _Program(Struct, frozen=True):
 
 
 def _both(recordings: Sequence[Recording]) -> list[_Program]:
-    """The programs in the order of the first run; the second one has the same, or none. Those in the background can have
-    another order in it.
+    """The programs in the order of the first run; the second one has the same, or none. Those in the background
+    can have another order in it.
     """
     first, second = recordings
     others: dict[int, list[Record]] = {}

@@ -36,7 +36,7 @@ _BLOCKS: Final = frozenset(
 )
 _CHANGING: Final = frozenset({"wait", "coproc", "eval", "exec", "command", "trap"})
 _AROUND: Final = frozenset({"nohup", "timeout", "stdbuf", "unbuffer", "env", "nice", "sudo"})
-_READERS: Final = frozenset({"read", "readarray", "mapfile", "srun"})
+_READERS: Final = frozenset({"read", "readarray", "mapfile"})
 _MOST_TURNS: Final = 64
 _MOST_DEPTH: Final = 40
 _MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
@@ -176,7 +176,7 @@ class BatchScript(BatchValues):
             self.variables.pop(key, None)
             if value is not None:
                 self.variables[key] = value
-        if words and words[0] in _READERS - {"srun"}:
+        if words and words[0] in _READERS:
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             self.steps += [Step(text=line, place=self.place(node))] if line else []
         elif any(one.type == "herestring_redirect" for one in node.children) and self._starts_program(
@@ -273,7 +273,7 @@ class BatchScript(BatchValues):
         files = [self.text(one) for redirect in node.children for one in redirect.children_by_field_name("destination")]
         files = [one for one in files if one and not one.isdecimal() and not one.startswith("/dev/")]
         kept = "<" in signs or program in _OF_LOGS
-        if files and kept and program not in _READERS and self._starts_program(node):
+        if files and kept and program not in (*_READERS, "srun") and self._starts_program(node):
             self._as_it_is(node)
             return
         before = len(self.steps)
@@ -302,7 +302,7 @@ class BatchScript(BatchValues):
             self.files[self.value(self.text(destination))] = (text, self.place(node))
         elif program == "read" and body is not None:
             self.variables[self.text(body).split()[-1]] = text
-        elif body is not None and program not in _READERS and self._starts_program(node):
+        elif body is not None and program not in (*_READERS, "srun") and self._starts_program(node):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
             source = self.text(node)

@@ -114,11 +114,11 @@ def _live(live: LiveFacts) -> dict[str, object]:
                 "freed": one.freed,
                 "asked": one.asked,
             }
-            for one in live.rooms
+            for one in live.devices
         ],
         "queues": [
             {"overlay": one.overlay, "namespace": one.namespace, "queue": one.queue, "waiting": one.waiting}
-            for one in live.lines
+            for one in live.queues
         ],
         "claims": [
             {"overlay": one.overlay, "namespace": one.namespace, "name": one.name, "state": one.state}

@@ -334,7 +334,7 @@ def _sentences_of_data(objects: Iterable[DataObject], *, at_risk: bool) -> Itera
 
 def live_sentences(live: LiveFacts) -> tuple[Sentence, ...]:
     """Facts from the clusters: training that ends, free devices, queues and claims."""
-    parts = [*_trainings(live), *_rooms(live), *_queues(live)]
+    parts = [*_trainings(live), *_free_devices(live), *_queues(live)]
     parts += [
         [_said("claim ", f"{one.namespace}/{one.name}"), _said(" in ", one.overlay), _said(" ", one.state)]
         for one in live.claims
@@ -353,8 +353,8 @@ def _trainings(live: LiveFacts) -> Iterator[list[SentencePart]]:
         yield said
 
 
-def _rooms(live: LiveFacts) -> Iterator[list[SentencePart]]:
-    for one in live.rooms:
+def _free_devices(live: LiveFacts) -> Iterator[list[SentencePart]]:
+    for one in live.devices:
         free = "an unknown number is" if one.free is None else f"{one.free} {'is' if one.free == 1 else 'are'}"
         freed = f" and {one.freed} of runs that stop" if one.freed else ""
         waits = "" if one.fits or one.free is None else ": runs will wait"
@@ -363,7 +363,7 @@ def _rooms(live: LiveFacts) -> Iterator[list[SentencePart]]:
 
 
 def _queues(live: LiveFacts) -> Iterator[list[SentencePart]]:
-    for one in live.lines:
+    for one in live.queues:
         waiting = f"{counted(one.waiting, 'run')} already wait{'s' if one.waiting == 1 else ''}"
         text = f": {waiting if one.waiting else 'no run waits'}"
         yield [_said("queue ", one.queue), _said(" of ", one.namespace), _said(" in ", one.overlay), _said(text)]

@@ -153,7 +153,7 @@ def test_defaults_are_left_out() -> None:
     assert (made.patch, made.remaining) == (None, ())
     assert not {"env", "restart"} & made.job.fields.keys()
     assert "replicas" not in made.job.fields["roles"].get("driver", {})
-    assert list(made.job.fields["roles"]["workers"].items())[0] == ("replicas", 2)  # noqa: RUF015 - the order counts
+    assert next(iter(made.job.fields["roles"]["workers"].items())) == ("replicas", 2)
 
 
 def test_the_report_names_what_gen_adds(repo: Repository) -> None:
