@@ -108,7 +108,7 @@ USES_OF_CLOCKS = {
     "e2e/test_policies.py": "waits until a server evaluates new policies",
     "e2e/server.py": "waits until a server has started",
     "render/parts/store_server.py": "waits until an object store has started, and for files",
-    "importers/slurm/test_comparison.py": "limits the memory of a proof",
+    "importers/slurm/test_task_comparison.py": "limits the memory of a proof",
     "test_costs_of_commands.py": "limits the processor time and memory of commands that repeat a part",
     "test_fuzz.py": "reports files above the limits of time and memory, in long runs alone",
     "render/parts/test_scripts.py": "the program of a pod waits for a signal",

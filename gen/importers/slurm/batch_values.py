@@ -167,6 +167,9 @@ _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 
+_NOT_STARTED: Final = _SILENT | _CONDA | _MODULES | names("[ cd source . exit export")
+"""Words of a script that start no program of the run."""
+
 
 class DroppedPart(Struct, frozen=True):
     """A part that is not in the job."""
@@ -401,7 +404,7 @@ class BatchValues(Conditions):
     @staticmethod
     def is_silent(program: str) -> bool:
         """Whether a program only shows something, or sets up what an image has."""
-        return program.rpartition("/")[2] in _SILENT | _CONDA | _MODULES | names("[ cd source . exit export")
+        return program.rpartition("/")[2] in _NOT_STARTED
 
     def changes_shell(self, place: Location, program: str, words: list[str]) -> bool:
         """Whether a command only changes or shows what belongs to the batch part, or to an image."""

@@ -16,11 +16,11 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
-from gen.importers.slurm.comparison import compare_tasks
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of, mount
 from gen.importers.slurm.expansion import is_known, marked, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import PATH, Site, read_site, roots_of
+from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.translation import Run, constants, with_values, without_placeholders
 from gen.job.commands import deepspeed, mpirun
 from gen.kubernetes.objects import Body
