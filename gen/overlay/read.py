@@ -21,11 +21,12 @@ from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS, declare, forget_declared, name_declared
+from gen.job.model import Model
 from gen.job.suggest import Models, with_new_names
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.check import check_overlay, check_runtimes
-from gen.overlay.fields import OverlayFields, overlay_fields
+from gen.overlay.fields import PROFILES, OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.grant import with_groups
 from gen.overlay.overlay import Overlay, report_invalid_definition
@@ -142,7 +143,7 @@ class OverlayReader(Struct, dict=True):
         if not chain.complete:
             return None
         found = Findings()
-        sources = [with_new_names(source, _models(), found) for source in chain.sources]
+        sources = [with_new_names(source, _models(source), found) for source in chain.sources]
         data = merged_fields(sources)
         layers = Layers(tuple(Layer(source) for source in sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
@@ -169,10 +170,18 @@ class OverlayReader(Struct, dict=True):
         return overlay if has_definitions(overlay, self.found) else None
 
 
-def _models() -> Models:
-    """An overlay, and the fields of jobs in its defaults, those of kinds as well."""
-    kinds: Models = {("defaults", "kinds", kind): model for kind, model in ALL_KINDS.items()}
-    return {(): overlay_fields(), ("defaults",): JobFields, **kinds}
+def _models(source: Source) -> Models:
+    """The model of an overlay and those of jobs in its defaults, without profiles and kinds that it does not name.
+
+    The overlay has all profiles if the name of a profile, or of the field with its entry, may be an older one.
+    """
+    fields = fields_of(source)
+    with_entries: list[type[Model]] = [OverlayFields, *(model for model, _ in PROFILES.values())]
+    all_profiles = any(old in source.text for model in with_entries for old in model.renamed)
+    defaults = fields.get("defaults")
+    kinds = defaults.get("kinds") if isinstance(defaults, dict) else None
+    named: Models = {("defaults", "kinds", kind): ALL_KINDS[kind] for kind in ALL_KINDS if kind in (kinds or ())}
+    return {(): overlay_fields(None if all_profiles else fields), ("defaults",): JobFields, **named}
 
 
 def _patches(root: Path, sources: Sequence[Source], found: Findings) -> tuple[Patch, ...]:

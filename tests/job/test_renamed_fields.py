@@ -10,9 +10,12 @@ from gen.commands import explain
 from gen.edit.fixes import find_fixes, write_fixes
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
-from gen.job.model import CurrentName
+from gen.job.model import CurrentName, Model
 from gen.job.suggest import old_names
+from gen.overlay.entries import VolumeFields
+from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
+from gen.overlay.profiles.storage import STORAGE
 from gen.report import schemas
 from tests.support import OVERLAY
 
@@ -90,6 +93,27 @@ def test_overlays_and_their_defaults(repo: Repository) -> None:
     assert {"name": "C", "value": "d"} in container["env"]
     write_fixes(repo.root, find_fixes(repo.root, ()))
     assert path.read_text() == text.replace("ram", "memory").replace("variables", "env").replace("accelerators", "gpus")
+
+
+def test_profiles_in_an_overlay(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The field with the entry of a volume, the key of its profile, and a field of the profile, at once."""
+    renamed: list[tuple[type[Model], str, str]] = [
+        (OverlayFields, "disks", "volumes"),
+        (VolumeFields, "share", "nas"),
+        (STORAGE["nas"], "host", "server"),
+    ]
+    for model, old, new in renamed:
+        monkeypatch.setattr(model, "renamed", {old: CurrentName(new, SINCE)})
+    clear()
+    repo.job(f"{JOB}data: {{nas: /data}}\n")
+    assert repo.render()[1] == 0
+    before = repo.rendered()
+    path = repo.overlay(OVERLAY.replace("volumes:", "disks:").replace(" nas: {server:", " share: {host:"))
+    assert [one.code for one in repo.check()[0].findings] == ["renamed-field"] * 3
+    assert repo.render()[1] == 0
+    assert repo.rendered() == before
+    write_fixes(repo.root, find_fixes(repo.root, ()))
+    assert path.read_text() == OVERLAY
 
 
 def test_steps_of_a_pipeline(repo: Repository) -> None:
