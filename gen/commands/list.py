@@ -24,6 +24,7 @@ from gen.commands.common import (
 from gen.commands.environment import terminal
 from gen.job.kinds import ALL_KINDS
 from gen.overlay.extensions import load_extensions
+from gen.render.cache import cache_file
 from gen.report.formats import LIST_REPORTERS
 from gen.report.terminal import View
 from gen.review.job_list import STATES, Filters, Listing, list_jobs
@@ -73,7 +74,7 @@ def run(request: Request) -> Result[View[Listing]]:
     _check("kind", request.kind, ALL_KINDS)
     _check("state", request.state, STATES)
     filters = Filters(namespaces=request.namespace, kinds=request.kind, states=request.state)
-    listing = list_jobs(root, request.jobs, request.overlay, filters)
+    listing = list_jobs(root, request.jobs, request.overlay, filters, cache_file("list", root))
     listing = replace(listing, with_metrics=request.metrics)
     failed = any(finding.is_error for finding in listing.findings)
     return Result(output=View(data=listing, terminal=terminal()), exit_code=VIOLATIONS if failed else CLEAN)

@@ -34,7 +34,7 @@ from gen.commands.environment import documentation
 from gen.overlay.extensions import load_extensions
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
-from gen.render.cache import cache_folder, tools_digest
+from gen.render.cache import cache_file, save_cache_file, tools_digest
 from gen.report.formats import Report
 from gen.report.site import Page, Site, site_pages
 from gen.review.history import run_history
@@ -64,7 +64,7 @@ def run(request: Request) -> Result[Report]:
     state = _WrittenPages.of(folder)
     present = _present(folder, state.pages)
     load_extensions(root)
-    listing = list_jobs(root, (), (), Filters())
+    listing = list_jobs(root, (), (), Filters(), cache_file("list", root))
     commit = head_commit(root)
     site = Site(
         listing=listing,
@@ -97,7 +97,7 @@ class _WrittenPages(Struct, kw_only=True):
     @classmethod
     def of(cls, folder: Path) -> _WrittenPages:
         """Those of the last run; none if there was no run, or if another version of gen wrote the pages."""
-        if (path := _state_file(folder)) is not None:
+        if (path := cache_file("site", folder)) is not None:
             with suppress(OSError, ValueError, msgspec.MsgspecError):
                 return msgspec.json.decode(read_regular(path, _MAX_STATE), type=cls)
         return cls(tools="")
@@ -120,7 +120,8 @@ class _WrittenPages(Struct, kw_only=True):
             (folder / path).unlink(missing_ok=True)
             with suppress(OSError):  # it has other pages
                 (folder / path).parent.rmdir()
-        _save(folder, _WrittenPages(tools=tools, pages=written))
+        if (state := cache_file("site", folder)) is not None:  # without it, the next run needs an empty folder
+            save_cache_file(state, msgspec.json.encode(_WrittenPages(tools=tools, pages=written)))
         replace_files(folder, {path: text for path, text in texts.items() if path in present})
         create_files(folder, {path: text for path, text in texts.items() if path not in present})
         summary = f"wrote {counted(len(texts), 'page')} to {folder}"
@@ -144,25 +145,6 @@ def _present(folder: Path, known: Collection[str]) -> frozenset[str]:
 
 
 _MAX_STATE: Final = 1 << 26
-
-
-def _state_file(folder: Path) -> Path | None:
-    """Where the pages of a folder are kept; None if the user has no home."""
-    caches = cache_folder()
-    name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:16]
-    return caches / f"site-{name}.json" if caches is not None else None
-
-
-def _save(folder: Path, pages: _WrittenPages) -> None:
-    """Without a place for it, the next run needs an empty folder."""
-    path = _state_file(folder)
-    if path is None:
-        return
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_bytes(msgspec.json.encode(pages))
-        temporary.replace(path)
 
 
 def _digest(path: str) -> str:

@@ -254,6 +254,21 @@ def cache_folder() -> Path | None:
     return None
 
 
+def cache_file(kind: str, folder: Path) -> Path | None:
+    """The file with what gen knows of a folder, such as a repository; None if the user has no home."""
+    caches = cache_folder()
+    return caches / f"{kind}-{_sha(os.fsencode(folder.absolute()))[:16]}.json" if caches is not None else None
+
+
+def save_cache_file(path: Path, content: bytes) -> None:
+    """Replace a cache file. One that cannot be written is not an error: the next run takes longer."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_bytes(content)
+        temporary.replace(path)
+
+
 def file_digest(path: str | Path) -> str:
     """SHA-256 of a file. OSError if it cannot be read."""
     return _sha(read_regular(path, MAX_BYTES))
@@ -271,6 +286,11 @@ def _sha(raw: bytes) -> str:
 def _key(tools: str, root: Path, kubernetes: str | None, *, plugins: bool = True) -> str:
     overlays = list(_overlays(root))
     return _sha(orjson.dumps([tools, kubernetes, *overlays, *(_plugins(root) if plugins else ())]))
+
+
+def settings_digest(root: Path) -> str:
+    """Digest of the tools, and of the overlays with their plugins."""
+    return _key(tools_digest(), root, None)
 
 
 def tools_digest() -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast, get_args
 
+import msgspec
 import orjson
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from gen.base import Diagnostic, Findings, Location, UsageError, contained, did_you_mean, names
 from gen.base.repository.codeowners import read_code_owners
+from gen.base.repository.files import read_regular
 from gen.base.repository.git import Change, last_changes
 from gen.base.repository.job_files import all_jobs, chosen_jobs
 from gen.base.repository.layout import JOBS, JobFile
@@ -27,6 +30,7 @@ from gen.kubernetes.facts.demand import Demand, RunCost, joined
 from gen.kubernetes.facts.graphs import widest
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
+from gen.render.cache import MAX_CACHE_BYTES, file_digest, save_cache_file, settings_digest
 from gen.render.emit import SWEEP
 from gen.render.expand import without_values
 from gen.render.job_run import ExpandedStep, JobInput, RunValues, WrittenJob
@@ -302,21 +306,67 @@ class Filters(Struct, frozen=True, kw_only=True):
         return (not self.kinds or row.kind in self.kinds) and (not self.states or row.state in self.states)
 
 
-def list_jobs(root: Path, patterns: Sequence[str], overlays: Collection[str], filters: Filters) -> Listing:
-    """The jobs that match `patterns`, or all, in the named overlays, or all. UsageError for unknown names."""
+class KnownJob(Struct, frozen=True):
+    """A job without findings, as an earlier list showed it."""
+
+    digest: str
+    """SHA-256 of its file."""
+    rows: tuple[JobRow, ...]
+    """Without owners and last changes, which other files decide."""
+
+
+class KnownJobs(Struct):
+    """The jobs of an earlier list. They are in the user's cache folder, where no branch can forge them."""
+
+    settings: str = ""
+    """Digest of the tools and the overlays."""
+    jobs: dict[str, KnownJob] = {}
+    """By file."""
+
+    @classmethod
+    def read(cls, path: Path, root: Path) -> KnownJobs:
+        """No jobs if the file is damaged, or if the tools or the overlays changed since."""
+        settings = settings_digest(root)
+        with suppress(OSError, ValueError, msgspec.MsgspecError):
+            known = msgspec.json.decode(read_regular(path, MAX_CACHE_BYTES), type=cls)
+            if known.settings == settings:
+                return known
+        return cls(settings)
+
+    def rows(self, root: Path, job: JobFile) -> tuple[JobRow, ...] | None:
+        """None if the file changed."""
+        with suppress(OSError):
+            if (known := self.jobs.get(job.file)) is not None and known.digest == file_digest(f"{root}/{job.file}"):
+                return known.rows
+        return None
+
+
+def list_jobs(
+    root: Path, patterns: Sequence[str], overlays: Collection[str], filters: Filters, cache: Path | None = None
+) -> Listing:
+    """The jobs that match `patterns`, or all, in the named overlays, or all. UsageError for unknown names.
+
+    `cache` is the file with the rows of earlier lists; it is used for a list with all overlays.
+    """
+    known = KnownJobs.read(cache, root) if cache is not None and not overlays else KnownJobs()
     found = Findings()
     chosen = _overlays(root, overlays, found)
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
-    known = {job.namespace for job in jobs}
+    namespaces = {job.namespace for job in jobs}
     for name in filters.namespaces:
-        if name not in known:
-            raise UsageError(f"unknown namespace `{name}`: {did_you_mean(name, known, otherwise='no jobs exist')}")
+        if name not in namespaces:
+            raise UsageError(f"unknown namespace `{name}`: {did_you_mean(name, namespaces, otherwise='no jobs exist')}")
     jobs = [job for job in jobs if not filters.namespaces or job.namespace in filters.namespaces]
-    rows = _Rows(root, chosen, named=bool(overlays), found=found)
+    rows = _Rows(root, chosen, known, named=bool(overlays), found=found)
     listed: list[JobRow] = []
     for job in jobs:
         with contained(found, Location(job.file), "list the job"):
             listed += (row for row in rows.of(job) if filters.accept(row))
+    if cache is not None and rows.new and settings_digest(root) == known.settings:
+        whole = not patterns and not filters.namespaces
+        kept = {job.file for job in jobs} if whole else known.jobs.keys()
+        jobs_known = {file: one for file, one in known.jobs.items() if file in kept} | rows.new
+        save_cache_file(cache, msgspec.json.encode(KnownJobs(known.settings, jobs_known)))
     return Listing(rows=tuple(listed), findings=tuple(found))
 
 
@@ -333,21 +383,33 @@ def _overlays(root: Path, names: Collection[str], found: Findings) -> list[Overl
 class _Rows:
     """Builds the rows of jobs and collects the findings."""
 
-    def __init__(self, root: Path, overlays: Sequence[Overlay], *, named: bool, found: Findings) -> None:
-        self.root, self.overlays, self.named, self.found = root, overlays, named, found
+    def __init__(
+        self, root: Path, overlays: Sequence[Overlay], known: KnownJobs, *, named: bool, found: Findings
+    ) -> None:
+        self.root, self.overlays, self.known, self.named, self.found = root, overlays, known, named, found
         self.reader = NumberReader()
         self.changes = last_changes(root, JOBS)
         self.owners = read_code_owners(root)
+        self.new: dict[str, KnownJob] = {}
+        """Jobs without findings that `known` does not have."""
 
     def of(self, job: JobFile) -> Iterator[JobRow]:
         """One row for each overlay that selects the job; one without an overlay if none does."""
+        rows = self.known.rows(self.root, job)
+        for row in rows if rows is not None else self._read(job):
+            yield replace(row, owners=self.owners.owners(job.file), changed=self.changes.get(job.file))
+
+    def _read(self, job: JobFile) -> tuple[JobRow, ...]:
         found = Findings()
         source = read(self.root, job.file, found)
         selected: list[Overlay | None] = [one for one in self.overlays if selects(one, job.key, _fields(source))]
-        if selected or not self.named:
-            for overlay in selected or [None]:
-                yield self._row(job, source, overlay, found)
-            self.found.extend(found.items)
+        if not selected and self.named:
+            return ()
+        rows = tuple(self._row(job, source, overlay, found) for overlay in selected or [None])
+        self.found.extend(found.items)
+        if source is not None and not found.items:
+            self.new[job.file] = KnownJob(source.digest, rows)
+        return rows
 
     def _row(self, job: JobFile, source: Source | None, overlay: Overlay | None, found: Findings) -> JobRow:
         data = _fields(source)
@@ -362,8 +424,6 @@ class _Rows:
             overlay=overlay.name if overlay is not None else None,
             kind=str(kind) if isinstance(kind, str) and kind in ALL_KINDS else None,
             **asdict(numbers),
-            owners=self.owners.owners(job.file),
-            changed=self.changes.get(job.file),
             errors=tuple(errors),
         )
 

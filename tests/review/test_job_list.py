@@ -10,8 +10,10 @@ import pytest
 
 from gen.base.findings import Findings, UsageError
 from gen.base.repository.job_files import all_jobs
+from gen.base.yaml.source import read
 from gen.commands.list import Request, run
 from gen.overlay.read import OverlayReader
+from gen.render.cache import cache_file
 from gen.render.model import read_job
 from gen.render.pipeline import render_files
 from gen.render.work import Inputs
@@ -51,7 +53,9 @@ def test_gpus_are_those_of_the_render(case: Path, tmp_path: Path) -> None:
     overlays = OverlayReader(root, Findings()).read()
     results = render_files(Inputs(root=root, overlays=overlays), all_jobs(root, Findings()))
     rendered = {(one.overlay, result.job.file): (one, result) for result in results for one in result.overlays}
-    rows = {(row.overlay, row.file): row for row in listed(root)[0].rows if row.overlay}
+    listing = listed(root)[0]
+    assert listed(root)[0] == listing, "the rows of a second list, which reads no job without findings again"
+    rows = {(row.overlay, row.file): row for row in listing.rows if row.overlay}
     assert rows.keys() == rendered.keys()
     for key, (one, result) in rendered.items():
         gpus = sum(run.gpus for run in one.rendered)
@@ -176,6 +180,44 @@ def test_jobs_that_differ_in_other_fields_are_validated_once(repo: Repository, m
         repo.job(f"{JOB}env: {{SEED: 0{number}, ON: yes}}\nworkers: {1 + number % 2}\n", f"job-{number}")
     assert len(listed(repo.root)[0].rows) == 20
     assert len(validated) == 2
+
+
+def test_a_second_list_reads_what_changed(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def counted(root: Path, file: str, found: Findings) -> Source | None:
+        parsed.append(file.removeprefix("jobs/team/"))
+        return read(root, file, found)
+
+    def again(*patterns: str) -> tuple[list[str], dict[str, int | None]]:
+        parsed.clear()
+        rows = {row.job: row.gpus for row in listed(repo.root, *patterns)[0].rows}
+        return [*parsed], rows
+
+    monkeypatch.setattr(numbers, "read", counted)
+    cache = cache_file("list", repo.root)
+    assert cache is not None
+    repo.job(f"{JOB}gpus: 2\n", "a")
+    repo.job(f"{JOB}gpus: wrong\n", "b")
+    repo.job(f"{JOB}gpus: 4\n", "c")
+    assert again() == (["a.yaml", "b.yaml", "c.yaml"], {"a": 2, "b": None, "c": 4})
+    assert again() == (["b.yaml"], {"a": 2, "b": None, "c": 4})
+    path = repo.job(f"{JOB}gpus: 8\n", "a")
+    assert again("team/c") == ([], {"c": 4})
+    assert again("team/a") == (["a.yaml"], {"a": 8})
+    assert again() == (["b.yaml"], {"a": 8, "b": None, "c": 4})
+    path.unlink()
+    path.symlink_to("c.yaml")
+    assert again() == (["a.yaml", "b.yaml"], {"a": None, "b": None, "c": 4})
+    path.unlink()
+    repo.job(f"{JOB}gpus: 1\n", "b")
+    assert again() == (["b.yaml"], {"b": 1, "c": 4})
+    repo.overlay('kubernetes: "1.34"\nselect: {exclude: [team/b]}\n')
+    assert [row.overlay for row in listed(repo.root)[0].rows] == [None, "dev"]
+    assert again() == ([], {"b": 1, "c": 4})
+    cache.write_bytes(cache.read_bytes()[:-9])
+    assert again() == (["b.yaml", "c.yaml"], {"b": 1, "c": 4})
+    assert "a.yaml" not in cache.read_text()
 
 
 def test_a_link_is_not_followed(repo: Repository, tmp_path: Path) -> None:
