@@ -200,11 +200,28 @@ def _merged(several: Sequence[JobChange]) -> JobChange:
     )
 
 
+_GRANTING: Final = "namespaces", "groups", "extends"
+"""Fields of an overlay with what it grants to namespaces, such as quotas."""
+
+
 def grant_edits(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[tuple[str, FieldEdit], ...]:
-    """What overlays grant to namespaces, such as quotas, where it changes: the file of the overlay, and the field."""
-    both = sorted(before.keys() & after.keys())
-    edits = ((path, edit) for path in both for edit in field_edits(before[path], after[path]))
-    return tuple((path, edit) for path, edit in edits if edit.path.partition(".")[0] == "namespaces")
+    """What overlays grant to namespaces, where it changes: the file of the overlay, and the field.
+
+    Each namespace of a new overlay is a field. `before` and `after` are texts of overlays by path.
+    """
+    found: list[tuple[str, FieldEdit]] = []
+    for path, text in sorted(after.items()):
+        old, new = (_grants(parse(side, "", Findings())) for side in (before.get(path, "{}"), text))
+        if old is not None and new is not None:
+            found += ((path, edit) for edit in _edits("", old, new))
+    return tuple(found)
+
+
+def _grants(overlay: Data | None) -> Data | None:
+    """The fields with grants of an overlay; None if it cannot be read."""
+    if not isinstance(overlay, dict):
+        return None
+    return {"namespaces": {}, "groups": {}, **{name: overlay[name] for name in _GRANTING if name in overlay}}
 
 
 def field_edits(before: str, after: str) -> tuple[FieldEdit, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from gen.base import counted
@@ -31,6 +33,8 @@ _NAMES: Final = 3
 """Names and fields that a sentence has."""
 _LONGEST: Final = 60
 """Characters of a value in a sentence."""
+_GRANTS: Final = 8
+"""Sentences about what one overlay grants."""
 _SIZES: Final = {"workers": "workers", "gpus": "GPUs for each pod"}
 """Fields with a number that says how large a job is."""
 
@@ -79,9 +83,14 @@ def sentences(review: Review, live: LiveFacts | None = None) -> tuple[Sentence, 
 
 
 def _sentences_of_grants(review: Review) -> Iterator[Sentence]:
-    """Quotas and other grants to namespaces that an overlay changes."""
-    for path, edit in review.grants:
-        yield Sentence(parts=(_said("", path), *_edit(edit, lambda singular, _: f" {singular}")))
+    """Quotas and other grants to namespaces that an overlay changes, the first few of each overlay."""
+    for path, edits in groupby(review.grants, key=itemgetter(0)):
+        several = [edit for _, edit in edits]
+        shown = several if len(several) <= _GRANTS else several[: _GRANTS - 1]
+        for edit in shown:
+            yield Sentence(parts=(_said("", path), *_edit(edit, lambda singular, _: f" {singular}")))
+        if more := len(several) - len(shown):
+            yield Sentence(parts=(_said("", path), _said(f" changes {more:,} more grants")))
 
 
 def signed_money(amounts: Mapping[str, int]) -> str:
@@ -178,16 +187,21 @@ def _edit(edit: FieldEdit, verb: Callable[[str, str], str]) -> Parts:
         grows = int(after) > int(before)
         which = verb("grows", "grow") if grows else verb("shrinks", "shrink")
         yield _said(f"{which} from {int(before)} to {int(after)} {_SIZES[path]}")
-    elif long or (before is None and after is None):
+    elif before is None and after is None:
         yield _said(f"{verb('changes', 'change')} ", path)
     elif before is None or after is None:
         what = verb("adds", "add") if before is None else verb("removes", "remove")
         value = str(after if before is None else before)
+        if long:
+            yield _said(f"{what} a part of " if edit.part else f"{what} ", path)
+            return
         if edit.part:
             yield _said(f"{what} ", value)
             yield _said(" to " if before is None else " from ", path)
         else:
             yield _said(f"{what} ", f"{path}: {value}")
+    elif long:
+        yield _said(f"{verb('changes', 'change')} ", path)
     else:
         yield _said(f"{verb('changes', 'change')} ", path)
         yield _said(" from ", before or "''")

@@ -82,6 +82,28 @@ def test_a_raised_quota_is_a_sentence(history: History) -> None:
     assert said not in history.report("text")
 
 
+def test_grants_of_groups_and_of_a_new_overlay_are_sentences(history: History) -> None:
+    history.overlay(OVERLAY + "groups: {research: {namespaces: [vision], gpus: 8}}\n")
+    history.job(JOB)
+    branch(history)
+    history.overlay(OVERLAY + "groups: {research: {namespaces: [vision, speech], gpus: 64}}\n")
+    many = "".join(f"  other-{number}: {{gpus: 8}}\n" for number in range(9))
+    new = 'kubernetes: "1.34"\nnamespaces:\n  team: {gpus: 64, allow: [hostNetwork]}\n'
+    path = history.overlay(f"{new}{many}", name="new")
+    shown = history.report("markdown")
+    for said in (
+        "dev/overlay.yaml` changes `groups.research.gpus` from `8` to `64`",
+        "dev/overlay.yaml` adds `speech` to `groups.research.namespaces`",
+        "new/overlay.yaml` adds `namespaces.team: {gpus: 64, allow: [hostNetwork]}`",
+        "new/overlay.yaml` adds `namespaces.other-5: {gpus: 8}`",
+        "new/overlay.yaml` changes 3 more grants",
+    ):
+        assert f"`overlays/{said}" in shown
+    assert "other-6" not in shown
+    path.write_text(f"{new}extends: dev\n")
+    assert "`overlays/new/overlay.yaml` adds `extends: dev`" in history.report("text")
+
+
 def test_limits_of_accelerators_are_limits(history: History) -> None:
     grant = '  "*":\n    accelerators: {h100: 64, a10: 8}\n'
     history.overlay(OVERLAY.replace('  "*":\n', grant) + "accelerators: {h100: {nvidia: H100}, a10: {nvidia: A10}}\n")
