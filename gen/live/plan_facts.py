@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import cached_property
 from typing import Final, TypeVar
 
 import orjson
@@ -99,7 +100,7 @@ class ClaimState(Struct, frozen=True, kw_only=True):
     state: str
 
 
-class LiveFacts(Struct, frozen=True, kw_only=True):
+class LiveFacts(Struct, frozen=True, kw_only=True, dict=True):
     """The answers of all clusters."""
 
     runs: tuple[RunLife, ...] = ()
@@ -113,7 +114,7 @@ class LiveFacts(Struct, frozen=True, kw_only=True):
     def life(self, overlay: str, namespace: str, name: str) -> RunLife | None:
         return self._by_name.get((overlay, namespace, name))
 
-    @property
+    @cached_property
     def _by_name(self) -> Mapping[tuple[str, str, str], RunLife]:
         return {(one.overlay, one.namespace, one.name): one for one in self.runs}
 
