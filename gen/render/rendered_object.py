@@ -5,6 +5,7 @@ Files in a tree may have been written by anyone, so no form is assumed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -32,6 +33,13 @@ _HEAD = regex(
     r"  name: (?P<name>[a-z][a-z0-9.-]*)\n(?:  namespace: (?P<namespace>[a-z][a-z0-9-]*)\n)?"
 )
 """Start of a generated file. Files with another start are parsed."""
+_SPEC: Final = "\nspec:\n"
+_NESTED = "args|command|entrypoint|env|securityContext|tolerations|volumeMounts|volumes"
+_ON_A_LINE = "app.kubernetes.io/name|entrypoint|gen/job|gen/run|image|subdomain|workingDir"
+_UNCOUNTED = regex(
+    rf"^( +)(?:(?:{_NESTED}):(?: \|-?)?\n(?:(?:\1(?:- |  ).*)?\n)+|(?:{_ON_A_LINE}): .*\n)", re.MULTILINE
+)
+"""Fields of pods and jobs that say nothing about pods, devices, times and queues."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -63,9 +71,18 @@ class RenderedObject:
     def body(self) -> Body:
         return content(self.text) if self.parsed is None else self.parsed
 
-    @property
+    @cached_property
     def metadata(self) -> Any:
-        return self.body.get("metadata")
+        """Read alone from a text that gen wrote, which has it before `spec`."""
+        head, spec, _ = self.text.partition(_SPEC)
+        alone = as_emitted(f"{head}\n") if spec and self.parsed is None else None
+        return (alone or self.body).get("metadata")
+
+    @property
+    def counted(self) -> str:
+        """The text of `spec` without `_UNCOUNTED`; empty if the rest does not have the form that gen writes."""
+        rest = _UNCOUNTED.sub("", self.text.partition(_SPEC)[2]) if self.parsed is None else ""
+        return rest if _is_emitted(rest) else ""
 
     def may_have(self, key: str) -> bool:
         """Whether it can have a label or annotation, without parsing the text that gen wrote."""
@@ -175,6 +192,11 @@ def as_emitted(text: str) -> Body | None:
         return _body(lines)
     except _OtherFormError:
         return None
+
+
+@lru_cache(maxsize=4096)
+def _is_emitted(spec: str) -> bool:
+    return as_emitted(f"# {_SPEC}{spec}") is not None
 
 
 def _body(lines: Iterable[str]) -> Body:  # noqa: C901, PLR0912 - a call for each line would take longer

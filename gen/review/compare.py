@@ -19,9 +19,9 @@ from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines import ENGINES as CLASSES
 from gen.render.rendered_object import RenderedObject, workload
 from gen.review.data import DataObject, data_changes
+from gen.review.field_changes import moved_pins
 from gen.review.gpus_and_costs import NamespaceCost, Usage, cost_changes, device_changes, is_tensorboard, usage_changes
 from gen.review.moves import moves, report_moves, same_clusters
-from gen.review.pins import moved_pins
 from gen.review.rendered_trees import Pair, RenderedTrees, match_objects
 from gen.review.replay import replay
 from gen.review.result import ObjectAction, ObjectChange, Review

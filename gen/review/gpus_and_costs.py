@@ -38,7 +38,8 @@ from gen.render.parts.quota import (
 from gen.render.rendered_object import RenderedObject
 from gen.render.results import RunResult
 from gen.review.rendered_trees import match_objects, read_trees
-from gen.review.runs import RunAction, RunChange, RunVersion, run_changes
+from gen.review.run_versions import RunVersion
+from gen.review.runs import RunAction, RunChange, run_changes
 from gen.review.sources import job_file
 
 

@@ -20,16 +20,17 @@ from gen.render.rendered_object import ObjectKey, RenderedObject, parse_object
 from gen.render.write.compare import Change
 from gen.review.field_changes import FieldChange, field_changes
 from gen.review.rendered_trees import RenderedTrees, match_objects
-from gen.review.runs import RunAction, RunChange, RunState, RunVersion
+from gen.review.run_versions import RunState, RunVersion
+from gen.review.runs import RunAction, RunChange
 
 if TYPE_CHECKING:
     from gen.base.repository.git import Base
     from gen.kubernetes.objects import Body
     from gen.review.changes import FieldEdit, JobChange
     from gen.review.data import DataObject
+    from gen.review.field_changes import MovedPin
     from gen.review.gpus_and_costs import DeviceUsage, NamespaceCost, Usage
     from gen.review.kept_runs import BehindRun
-    from gen.review.pins import MovedPin
     from gen.review.rendered_trees import Pair
     from gen.review.sources import Links
     from gen.review.unrendered import UnrenderedObject

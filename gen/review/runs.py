@@ -6,43 +6,30 @@ Reads the runs in two rendered trees, and reports changes that have no effect, o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from gen.base import Findings, Location, at, contained
-from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED, UNKNOWN_USAGE
-from gen.base.engines import ENGINES, is_finished
-from gen.base.labels import CHECKPOINTS, RESUMES
+from gen.base import Findings, Location, contained
+from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED
+from gen.base.engines import ENGINES
 from gen.base.parallel import map_parallel
 from gen.base.repository.layout import engine_of, scope_overlay
-from gen.job.plan import Edit
-from gen.kubernetes.facts import held_object
-from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.demand import Demand, RunCost, StepDemand, Units, demand, run_cost, step_demands
-from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
-from gen.kubernetes.facts.scheduling import queue_in
+from gen.kubernetes.facts.demand import Demand, run_cost
 from gen.kubernetes.facts.state import content
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import SyncEffect
 from gen.render.emit import has_text_of
-from gen.render.rendered_object import ObjectKey, RenderedObject, workload
+from gen.render.rendered_object import ObjectKey, workload
 from gen.render.results import RunResult
-from gen.render.starters import PREEMPTS, preempting_classes, starter_of_object
+from gen.render.starters import PREEMPTS
 from gen.review.rendered_trees import Pair
 from gen.review.replay import UNTOUCHED, Outcomes
+from gen.review.run_versions import EqualRuns, RunState, RunVersion, version_of
 
 Item = TypeVar("Item")
-
-
-class RunState(StrEnum):
-    """State of a run in one of the trees."""
-
-    ACTIVE = "active"
-    SUSPENDED = "suspended"
-    FINISHED = "finished"
 
 
 class RunAction(StrEnum):
@@ -85,59 +72,6 @@ _BY_STATE = {
     RunState.FINISHED: RunAction.RETIRED,
 }
 """Effect of a change to another state, except for resumed runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunVersion:
-    """A run in one of the trees."""
-
-    name: str
-    state: RunState
-    demand: Demand
-    queue: str
-    """Empty without a queue."""
-    values: str = ""
-    """The values of a run of a sweep, as JSON."""
-    edit: Edit = Edit.NEW_RUN
-    """The effect of an edit of its job."""
-    steps: tuple[StepDemand, ...] = ()
-    """The steps of a pipeline."""
-    suspend_stops: bool = True
-    """Whether suspension stops its pods."""
-    cost: RunCost | None = None
-    """None if the overlay has no prices."""
-    preempts: tuple[str, ...] = ()
-    """PriorityClasses of its pods that stop pods of a lower priority."""
-    saves: str = ""
-    """Where it saves its checkpoints, as `volume:path`; empty without `checkpoints`."""
-    resumes: str = ""
-    """The folder of the earlier run that it continues from, as `volume:path`."""
-    runtimes: Runtimes = NO_RUNTIMES
-    """Those of its overlay, which pods of a TrainJob are of."""
-
-    @property
-    def counts(self) -> bool:
-        """Whether its pods may run."""
-        return self.active or (self.state is RunState.SUSPENDED and not self.suspend_stops)
-
-    @property
-    def active(self) -> bool:
-        return self.state is RunState.ACTIVE
-
-    @property
-    def later(self) -> bool:
-        """Whether its runs start after it was applied."""
-        return self.in_place or self.versioned
-
-    @property
-    def in_place(self) -> bool:
-        """Whether it is a schedule, which changes in place and starts runs at its times."""
-        return self.edit is Edit.IN_PLACE
-
-    @property
-    def versioned(self) -> bool:
-        """Whether it only defines runs, which people start."""
-        return self.edit is Edit.NEW_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,12 +216,13 @@ def _unchanged_runs(
 
     Without those that have findings, which are read again in their order.
     """
+    equal: EqualRuns = {}
 
     def read(unread: Sequence[Pair], done: Callable[[int], None]) -> list[RunChange | None]:
         runs: list[RunChange | None] = []
         for pair in unread:
             with contained(own := Findings(), Location(pair.object.path), f"compare {pair.object.key}"):
-                run = replace(_run(pair, overlays, engines, own), pair=_NO_PAIR)
+                run = replace(_run(pair, overlays, engines, own, equal), pair=_NO_PAIR)
             runs.append(None if own.items else run)
         done(len(runs))
         return runs
@@ -309,50 +244,23 @@ def _engines_at_base(pairs: Iterable[Pair]) -> Mapping[str, set[str]]:
     return engines
 
 
-def _run(pair: Pair, overlays: Mapping[str, Overlay], engines: Mapping[str, set[str]], found: Findings) -> RunChange:
+def _run(
+    pair: Pair,
+    overlays: Mapping[str, Overlay],
+    engines: Mapping[str, set[str]],
+    found: Findings,
+    equal: EqualRuns | None = None,
+) -> RunChange:
     """A record is one for the engines of its tree: another engine may apply other objects."""
     before = after = None
     if pair.before is not None:
-        before = version_of(pair.before, overlays, engines.get(pair.before.key.scope, ()), found)
+        before = version_of(pair.before, overlays, engines.get(pair.before.key.scope, ()), found, equal)
     if pair.after is not None:
         overlay = overlays.get(pair.after.key.scope)
         after = before
         if before is None or pair.after is not pair.before or before.state is RunState.FINISHED:
-            after = version_of(pair.after, overlays, overlay.engines if overlay is not None else (), found)
+            after = version_of(pair.after, overlays, overlay.engines if overlay is not None else (), found, equal)
     return RunChange(pair, pair.object.job, before, after, edited=_edited(pair))
-
-
-def version_of(
-    run: RenderedObject, overlays: Mapping[str, Overlay], engines: Collection[str], found: Findings
-) -> RunVersion:
-    kind = workload(run)
-    assert kind is not None  # called for runs only
-    overlay = overlays.get(run.key.scope)
-    units = overlay.device_units if overlay is not None else {}
-    runtimes = overlay.runtimes if overlay is not None else NO_RUNTIMES
-    state = RunState.FINISHED if is_finished(run.metadata, engines) else RunState.ACTIVE
-    if state is RunState.ACTIVE and kind.suspend is not None and at(run.body, *kind.suspend) is True:
-        state = RunState.SUSPENDED
-    queue = queue_in(run.metadata.get("labels")) or queue_in(at(held_object(run.body), "metadata", "labels"))
-    one_run, starter = _demand(run, kind, units, runtimes, found), starter_of_object(kind)
-    at_once, a_month = starter.rate(at(run.body, "spec"), one_run, active=state is RunState.ACTIVE)
-    prices = overlay.prices if overlay is not None else None
-    cost = run_cost(one_run, prices, at_once=at_once, a_month=a_month) if prices is not None else None
-    return RunVersion(
-        name=run.key.name,
-        state=state,
-        demand=one_run.times(at_once),
-        queue=queue,
-        values=run.values,
-        edit=starter.edit,
-        steps=_readable(lambda: step_demands(run.body, kind, units, runtimes)) if kind.steps else (),
-        suspend_stops=kind.suspend_stops,
-        cost=cost,
-        preempts=_readable(lambda: preempting_classes(run.body, kind)),
-        runtimes=runtimes,
-        saves=str(at(run.metadata, "annotations", CHECKPOINTS) or ""),
-        resumes=str(at(run.metadata, "annotations", RESUMES) or ""),
-    )
 
 
 _MARKS = ("suspend: true", PREEMPTS, *(engine.finished.key for engine in ENGINES.values()))
@@ -382,24 +290,6 @@ def summarized(pair: Pair, overlays: Mapping[str, Overlay], rendered: RunResult)
         resumes=summary.resumes,
     )
     return RunChange(pair, summary.job, version, version, edited=False)
-
-
-def _readable(read: Callable[[], tuple[Item, ...]]) -> tuple[Item, ...]:
-    """Empty if the steps of a run are unreadable, which is reported with the demand."""
-    try:
-        return read()
-    except ValueError:
-        return ()
-
-
-def _demand(run: RenderedObject, kind: Resource, units: Units, runtimes: Runtimes, found: Findings) -> Demand:
-    """The demand of one run, also of a schedule."""
-    try:
-        return demand(run.body, kind, units, runtimes)
-    except ValueError as error:
-        message = f"cannot read the demand of {run.key}: {error}"
-        found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
-        return Demand()
 
 
 def _edited(pair: Pair) -> bool:

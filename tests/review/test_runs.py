@@ -16,6 +16,7 @@ from gen.render.rendered_object import generated_object
 from gen.render.run import render
 from gen.review import runs as module
 from gen.review.rendered_trees import Pair
+from gen.review.run_versions import version_of
 from tests.history import JOB, History, branch, reported
 from tests.support import OVERLAY, cases, copy_case
 
@@ -292,7 +293,7 @@ def test_a_render_says_of_a_run_what_its_file_says(case: Path, tmp_path: Path) -
         assert one is not None
         known = module.summarized(Pair(one, one), overlays, rendered)
         found = Findings()
-        version = module.version_of(one, overlays, (), found)
+        version = version_of(one, overlays, (), found)
         assert known is None or known.before == known.after == version
         assert rendered.summaries[path].job == one.job
         assert found.items == []

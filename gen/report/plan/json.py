@@ -18,7 +18,8 @@ from gen.review.field_changes import MISSING, FieldChange
 from gen.review.gpus_and_costs import Load, NamespaceCost, Spending, Usage
 from gen.review.kept_runs import BehindRun
 from gen.review.result import ObjectAction, ObjectChange, Review
-from gen.review.runs import RunAction, RunChange, RunVersion
+from gen.review.run_versions import RunVersion
+from gen.review.runs import RunAction, RunChange
 
 if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts

@@ -18,7 +18,8 @@ from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.gpus_and_costs import Load
 from gen.review.result import ObjectAction, Review
-from gen.review.runs import RunAction, RunChange, RunState, RunVersion
+from gen.review.run_versions import RunState, RunVersion
+from gen.review.runs import RunAction, RunChange
 
 if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts

@@ -21,8 +21,8 @@ from gen.report.plan.sentences import Sentence, SentencePart, live_sentences, se
 from gen.report.templates import Phrase
 from gen.report.terminal import View
 from gen.review.data import DataAction
+from gen.review.field_changes import MovedPin
 from gen.review.gpus_and_costs import DeviceUsage, NamespaceCost, Usage
-from gen.review.pins import MovedPin
 from gen.review.result import Review
 from gen.review.runs import RunAction, RunChange
 
