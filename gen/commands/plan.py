@@ -22,7 +22,7 @@ from msgspec.structs import replace as replaced
 from gen.base import Code, Diagnostic, Findings, Location, UsageError
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, NOT_RENDERED, PLAN_INCOMPLETE
 from gen.base.repository.files import create_files
-from gen.base.repository.git import check_index, find_base, head_commit
+from gen.base.repository.git import find_base, head_commit
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, is_job, overlays_path, rendered_path, source_job
 from gen.commands.check import Request as CheckRequest
 from gen.commands.check import judge
@@ -41,7 +41,7 @@ from gen.review.compare import RemovalLimit, compare_trees, run_scopes
 from gen.review.gpus_and_costs import read_overlays, removed_overlays
 from gen.review.history import check_resumed
 from gen.review.kept_runs import behind_runs, compare_kept_runs
-from gen.review.rendered_trees import RenderedTrees, judged_tree, other_changes, read_trees
+from gen.review.rendered_trees import RenderedTrees, changes_in_background, read_trees
 from gen.review.result import Review
 from gen.review.sources import base_sources, links_to, page_sources, texts_at, texts_of
 from gen.review.unrendered import RenderedFiles, differing_jobs, is_enough, unrendered_objects
@@ -160,9 +160,12 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
     base = find_base(root, request.base)
     load_extensions(root)
     found = Findings()
-    trees = read_trees(root, base, found).select(request.overlay)
-    check_index(root, found)
-    jobs = differing_jobs(root, base, trees) if today is None and not request.check else None
+    parallel = processes()
+    with changes_in_background(base, parallel) as read_changes:
+        trees = read_trees(root, base, found).select(request.overlay)
+        differing = read_changes()
+    found.extend(differing.index)
+    jobs = differing_jobs(differing.inputs, trees) if today is None and not request.check else None
     today = today or _today(root, request.base, jobs, trees)
     trees = replace(trees, rendered=today.rendering if today is not None else None)
     kept = _of(jobs, _kept_jobs(root, today, request.overlay))
@@ -173,7 +176,7 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
     unrendered = unrendered_objects(trees.suspects, _expected(root, today), found)
     removed = removed_overlays(root, base, run_scopes(trees.before))
     overlays = read_overlays(root, run_scopes(trees.after), found)
-    others = other_changes(base)
+    others = differing.others()
     report_upgrades(base, others, overlays.values, lambda: trees.after, found)
     stale = not unrendered and _report_not_rendered(today, jobs, found)
     result = compare_trees(
@@ -181,11 +184,11 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
         trees,
         {**removed, **overlays},
         found,
-        inputs_differ=lambda: not stale and not _up_to_date(today) and base.inputs_differ(),
+        inputs_differ=lambda: not stale and not _up_to_date(today) and differing.input_folders_differ(),
         allowed=[code for code, given in _allowed(request) if given],
         removal_limit=limit,
         unrendered=unrendered,
-        parallel=processes(),
+        parallel=parallel,
     )
     errors = _render_errors(today) if today is not None or not result.refused else ()
     known = {place for one in result.findings for place in _places(one)}
@@ -196,7 +199,7 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
         findings=(*new, *result.findings),
         others=others,
         behind=behind_runs(kept),
-        tree=judged_tree(root),
+        tree=differing.tree,
     )
     site = documentation()
     links = links_to(request.web, request.commit or head_commit(root), base.prefix, os.environ)

@@ -12,20 +12,24 @@ import hashlib
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from gen.base import Code, Findings, Location, Severity, UsageError, did_you_mean
+from gen.base import Code, Diagnostic, Findings, Location, Severity, UsageError, did_you_mean
 from gen.base.codes.files import NOT_A_FILE
 from gen.base.codes.jobs import DUPLICATE_OBJECT
 from gen.base.codes.rendered import NOT_AS_APPROVED
-from gen.base.repository.files import printable_path, read_regular, walk
-from gen.base.repository.git import Base, Entry, git, report_empty_folder, run_git
+from gen.base.parallel import can_fork, in_background
+from gen.base.repository.files import is_special, printable_path, read_regular, walk
+from gen.base.repository.git import Base, Entry, check_index, git, report_empty_folder, run_git
 from gen.base.repository.layout import (
+    JOBS,
+    OVERLAYS,
     RENDERED,
     STAGING,
     RenderedPath,
@@ -35,6 +39,7 @@ from gen.base.repository.layout import (
     scope_overlay,
     settings_name,
 )
+from gen.base.repository.settings import SETTINGS_FILE
 from gen.kubernetes.facts.base import Resource
 from gen.render.rendered_object import ObjectKey, RenderedObject, generated_object, parse_object, workload
 from gen.render.results import RunResult
@@ -296,33 +301,90 @@ _WORDS: Final = {"A": "is not in the approved tree", "D": "is missing; the appro
 _EVERYWHERE: Final = ("--", ":/")
 
 
-def other_changes(base: Base) -> tuple[str, ...]:
-    """Paths of the Git repository that differ from a base and are neither jobs nor rendered files.
+class WorkTreeChanges(Struct, frozen=True, kw_only=True):
+    """Differences of the work tree from the base. Paths are those in the Git repository."""
 
-    Reports name the first of them, so texts and overlays come last, and those that the base has before new ones. Among
-    these, hidden ones are first: hosts and tools obey them.
-    """
-    changed = git(base.root, "diff", "--name-status", "--no-renames", "--no-ext-diff", "-z", base.commit, *_EVERYWHERE)
-    new = git(base.root, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", *_EVERYWHERE)
-    listed = changed.decode("utf-8", "surrogateescape").split("\0")[:-1]
-    added = {path: True for path in new.decode("utf-8", "surrogateescape").split("\0") if path}
-    added |= {path: status == "A" for status, path in zip(listed[::2], listed[1::2], strict=True)}
-    own = {path: path.removeprefix(base.prefix) for path in added if path.startswith(base.prefix)}
-    paths = [path for path in added if path not in own or not is_free(own[path])]
-
-    def order(path: str) -> tuple[bool, bool, bool, str]:
-        is_data = own.get(path, "").startswith(overlays_path("")) or path.endswith(".md")
-        return is_data, added[path], not path.startswith("."), path
-
-    return tuple(map(printable_path, sorted(paths, key=order)))
-
-
-def judged_tree(root: Path) -> str:
+    base: Base
+    tracked: Mapping[str, str]
+    """Modes, object names and status of tracked files, as Git prints them."""
+    new: tuple[str, ...]
+    """Other files, without those that Git ignores."""
+    inputs: frozenset[str]
+    """Jobs, files of overlays and settings that differ, with ignored files; paths in the repository of jobs."""
+    tree: str
     """The tree of HEAD, if the work tree has the same files; otherwise empty, because no commit has these files."""
-    changed = run_git(root, "diff", "--quiet", "--no-ext-diff", "HEAD", *_EVERYWHERE)
-    if changed is None or changed.returncode or git(root, "ls-files", "--others", "--exclude-standard", *_EVERYWHERE):
-        return ""
-    return git(root, "rev-parse", "--verify", "HEAD^{tree}").decode().strip()
+    index: tuple[Diagnostic, ...]
+    """Findings about the index."""
+
+    def input_folders_differ(self) -> bool:
+        """Whether a job or an overlay differs."""
+        folders = tuple(f"{self.base.prefix}{one}/" for one in (JOBS, OVERLAYS))
+        return any(path.startswith(folders) for path in (*self.tracked, *self.new))
+
+    def others(self) -> tuple[str, ...]:
+        """Paths that are neither jobs nor rendered files.
+
+        Reports name the first of them, so texts and overlays come last, and those that the base has before new ones.
+        Among these, hidden ones are first: hosts and tools obey them.
+        """
+        prefix = self.base.prefix
+        added = dict.fromkeys(self.new, True) | {path: about.endswith("A") for path, about in self.tracked.items()}
+        own = {path: path.removeprefix(prefix) for path in added if path.startswith(prefix)}
+        paths = [path for path in added if path not in own or not is_free(own[path])]
+
+        def order(path: str) -> tuple[bool, bool, bool, str]:
+            is_data = own.get(path, "").startswith(overlays_path("")) or path.endswith(".md")
+            return is_data, added[path], not path.startswith("."), path
+
+        return tuple(map(printable_path, sorted(paths, key=order)))
+
+
+_INPUTS: Final = (JOBS, OVERLAYS, SETTINGS_FILE)
+
+
+@contextmanager
+def changes_in_background(base: Base, parallel: int) -> Iterator[Callable[[], WorkTreeChanges]]:
+    """Let another process run Git while this one reads files, if there are several. The result raises UsageError."""
+
+    def attempt() -> WorkTreeChanges | None:
+        with suppress(UsageError):
+            return _changes(base)
+        return None
+
+    if parallel <= 1 or not can_fork():
+        yield lambda: _changes(base)
+        return
+    with in_background(attempt) as result:
+        yield lambda: result() or _changes(base)
+
+
+def _changes(base: Base) -> WorkTreeChanges:
+    root, prefix = base.root, base.prefix
+    tracked = _raw(root, "diff-index", base.commit)  # by size and time
+    unknown = any(f" {'0' * len(base.commit)} " in about and not about.endswith("D") for about in tracked.values())
+    up = "../" * prefix.count("/")
+    if unknown and not any(is_special(root / up / path) for path in tracked):
+        tracked = _raw(root, "diff", "--no-ext-diff", "--no-relative", base.commit)  # waits for ever for a pipe
+    new = _paths(git(root, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", *_EVERYWHERE))
+    below = (path.removeprefix(prefix) for path in tracked if path.startswith(prefix))
+    folders = tuple(f"{one}/" for one in _INPUTS)
+    inputs = {path for path in below if path.startswith(folders) or path in _INPUTS}
+    inputs.update(_paths(git(root, "ls-files", "--others", "-z", "--", *_INPUTS)))
+    is_head = not new and tracked == _raw(root, "diff-tree", "-r", base.commit, "HEAD")
+    tree = git(root, "rev-parse", "--verify", "HEAD^{tree}").decode().strip() if is_head else ""
+    check_index(root, index := Findings())
+    return WorkTreeChanges(base=base, tracked=tracked, new=new, inputs=frozenset(inputs), tree=tree, index=tuple(index))
+
+
+def _raw(root: Path, *command: str) -> dict[str, str]:
+    """The result of a comparison, by path. Git compares all files: for some, 2.39 reads the index for each."""
+    listed = git(root, *command, "--raw", "--no-abbrev", "--no-renames", "-z", *_EVERYWHERE)
+    entries = listed.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    return dict(zip(entries[1::2], entries[::2], strict=True))
+
+
+def _paths(listed: bytes) -> tuple[str, ...]:
+    return tuple(listed.decode("utf-8", "surrogateescape").split("\0")[:-1])
 
 
 def check_merged(root: Path, tree: str, found: Findings) -> None:

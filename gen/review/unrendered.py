@@ -9,24 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from gen.base import Findings, Location, at, counted
 from gen.base.codes.rendered import FOREIGN_FILE, HAND_EDITED, STALE
 from gen.base.engines import is_control_file, refuse_control_file
 from gen.base.repository.files import printable_path
-from gen.base.repository.git import Base, changed_files
 from gen.base.repository.layout import (
     ENDING,
-    JOBS,
     LOCK_ENDING,
-    OVERLAYS,
     RenderedPath,
     jobs_path,
     lock_key,
     source_job,
 )
-from gen.base.repository.settings import SETTINGS_FILE
 from gen.kubernetes.facts import RUNS
 from gen.kubernetes.facts.demand import Demand, any_demand
 from gen.kubernetes.manifests.read import read_manifests
@@ -67,18 +62,17 @@ class RenderedFiles:
     """Whether the render had errors, so that `files` may be incomplete."""
 
 
-def differing_jobs(root: Path, base: Base, trees: RenderedTrees) -> frozenset[str] | None:
-    """Job files that differ from the base, or that files of `rendered/` name which do; also removed ones.
+def differing_jobs(changed: Iterable[str], trees: RenderedTrees) -> frozenset[str] | None:
+    """The job files among the inputs that differ from the base, or that files of `rendered/` name which do; also
+    removed ones.
 
     None if an overlay or the version of gen differs, or a file below `jobs/` that is neither a job nor its lock: these
     concern all jobs.
     """
-    changed = changed_files(root, base.commit, JOBS, OVERLAYS, SETTINGS_FILE)
     jobs = {
-        source_job(jobs_path(f"{lock_key(path)}{ENDING}") if path.endswith(LOCK_ENDING) else path)
-        for path in changed or ()
+        source_job(jobs_path(f"{lock_key(path)}{ENDING}") if path.endswith(LOCK_ENDING) else path) for path in changed
     }
-    if changed is None or None in jobs:
+    if None in jobs:
         return None
     texts = (*map(as_written, trees.suspects.values()), *(one.text for one in trees.former))
     headers = (HEADER.match(text) for text in texts)

@@ -65,12 +65,6 @@ class Base(Struct, frozen=True):
         listed = git(self.root, "ls-tree", "-r", "-z", "--full-tree", self.commit, "--", path)
         return dict(self._entries(listed.decode("utf-8", "surrogateescape")))
 
-    def inputs_differ(self) -> bool:
-        """Whether a job or an overlay in the work tree differs from this commit."""
-        inputs = layout.JOBS, layout.OVERLAYS
-        others = ("ls-files", "--others", "--exclude-standard", "--", *inputs)
-        return bool(_differing(self.root, self.commit, inputs)) or bool(git(self.root, *others))
-
     def _entries(self, listed: str) -> Iterator[tuple[str, Entry]]:
         for line in listed.split("\0"):
             if line:
