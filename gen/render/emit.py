@@ -217,9 +217,9 @@ HEADER = regex(
 """The first line of a file that gen wrote, even if an editor or Git added a byte order mark or CRLF."""
 
 
-def untouched(text: str) -> bool:
-    """Whether a text that starts with a header of gen is unchanged."""
-    match = HEADER.match(text)
+def untouched(text: str, match: re.Match[str] | None = None) -> bool:
+    """Whether a text that starts with a header of gen, which `match` is, if it was searched for, is unchanged."""
+    match = match or HEADER.match(text)
     as_written = match is not None and match[0].startswith("#") and match[0].endswith("]\n")
     return match is not None and as_written and digest_of(text[match.end() :]).startswith(match["digest"])
 

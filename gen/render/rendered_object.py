@@ -122,7 +122,7 @@ def generated_object(raw: bytes, path: str) -> RenderedObject | None:
         return None
     header = HEADER.match(text)
     head = _HEAD.match(text, header.end()) if header else None
-    if head is None or not untouched(text):
+    if header is None or head is None or not untouched(text, header):
         return None
     scope = RenderedPath.parse(path).scope
     key = ObjectKey(scope, head["group"] or "", head["kind"], head["namespace"] or "", head["name"])

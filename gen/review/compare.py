@@ -98,24 +98,26 @@ def compare_trees(
     costs: tuple[NamespaceCost, ...] = ()
     with contained(found, everywhere, "count the costs"):
         costs = cost_changes(runs, overlays, found)
+    tensorboards = Counter(ObjectAction.KEPT for pair in pairs if pair.is_same and is_tensorboard(pair.object))
     changes = []
-    for pair in pairs:
+    for pair in (pair for pair in pairs if not pair.is_same):
         with contained(found, Location(pair.object.path), f"compare {pair.object.key}"):
             changes.append(ObjectChange.of(pair))
     objects = tuple(change for change in changes if change.action is not ObjectAction.KEPT)
+    tensorboards.update(change.action for change in changes if is_tensorboard(change.pair.object))
     removed = sum(change.action is ObjectAction.REMOVED for change in objects)
     removal_limit.check(removed, len(trees.before), found)
     warn_delivery_removed(objects, trees.after, found)
     warn_kind_no_longer_permitted(objects, found)
     warn_apply_by_hand(objects, trees.settings, found)
-    report_policies(pairs, overlays, found)
+    report_policies((change.pair for change in objects), overlays, found)
     if not objects and inputs_differ():
         message = "jobs or overlays changed, but `rendered/` did not"
         found.warning(codes.NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")
     return Review(
         base=base,
         runs=runs,
-        tensorboards=Counter(change.action for change in changes if is_tensorboard(change.pair.object)),
+        tensorboards=tensorboards,
         data=data,
         usage=usage,
         costs=costs,

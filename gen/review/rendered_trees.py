@@ -202,6 +202,11 @@ class Pair:
         return found
 
     @property
+    def is_same(self) -> bool:
+        """Whether the file of the object is the same before and after."""
+        return self.before is self.after
+
+    @property
     def replaced(self) -> bool:
         """Whether it replaces an object with another identity."""
         before, after = self.before, self.after

@@ -190,7 +190,9 @@ def run_changes(
     unchanged = _unchanged_runs(both, overlays, engines, rendered, parallel)
     runs = []
     for pair in both:
-        if pair.workload is not None:
+        if pair in unchanged and pair not in replayed:
+            runs.append(unchanged[pair])
+        elif pair.workload is not None:
             with contained(found, Location(pair.object.path), f"compare {pair.object.key}"):
                 run = unchanged.get(pair) or _run(pair, overlays, engines, found)
                 run = replace(run, replayed=replayed.get(pair, UNTOUCHED))
@@ -227,7 +229,7 @@ def _unchanged_runs(
         done(len(runs))
         return runs
 
-    same = [pair for pair in pairs if pair.before is pair.after and pair.workload is not None]
+    same = [pair for pair in pairs if pair.is_same and pair.workload is not None]
     known = {pair: summarized(pair, overlays, rendered) if rendered is not None else None for pair in same}
     unread = [pair for pair, run in known.items() if run is None]
     runs = zip(unread, map_parallel(read, unread, parallel, worth_it=_RUNS_PER_PROCESS), strict=True)
