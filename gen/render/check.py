@@ -28,6 +28,7 @@ from gen.base import (
     dotted,
     message_text,
 )
+from gen.base.placeholders import with_hash
 from gen.base.repository.layout import overlay_file
 from gen.job.kinds.role import Role
 from gen.kubernetes.check.silence import CheckResult, silenced
@@ -65,18 +66,16 @@ def check_manifests(
     own = Findings()
     kinds.prepare((one.body["apiVersion"], one.body["kind"]) for one in patched.manifests)
     for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
-        sound = proven and not provenance
-        checked = _checked(manifest.body, kinds, sound=sound)
+        named = manifest.with_body(fill_hash(manifest.body, DUMMY)) if provenance else manifest
+        checked = _checked(named.body, kinds, sound=proven and not provenance)
         if checked is None:
             continue
         if provenance:
-            named = manifest.with_body(fill_hash(manifest.body, DUMMY))
             original = fill_hash(built.body, DUMMY)
             before = _checked(original, kinds, sound=proven)
             _blame(checked, named, original, before, provenance, own, deciding_field)
         else:
-            metadata = fill_hash(manifest.body["metadata"], DUMMY)
-            named = manifest.with_body({**manifest.body, "metadata": metadata})  # all that a message shows
+            named = manifest.with_body({**manifest.body, "metadata": _named(manifest.body["metadata"])})
             known = set()
             for problem in checked.problems:
                 decided, place = _decided(problem, deciding_field(problem))
@@ -86,6 +85,11 @@ def check_manifests(
                 known.add(same)
     found.extend(own.items)
     return None if own.failed() else ValidObjects(patched.manifests)
+
+
+def _named(metadata: Body) -> Body:
+    """The metadata with the only value with a hash that a message shows."""
+    return {**metadata, "name": with_hash(metadata["name"])}
 
 
 def _checked(body: Body, kinds: Kinds, *, sound: bool) -> CheckResult | None:

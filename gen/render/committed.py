@@ -125,11 +125,12 @@ class CommittedRuns(Struct, frozen=True):
         no longer a record. Reports a run of the work tree that must be kept but cannot, because its file was edited.
         """
         new = next(file for file in fresh.files if file.record)
-        if self.text(new.path) == new.text:
+        here = new.path.rpartition("/")[0]
+        if self._is_folder(here) and self.text(new.path) == new.text:
             return None
         name_and_run = _name_and_run(new.text or "")
         job = RenderedPath.parse(new.path).job
-        for index, folder in enumerate(self._folders(new.path.rpartition("/")[0], new.source.file)):
+        for index, folder in enumerate(self._folders(here, new.source.file)):
             for path, one in folder.by_job.get(record.job, ()):
                 committed = one.record
                 if committed is None or not record.keeps(committed, state) or (one.name, one.run) == name_and_run:
@@ -168,7 +169,8 @@ class CommittedRuns(Struct, frozen=True):
         yield from known[1:]
 
     def _in_git(self, folder: str, source: str) -> list[_CommittedFolder]:
-        files = [self.git.folder(ref, folder) for ref in self.git.refs_with(source, self._raw(source))]
+        refs = self.git.refs_with(source, self._raw(source)) if self.git.exists else ()
+        files = [self.git.folder(ref, folder) for ref in refs]
         texts = [{f"{folder}/{name}": as_written(raw) for name, raw in one.items()} for one in files if one]
         return [_CommittedFolder.of(one) for one in texts] or [_CommittedFolder()]
 

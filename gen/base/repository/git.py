@@ -113,6 +113,11 @@ class CommittedFiles:
             return process
         return None
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is Git."""
+        return self._process() is not None
+
     def refs_with(self, path: str, content: bytes) -> Iterator[str]:
         """The refs at which a file has this content."""
         return (ref for ref in ("HEAD", *_DEFAULTS) if self._object(f"{ref}:./{path}")[1] == content)

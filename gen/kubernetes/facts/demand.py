@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -174,7 +175,7 @@ def unit_of(declared: Mapping[str, int]) -> Unit:
 
     def unit(name: str) -> int | None:
         known = declared.get(name)
-        return any_unit(name) if known is None and _PART.search(name) is None else known
+        return any_unit(name) if known is None and not _is_part(name) else known
 
     return unit
 
@@ -229,6 +230,12 @@ def devices_in(amounts: object, unit: Unit) -> dict[str, int]:
     return {name: amount // size for name, (amount, size) in sizes.items() if amount >= size}
 
 
+@lru_cache(maxsize=1024)
+def _is_part(name: str) -> bool:
+    return _PART.search(name) is not None
+
+
+@lru_cache(maxsize=1024)
 def any_unit(name: str) -> int | None:
     return 1 if _ACCELERATOR.search(name) is not None else None
 
