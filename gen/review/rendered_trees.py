@@ -155,13 +155,13 @@ def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
         if not isinstance(error, FileNotFoundError):  # without the folder, everything is removed
             found.error(*_not_a_file(os.path.relpath(str(error.filename), root)))
 
+    start = len(os.fspath(top)) - len(RENDERED)
     for folder, folders, files in walk(top, onerror=unreadable):
-        inner = os.path.relpath(folder, root).replace(os.sep, "/")
-        links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - many paths
+        inner = folder[start:].replace(os.sep, "/")
         folders[:] = sorted(name for name in folders if f"{inner}/{name}" != STAGING)
-        if inner != RENDERED and not (folders or files or links):
+        if inner != RENDERED and not (folders or files):
             report_empty_folder(inner, found)
-        for name in sorted(files + links):
+        for name in sorted(files):
             raw = _bytes(f"{folder}/{name}", f"{inner}/{name}", found)
             if raw is not None:
                 yield f"{inner}/{name}", raw

@@ -89,15 +89,23 @@ def walk(
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """`os.walk` without recursion: Git stores more nested folders than Python permits nested calls.
 
-    The caller may sort and shorten the list of folders.
+    Links are among the files. The caller may sort and shorten the list of folders.
     """
     waiting = [os.fspath(top)]
     while waiting:
-        here, folders, files = next(os.walk(waiting.pop(), onerror=onerror), ("", [], []))
-        if here:
-            yield here, folders, files
-            below = (f"{here}/{name}" for name in reversed(folders))
-            waiting += (path for path in below if not os.path.islink(path))  # noqa: PTH114 - many paths
+        here = waiting.pop()
+        folders: list[str] = []
+        files: list[str] = []
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
+        except OSError as error:
+            if onerror is not None:
+                onerror(error)
+            continue
+        yield here, folders, files
+        waiting += (f"{here}/{name}" for name in reversed(folders))
 
 
 MAX_DEPTH = 16
@@ -109,8 +117,8 @@ def links_in(folder: Path) -> Iterator[str]:
     if folder.is_symlink():
         yield ""
         return
-    for top, folders, files in walk(folder):
-        for name in (*folders, *files):
+    for top, _, files in walk(folder):
+        for name in files:
             if os.path.islink(path := os.path.join(top, name)):  # noqa: PTH114, PTH118 - `walk` returns texts
                 yield os.path.relpath(path, folder)
 
