@@ -229,11 +229,12 @@ def to_yaml(body: Body, run: str = "") -> str:
 
     `run` is the hash that replaces `RUN`. That is faster here than in the object.
     """
-    out: list[str] = []
+    lines: list[str] = []
     ordered = {key: body[key] for key in _FIRST if key in body}
     ordered.update(body)
-    _mapping(out, ordered, "")
-    return _of_run("".join(out), run)
+    _mapping(lines, ordered, "", "")
+    lines.append("")
+    return _of_run("\n".join(lines), run)
 
 
 def _of_run(text: str, run: str) -> str:
@@ -245,49 +246,42 @@ def _of_run(text: str, run: str) -> str:
     return text.replace(RUN, run).replace(TRIAL, f"trial-{run}") if run else text
 
 
-def _mapping(out: list[str], body: Body, indent: str) -> None:
+def _mapping(lines: list[str], body: Body, indent: str, lead: str) -> None:
+    """The entries of a mapping; `lead` is before the first key."""
     for key, value in body.items():
         kind = value.__class__
         if kind is str and "\n" not in value:  # most values
-            out.append(f"{indent}{scalar(key)}: {scalar(value)}\n")
+            lines.append(f"{lead}{scalar(key)}: {scalar(value)}")
         elif kind is dict and value:
-            out.append(f"{indent}{scalar(key)}:\n")
-            _mapping(out, value, indent + "  ")
+            lines.append(f"{lead}{scalar(key)}:")
+            _mapping(lines, value, inner := indent + "  ", inner)
         elif kind is list and value:
-            out.append(f"{indent}{scalar(key)}:\n")
-            _sequence(out, value, indent)
+            lines.append(f"{lead}{scalar(key)}:")
+            _sequence(lines, value, indent)
         else:
-            _entry(out, f"{indent}{scalar(key)}:", value, indent)
+            _entry(lines, f"{lead}{scalar(key)}:", value, indent)
+        lead = indent
 
 
-def _sequence(out: list[str], values: list[Any], indent: str) -> None:
+def _sequence(lines: list[str], values: list[Any], indent: str) -> None:
     inner = indent + "  "
     for value in values:
         if value.__class__ is dict and value:
-            lead = f"{indent}- "
-            for key, item in value.items():
-                if item.__class__ is str and "\n" not in item:
-                    out.append(f"{lead}{scalar(key)}: {scalar(item)}\n")
-                else:
-                    _entry(out, f"{lead}{scalar(key)}:", item, inner)
-                lead = inner
+            _mapping(lines, value, inner, f"{indent}- ")
         else:
-            _entry(out, f"{indent}-", value, inner if value.__class__ is list else indent)
+            _entry(lines, f"{indent}-", value, inner if value.__class__ is list else indent)
 
 
-def _entry(out: list[str], head: str, value: Any, indent: str) -> None:
+def _entry(lines: list[str], head: str, value: Any, indent: str) -> None:
     """One value after its key or dash, which is `head`."""
     kind = value.__class__
-    if kind is dict and value:
-        out.append(f"{head}\n")
-        _mapping(out, value, indent + "  ")
-    elif kind is list and value:
-        out.append(f"{head}\n")
-        _sequence(out, value, indent)
+    if kind is list and value:
+        lines.append(head)
+        _sequence(lines, value, indent)
     elif kind is str and "\n" in value and _fits_block(value):
-        _block(out, head, value, indent)
+        _block(lines, head, value, indent)
     else:
-        out.append(f"{head} {_inline(value)}\n")
+        lines.append(f"{head} {_inline(value)}")
 
 
 def _inline(value: Any) -> str:
@@ -355,8 +349,8 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
-def _block(out: list[str], head: str, text: str, indent: str) -> None:
+def _block(lines: list[str], head: str, text: str, indent: str) -> None:
     """`|` keeps the final line break, `|-` has none. Lines are never folded."""
-    out.append(f"{head} |\n" if text.endswith("\n") else f"{head} |-\n")
+    lines.append(f"{head} |" if text.endswith("\n") else f"{head} |-")
     inner = indent + "  "
-    out.extend(f"{inner}{line}\n" if line else "\n" for line in text.removesuffix("\n").split("\n"))
+    lines.extend(f"{inner}{line}" if line else "" for line in text.removesuffix("\n").split("\n"))
