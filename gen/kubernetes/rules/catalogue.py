@@ -135,8 +135,8 @@ _IN_MODULES = rules_in(
 RULES: Final[dict[str, Rule]] = {rule.name: rule for rule in _FORM} | _IN_MODULES
 """Rules about objects, in the order of application. Annotations of objects can silence them."""
 FORMER_RULES: Final = frozenset(
-    {"definition-costs", "definition-defaults", "endpoints", "flow-schemas", "ip-ranges", "nodes", "priority-levels"}
-    | {"records", "signing-requests", "storage-drivers", "windows"}
+    {"definition-costs", "definition-defaults", "endpoints", "flow-schemas", "ingress-classes", "ip-ranges", "nodes"}
+    | {"priority-levels", "records", "signing-requests", "storage-drivers", "windows"}
 )
 """Rules that were removed. Annotations that silence them are accepted."""
 

@@ -1,13 +1,10 @@
-"""Classes of storage, priorities, runtimes and ingresses.
+"""Classes of storage, priorities and runtimes.
 
 From `ValidateStorageClass` of `pkg/apis/storage/validation/validation.go` and `ValidatePriorityClass` of
-`pkg/apis/scheduling/validation/validation.go`, `ValidateRuntimeClass` of `pkg/apis/node/validation` and
-`ValidateIngressClass` of `pkg/apis/networking/validation`.
+`pkg/apis/scheduling/validation/validation.go`, and `ValidateRuntimeClass` of `pkg/apis/node/validation`.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, not_one_of, placed, server_rule, value_checks
@@ -96,17 +93,6 @@ def _priority_class(body: Body) -> Faults:
         yield not_one_of(body["preemptionPolicy"], ("Never", "PreemptLowerPriority")).at(("preemptionPolicy",))
 
 
-_MAX_CONTROLLER = 250
-
-
-def _controller(value: Any) -> Fault | None:
-    """Like a domain-prefixed path, but longer."""
-    domain, slash, path = value.partition("/")
-    if slash and path and value_checks.dns_name(domain) is None and " " not in path:
-        return None
-    return value_checks.domain_path(value) or None
-
-
 _RUNTIME = FieldChecks(
     {
         "handler": value_checks.dns_label,
@@ -116,23 +102,6 @@ _RUNTIME = FieldChecks(
         "scheduling.tolerations.*.effect": value_checks.if_set(
             value_checks.one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
         ),
-    }
-)
-
-
-def _short(value: Any) -> Fault | None:
-    longest = _MAX_CONTROLLER
-    return Fault((), f"longer than {longest} characters", "shorten it") if len(value) > longest else None
-
-
-_INGRESS = FieldChecks(
-    {
-        "controller": value_checks.if_set(value_checks.both(_short, _controller)),
-        "parameters.apiGroup": value_checks.dns_name,
-        "parameters.kind": value_checks.path_segment,
-        "parameters.name": value_checks.path_segment,
-        "parameters.scope": value_checks.one_of("Cluster", "Namespace"),
-        "parameters.namespace": value_checks.dns_label,
     }
 )
 
@@ -148,17 +117,3 @@ def runtime_classes(view: ObjectView) -> Faults:
     yield from labels(scheduling.get("nodeSelector"), ("scheduling", "nodeSelector"))
     for index, found in enumerate(scheduling.get("tolerations") or ()):
         yield from toleration(found, ("scheduling", "tolerations", index))
-
-
-@server_rule("ingress-classes", "networking.k8s.io/IngressClass", remedy="Name a controller and its parameters.")
-def ingress_classes(view: ObjectView) -> Faults:
-    """An ingress class has an invalid controller, or parameters with an invalid scope."""
-    yield from _INGRESS.faults(view.spec, ("spec",))
-    parameters, at = view.spec.get("parameters"), ("spec", "parameters")
-    if parameters is None:
-        return
-    scope = parameters.get("scope", "Cluster")
-    if scope == "Namespace" and "namespace" not in parameters:
-        yield Fault((*at, "namespace"), "`namespace` is missing", "add `namespace`, or use `scope: Cluster`")
-    if scope == "Cluster" and "namespace" in parameters:
-        yield Fault((*at, "namespace"), "not allowed with the scope `Cluster`", "add `scope: Namespace`")
