@@ -100,6 +100,20 @@ def unique(items: Any, route: Route, field: str, noun: str, hint: str = "rename 
     ]
 
 
+def too_many(found: Any, most: int, route: Route, noun: str = "entries") -> Faults:
+    """The fault of a list with more than `most` entries."""
+    excess = len(found or ()) - most
+    if excess > 0:
+        yield Fault(route, f"more than {most} {noun}", f"remove {excess} of them")
+
+
+def filled(holder: Any, route: Route, *fields: str) -> Faults:
+    """Faults of fields that a mapping, if there is one, must have with a value."""
+    for field in fields if holder is not None else ():
+        if not holder.get(field):
+            yield Fault((*route, field), f"`{field}` is missing or empty", f"add `{field}`")
+
+
 def _differ(items: Any, fields: tuple[str, ...]) -> bool:
     """Whether all entries certainly have different values of some fields."""
     try:

@@ -31,15 +31,13 @@ _NEEDED = {
 )
 def access(view: ObjectView) -> Faults:
     """A role has rules without verbs, groups or resources, or a binding has an invalid role reference or subject."""
-    if view.group != _GROUP:
-        return
     body = view.body
     if view.kind in {"Role", "ClusterRole"}:
         for index, rule in enumerate(body.get("rules") or ()):
             yield from _rule(rule, ("rules", index), namespaced=view.kind == "Role")
         for index, found in enumerate((body.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()):
             yield from selector(found, ("aggregationRule", "clusterRoleSelectors", index))
-    elif view.kind in {"RoleBinding", "ClusterRoleBinding"}:
+    else:
         yield from _reference(body["roleRef"], ("roleRef",), namespaced=view.kind == "RoleBinding")
         for index, subject in enumerate(body.get("subjects") or ()):
             yield from _subject(subject, ("subjects", index), namespaced=view.kind == "RoleBinding")

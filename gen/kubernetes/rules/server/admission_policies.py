@@ -17,7 +17,7 @@ from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import BOOLEAN, typed_fault
-from gen.kubernetes.rules.field_checks import FieldChecks, selector, unique
+from gen.kubernetes.rules.field_checks import FieldChecks, selector, too_many, unique
 from gen.kubernetes.rules.server.webhooks import REQUEST_NAMES, conditions, request_rules, selectors
 
 _GROUP = "admissionregistration.k8s.io"
@@ -118,9 +118,7 @@ def _validations(spec: Body, at: Route, names: frozenset[str] | set[str], minor:
     for index, rule in enumerate(rules):
         fields = {field: types for field, types in _VALIDATIONS.items() if field == "expression" or rule.get(field)}
         yield from _expressions(rule, fields, (*at, "validations", index), names, known, minor)
-    if len(audits) > _MAX_AUDITS:
-        message = f"more than {_MAX_AUDITS} audit annotations"
-        yield Fault((*at, "auditAnnotations"), message, f"remove {len(audits) - _MAX_AUDITS} of them")
+    yield from too_many(audits, _MAX_AUDITS, (*at, "auditAnnotations"), "audit annotations")
     yield from unique(audits, (*at, "auditAnnotations"), "key", "annotation")
     for index, audit in enumerate(audits):
         yield from _expressions(audit, _AUDITS, (*at, "auditAnnotations", index), names, known, minor)

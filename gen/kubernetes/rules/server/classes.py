@@ -10,7 +10,7 @@ from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, not_one_of, placed, server_rule, value_checks
 from gen.kubernetes.rules.field_checks import FieldChecks, labels
 from gen.kubernetes.rules.server.resources import overhead
-from gen.kubernetes.rules.server.scheduling import toleration
+from gen.kubernetes.rules.server.scheduling import TOLERATIONS, toleration
 
 _MAX_PARAMETERS, _MAX_PARAMETERS_LENGTH = 512, 256 << 10
 _HIGHEST_PRIORITY = 1_000_000_000
@@ -25,10 +25,7 @@ _SYSTEM_PRIORITIES = {"system-node-critical", "system-cluster-critical"}
 )
 def classes(view: ObjectView) -> Faults:
     """A storage class or priority class has an invalid or missing value."""
-    if view.kind == "StorageClass" and not view.is_custom:
-        yield from _storage_class(view.body)
-    elif view.kind == "PriorityClass" and not view.is_custom:
-        yield from _priority_class(view.body)
+    yield from _storage_class(view.body) if view.kind == "StorageClass" else _priority_class(view.body)
 
 
 def _storage_class(body: Body) -> Faults:
@@ -97,11 +94,7 @@ _RUNTIME = FieldChecks(
     {
         "handler": value_checks.dns_label,
         "overhead.podFixed.*": value_checks.not_negative,
-        "scheduling.tolerations.*.key": value_checks.if_set(value_checks.qualified_name),
-        "scheduling.tolerations.*.operator": value_checks.if_set(value_checks.one_of("Equal", "Exists")),
-        "scheduling.tolerations.*.effect": value_checks.if_set(
-            value_checks.one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
-        ),
+        **{f"scheduling.{path}": check for path, check in TOLERATIONS.items()},
     }
 )
 

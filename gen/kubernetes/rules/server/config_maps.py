@@ -1,8 +1,6 @@
 """Config maps and secrets: keys, encoding, types and size.
 
-From `ValidateConfigMap` of `pkg/apis/core/validation/validation.go`.
-
-From `ValidateSecret` of `pkg/apis/core/validation/validation.go`.
+From `ValidateConfigMap` and `ValidateSecret` of `pkg/apis/core/validation/validation.go`.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from typing import Final
 
 from gen.base import counted
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules.value_checks import config_key
 
 _LIMIT = 1 << 20
@@ -24,15 +22,9 @@ _LIMIT = 1 << 20
 @server_rule("config-maps", "ConfigMap", remedy="Rename the key, or move large data to a volume.")
 def config_maps(view: ObjectView) -> Faults:
     """A config map has an invalid key, a binary value that is not base64, or more than 1 MiB of values."""
-    if view.kind != "ConfigMap":
-        return
     data, binary = view.body.get("data") or {}, view.body.get("binaryData") or {}
     size = sum(len(text.encode()) for text in data.values())
-    for field, found in (("data", data), ("binaryData", binary)):
-        for key in found:
-            fault = config_key(key)
-            if fault is not None:
-                yield fault.at((field, key))
+    yield from _keys(data=data, binaryData=binary)
     for key, text in binary.items():
         if key in data:
             yield Fault(("binaryData", key), f"`{key}` is also in `data`", "remove it here, or from `data`")
@@ -44,6 +36,12 @@ def config_maps(view: ObjectView) -> Faults:
         message = f"the values have {size} bytes; the limit is {_LIMIT}"
         hint = f"move at least {counted(size - _LIMIT, 'byte')} to another config map, or to a volume"
         yield Fault(("data" if data else "binaryData",), message, hint)
+
+
+def _keys(**fields: Body) -> Faults:
+    for field, found in fields.items():
+        for key in found:
+            yield from placed(config_key(key), (field, key))
 
 
 def _decoded(value: str | list[int]) -> bytes:
@@ -69,8 +67,6 @@ _DOCKER_FILE = "use the JSON that `docker login` writes: plain in `stringData`, 
 @server_rule("secrets", "Secret", remedy="Write plain text in `stringData`, or encode the value.")
 def secrets(view: ObjectView) -> Faults:
     """A secret has an invalid key, a value that is not base64, or lacks a key of its type."""
-    if view.kind != "Secret" or view.is_custom:
-        return
     data: Body = view.body.get("data") or {}
     plain: Body = view.body.get("stringData") or {}
     decoded: dict[str, bytes] = {key: text.encode() for key, text in plain.items()}
@@ -81,11 +77,7 @@ def secrets(view: ObjectView) -> Faults:
             yield Fault(("data", key), "not valid base64", "write plain text in `stringData`, or encode the value")
             continue
         decoded.setdefault(key, value)
-    for field, found in (("data", data), ("stringData", plain)):
-        for key in found:
-            fault = config_key(key)
-            if fault is not None:
-                yield fault.at((field, key))
+    yield from _keys(data=data, stringData=plain)
     excess = sum(len(value) for value in decoded.values()) - _MAX_SECRET_BYTES
     if excess > 0:
         message = f"the values are larger than {_MAX_SECRET_BYTES} bytes"

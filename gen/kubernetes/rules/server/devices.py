@@ -14,7 +14,7 @@ from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule, unknown_name
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.cel_syntax import syntax_fault
-from gen.kubernetes.rules.field_checks import FieldChecks, unique
+from gen.kubernetes.rules.field_checks import FieldChecks, too_many, unique
 from gen.kubernetes.rules.server.storage import template_metadata
 
 _GROUP = "resource.k8s.io"
@@ -74,7 +74,8 @@ def devices(view: ObjectView) -> Faults:
 def _claim(claim: Body, route: Route) -> Faults:
     requests = claim.get("requests") or []
     known: set[str] = set()
-    yield from _counted(claim, route, "requests", "constraints", "config")
+    for entries in ("requests", "constraints", "config"):
+        yield from too_many(claim.get(entries), _MAX_ENTRIES, (*route, entries))
     yield from unique(requests, (*route, "requests"), "name", "request")
     for index, request in enumerate(requests):
         at, name = (*route, "requests", index), request.get("name", "")
@@ -92,13 +93,6 @@ def _claim(claim: Body, route: Route) -> Faults:
     yield from _configurations(claim, route, known)
 
 
-def _counted(holder: Body, route: Route, *fields: str) -> Faults:
-    for field in fields:
-        excess = len(holder.get(field) or ()) - _MAX_ENTRIES
-        if excess > 0:
-            yield Fault((*route, field), f"more than {_MAX_ENTRIES} entries", f"remove {excess} of them")
-
-
 def _request(request: Body, at: Route) -> Faults:
     yield from placed(checks.dns_label(request.get("name", "")), (*at, "name"))
     options = request.get("firstAvailable") or []
@@ -107,9 +101,7 @@ def _request(request: Body, at: Route) -> Faults:
         yield Fault(at, "exactly one of `exactly` and `firstAvailable` is required", hint)
     if "exactly" in request:
         yield from _exact(request["exactly"], (*at, "exactly"))
-    if len(options) > _MAX_ALTERNATIVES:
-        hint = f"remove {len(options) - _MAX_ALTERNATIVES} of them"
-        yield Fault((*at, "firstAvailable"), f"more than {_MAX_ALTERNATIVES} entries", hint)
+    yield from too_many(options, _MAX_ALTERNATIVES, (*at, "firstAvailable"))
     yield from unique(options, (*at, "firstAvailable"), "name", "request")
     for index, option in enumerate(options):
         here = (*at, "firstAvailable", index)
@@ -128,7 +120,7 @@ def _exact(request: Body, at: Route) -> Faults:
 
 
 def _selectors(holder: Body, route: Route) -> Faults:
-    yield from _counted(holder, route, "selectors")
+    yield from too_many(holder.get("selectors"), _MAX_ENTRIES, (*route, "selectors"))
     for index, selector in enumerate(holder.get("selectors") or ()):
         at = (*route, "selectors", index, "cel")
         if "cel" not in selector:

@@ -16,7 +16,7 @@ from gen.kubernetes.facts.builtin import JOB
 from gen.kubernetes.facts.pods import longest_suffixes
 from gen.kubernetes.objects import Body, selects
 from gen.kubernetes.rules import Fault, Faults, ObjectView, containers, placed, server_rule, unknown_name
-from gen.kubernetes.rules.field_checks import FieldChecks, selector
+from gen.kubernetes.rules.field_checks import FieldChecks, selector, too_many
 from gen.kubernetes.rules.server.pods import restart_policy
 from gen.kubernetes.rules.server.workloads import NO_CONTAINERS, not_selected
 from gen.kubernetes.rules.value_checks import at_least, between, dns_label, domain_path, if_set, one_of, qualified_name
@@ -176,10 +176,7 @@ def policies(view: ObjectView) -> Faults:
             if policy is None or (field == "successPolicy" and spec.get("completionMode") != "Indexed"):
                 continue
             yield from table.faults(policy, at)
-            count = len(policy.get("rules") or ())
-            if count > _MAX_RULES:
-                hint = f"remove {count - _MAX_RULES} of them"
-                yield Fault((*at, "rules"), f"more than {_MAX_RULES} rules", hint)
+            yield from too_many(policy.get("rules"), _MAX_RULES, (*at, "rules"), "rules")
             yield from rules(policy, spec, (*at, "rules"))
 
 

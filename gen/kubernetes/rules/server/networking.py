@@ -62,8 +62,6 @@ _BACKEND = FieldChecks(
 )
 def ingresses(view: ObjectView) -> Faults:
     """An ingress has no rules, or an invalid host, path or backend."""
-    if view.kind != "Ingress":
-        return
     spec, route = view.spec, ("spec",)
     yield from _INGRESS.faults(spec, route)
     if not spec.get("rules") and "defaultBackend" not in spec:
@@ -132,8 +130,6 @@ _MAX_TYPES, _LAST_PORT = 2, 65535
 )
 def network_policies(view: ObjectView) -> Faults:
     """A network policy has an empty peer, a peer with `ipBlock` and selectors, or an invalid port or range."""
-    if view.kind != "NetworkPolicy" or view.is_custom:
-        return
     spec, route = view.spec, ("spec",)
     yield from selector(spec.get("podSelector"), (*route, "podSelector"))
     yield from _POLICY.faults(spec, route)

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from gen.base import Route
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, field_checks, placed, server_rule
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, field_checks, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
 
 _POLICY = checks.one_of("Honor", "Ignore")
+TOLERATIONS: dict[str, Check] = {
+    "tolerations.*.key": checks.if_set(checks.qualified_name),
+    "tolerations.*.operator": checks.if_set(checks.one_of("Equal", "Exists")),
+    "tolerations.*.effect": checks.if_set(checks.one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
+}
 _POD = field_checks.FieldChecks(
     {
-        "tolerations.*.key": checks.if_set(checks.qualified_name),
-        "tolerations.*.operator": checks.if_set(checks.one_of("Equal", "Exists")),
-        "tolerations.*.effect": checks.if_set(checks.one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
+        **TOLERATIONS,
         "topologySpreadConstraints.*.maxSkew": checks.at_least(1),
         "topologySpreadConstraints.*.minDomains": checks.at_least(1),
         "topologySpreadConstraints.*.topologyKey": checks.not_empty,

@@ -103,8 +103,6 @@ _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loa
 @server_rule("services", "Service", remedy="Name each of several ports, and remove fields that are for another type.")
 def services(view: ObjectView) -> Faults:
     """A service has no ports, unnamed or duplicate ports, or fields that do not match its type."""
-    if view.kind != "Service":
-        return
     spec, route = view.spec, ("spec",)
     kind = spec.get("type") or "ClusterIP"
     yield from _SERVICE.faults(spec, route)
@@ -118,7 +116,8 @@ def services(view: ObjectView) -> Faults:
     if kind == "LoadBalancer" and "loadBalancerClass" in spec:
         yield from FieldChecks({"loadBalancerClass": checks.qualified_name}).faults(spec, route)
     if kind == "ExternalName":
-        yield from _external_name(spec.get("externalName", ""), (*route, "externalName"))
+        name = spec.get("externalName", "").removesuffix(".")
+        yield from placed(checks.dns_name(name), (*route, "externalName"))
 
 
 def _ports(spec: Body, kind: str, route: Route) -> Faults:
@@ -175,7 +174,3 @@ def _ranges(annotations: Body, spec: Body, kind: str) -> Faults:
         yield _FOR_LOAD_BALANCERS.at(at)
     for value in annotations[_RANGES].split(",") if annotations[_RANGES].strip() else ():
         yield from placed(checks.cidr(value), at)
-
-
-def _external_name(name: str, route: Route) -> Faults:
-    yield from placed(checks.dns_name(name.removesuffix(".")), route)

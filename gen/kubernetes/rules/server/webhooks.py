@@ -23,26 +23,16 @@ from gen.base import Route
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
 from gen.kubernetes.rules import value_checks as checks
-from gen.kubernetes.rules.cel_syntax import BOOLEAN, syntax_fault
-from gen.kubernetes.rules.field_checks import FieldChecks, selector, unique
+from gen.kubernetes.rules.cel_syntax import syntax_fault
+from gen.kubernetes.rules.field_checks import FieldChecks, filled, selector, unique
 
 
 def client(config: Body, route: Route) -> Faults:
     """Faults of the `clientConfig` of a webhook."""
     if ("url" in config) == ("service" in config):
         yield Fault(route, "exactly one of `url` and `service` is required", "keep one of the two")
-    if "url" in config and (fault := _url(config["url"])) is not None:
-        yield fault.at((*route, "url"))
-    service = config.get("service") or {}
-    for field in ("name", "namespace") if "service" in config else ():
-        if not service.get(field):
-            yield Fault((*route, "service", field), f"`{field}` is missing or empty", f"add `{field}`")
-    if "port" in service and (fault := checks.port(service["port"])) is not None:
-        yield fault.at((*route, "service", "port"))
-    if service.get("path") and (fault := _path(service["path"])) is not None:
-        yield fault.at((*route, "service", "path"))
-    if config.get("caBundle") and (fault := base64_fault(config["caBundle"])) is not None:
-        yield fault.at((*route, "caBundle"))
+    yield from filled(config.get("service"), (*route, "service"), "name", "namespace")
+    yield from _CLIENT.faults(config, route)
 
 
 def _url(value: str) -> Fault | None:
@@ -63,7 +53,7 @@ def _path(value: str) -> Fault | None:
     return Fault((), f"`{value}` is not a valid path of a webhook", hint)
 
 
-def base64_fault(value: str) -> Fault | None:
+def _base64(value: str) -> Fault | None:
     try:
         base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
     except (binascii.Error, ValueError):
@@ -71,6 +61,14 @@ def base64_fault(value: str) -> Fault | None:
     return None
 
 
+_CLIENT: Final = FieldChecks(
+    {
+        "url": _url,
+        "service.port": checks.port,
+        "service.path": checks.if_set(_path),
+        "caBundle": checks.if_set(_base64),
+    }
+)
 ALL = "*"
 _RULE: Final = FieldChecks(
     {
@@ -147,20 +145,8 @@ def conditions(found: list[Body], route: Route, names: AbstractSet[str], minor: 
         yield from placed(checks.qualified_name(condition.get("name", "")), (*route, index, "name"))
         if condition.get("name") in [other.get("name") for other in found[:index]]:
             yield Fault((*route, index, "name"), f"duplicate condition `{condition.get('name')}`", "rename one")
-        yield from expression(condition, "expression", (*route, index), names, minor=minor)
-
-
-def expression(
-    holder: Body,
-    field: str,
-    route: Route,
-    names: AbstractSet[str],
-    types: AbstractSet[str] | None = BOOLEAN,
-    *,
-    minor: int,
-) -> Faults:
-    """Faults of a required CEL expression of one of some types."""
-    yield from placed(syntax_fault(holder.get(field, ""), names, types, minor=minor), (*route, field))
+        fault = syntax_fault(condition.get("expression", ""), names, minor=minor)
+        yield from placed(fault, (*route, index, "expression"))
 
 
 _PARTS = 3
@@ -221,6 +207,7 @@ _SERVICE = FieldChecks(
         "spec.groupPriorityMinimum": checks.between(1, 20000),
         "spec.versionPriority": checks.between(1, 1000),
         "spec.service.port": checks.port,
+        "spec.caBundle": checks.if_set(_base64),
     }
 )
 
@@ -244,8 +231,6 @@ def api_services(view: ObjectView) -> Faults:
         yield Fault(("metadata", "name"), message, f"rename it to `{expected}`")
     if not spec.get("group") and spec.get("version") != "v1":
         yield Fault((*at, "group"), "`group` is missing or empty", "add `group`, such as `metrics.k8s.io`")
-    if spec.get("caBundle") and (fault := base64_fault(spec["caBundle"])) is not None:
-        yield fault.at((*at, "caBundle"))
     yield from _service(spec)
 
 
@@ -256,9 +241,7 @@ def _service(spec: Body) -> Faults:
             if spec.get(field):
                 yield Fault((*at, field), "only allowed with `service`", f"add `service`, or remove `{field}`")
         return
-    for field in ("namespace", "name"):
-        if not service.get(field):
-            yield Fault((*at, "service", field), f"`{field}` is missing or empty", f"add `{field}`")
+    yield from filled(service, (*at, "service"), "namespace", "name")
     if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
         hint = "remove `insecureSkipTLSVerify`"
         yield Fault((*at, "insecureSkipTLSVerify"), "not allowed with `caBundle`", hint)

@@ -39,8 +39,6 @@ _CRON = FieldChecks(
 )
 def cron_jobs(view: ObjectView) -> Faults:
     """A cron job has an invalid schedule, time zone, policy or limit."""
-    if view.kind != "CronJob" or view.is_custom:
-        return
     yield from _CRON.faults(view.spec, ("spec",))
     if len(view.metadata.get("name", "")) > _MAX_NAME_LENGTH:
         message = f"longer than {_MAX_NAME_LENGTH} characters; the names of its jobs are 11 longer"
@@ -128,8 +126,6 @@ def workloads(view: ObjectView) -> Faults:
     """A deployment, replica set, replication controller, daemon set or stateful set does not select its own pods, has
     pods that are not always restarted, or cannot replace them.
     """
-    if view.kind not in _TABLES or view.is_custom:
-        return
     spec, route = view.spec, ("spec",)
     yield from _TABLES[view.kind].faults(spec, route)
     if view.kind == "Deployment":
