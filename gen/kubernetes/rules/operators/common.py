@@ -6,7 +6,7 @@ From `ValidatePodCreate` and `ValidateObjectMeta` of `pkg/apis/core/validation/v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gen.base import Route
@@ -18,28 +18,54 @@ from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, Rule, RuleSou
 from gen.kubernetes.rules.field_checks import FieldChecks
 from gen.kubernetes.rules.server.containers import host_ports, taken_twice
 from gen.kubernetes.rules.server.metadata import finalizers
-from gen.kubernetes.rules.value_checks import dns_1035_label, qualified_name
+from gen.kubernetes.rules.value_checks import dns_1035_label, one_of, qualified_name
 
-_MAX_NAME_LENGTH = {
-    resource.kind: resource.max_name or 0
-    for resource in (WORKFLOW, WORKFLOW_TEMPLATE, CLUSTER_WORKFLOW_TEMPLATE, CRON_WORKFLOW)
-}
+MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
+
+
+def value_rule(name: str, summary: str, *kinds: str, checks: Mapping[str, Check], reason: str, remedy: str) -> Rule:
+    """A rule that is a table: checks of values by the paths of their fields."""
+    table = FieldChecks(checks)
+
+    def find(view: ObjectView) -> Faults:
+        yield from table.faults(view.body, ())
+
+    find.__doc__ = summary
+    return operator_rule(name, *kinds, reason=reason, remedy=remedy)(find)
+
+
+def managed_by(name: str, operator: str, own: str, *kinds: str, fields: Iterable[str], reason: str) -> Rule:
+    """The rule that `managedBy` names the operator itself or MultiKueue."""
+    summary = f"`managedBy` is neither {operator} nor MultiKueue."
+    remedy = f"Set it to `{own}` or `{MULTIKUEUE}`, or remove it."
+    checks = dict.fromkeys(fields, one_of(own, MULTIKUEUE))
+    return value_rule(name, summary, *kinds, checks=checks, reason=reason, remedy=remedy)
+
+
+def items(view: ObjectView, field: str) -> list[Body]:
+    """The entries of a list below `spec`."""
+    found: list[Body] = view.spec.get(field) or []
+    return found
+
+
+def length_fault(view: ObjectView) -> Faults:
+    """The fault of `metadata.name` if it is longer than the operator allows."""
+    resource = resource_of(view.group, view.kind)
+    longest = resource.max_name if resource is not None else None
+    if longest is not None and len(view.metadata.get("name", "")) > longest:
+        yield Fault(("metadata", "name"), f"longer than {longest} characters")
 
 
 @operator_rule(
     "workflow-name",
-    *(f"{WORKFLOW.group}/{kind}" for kind in _MAX_NAME_LENGTH),
+    *map(str, (WORKFLOW, WORKFLOW_TEMPLATE, CLUSTER_WORKFLOW_TEMPLATE, CRON_WORKFLOW)),
     reason="The controller rejects longer names: the name of a workflow is a label of its pods, and a time is "
     "appended to the name of a cron workflow.",
     remedy="Use at most 63 characters, for a CronWorkflow 52.",
 )
 def workflow_name(view: ObjectView) -> Faults:
     """The name is too long for the names and labels derived from it."""
-    if len(view.metadata.get("name", "")) > _MAX_NAME_LENGTH[view.kind]:
-        yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH[view.kind]} characters")
-
-
-MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
+    yield from length_fault(view)
 
 
 def replicas(view: ObjectView, field: str) -> Iterator[tuple[str, Route, Body]]:

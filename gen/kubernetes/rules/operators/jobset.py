@@ -12,7 +12,7 @@ from gen.kubernetes.facts.jobset import FAILURE_REASONS, JOBSET
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import FieldChecks, unique
-from gen.kubernetes.rules.operators.common import derived_names, name_fault
+from gen.kubernetes.rules.operators.common import derived_names, items, name_fault
 from gen.kubernetes.rules.value_checks import dns_1035_label, domain_path
 
 _SET = str(JOBSET)
@@ -26,13 +26,7 @@ _LABELS = FieldChecks(
 
 
 def _jobs(view: ObjectView) -> list[Body]:
-    found: list[Body] = view.spec.get("replicatedJobs") or []
-    return found
-
-
-def _job_spec(job: Body) -> Body:
-    spec: Body = (job.get("template") or {}).get("spec") or {}
-    return spec
+    return items(view, "replicatedJobs")
 
 
 @operator_rule(
@@ -149,7 +143,7 @@ def jobset_coordinator(view: ObjectView) -> Faults:
     if job is None:
         yield Fault((*at, "replicatedJob"), f"no replicated job is named `{coordinator.get('replicatedJob')}`")
         return
-    spec = _job_spec(job)
+    spec: Body = (job.get("template") or {}).get("spec") or {}
     completions = spec.get("completions")
     if spec.get("completionMode", "Indexed") != "Indexed" or completions is None:
         yield Fault(

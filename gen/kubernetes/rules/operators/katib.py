@@ -13,10 +13,10 @@ from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import unique
+from gen.kubernetes.rules.operators.common import length_fault
 
 _EXPERIMENT = str(EXPERIMENT)
 _WEBHOOK = "The Katib webhook rejects the object."
-_MAX_NAME_LENGTH = EXPERIMENT.max_name or 0
 _PLACE = regex(r"\$\{trialParameters\.([^}]+)\}")
 _LISTED = ("discrete", "categorical")
 _RANGED = ("double", "int")
@@ -43,9 +43,7 @@ def _number(value: Any) -> float | None:
 )
 def experiment_name(view: ObjectView) -> Faults:
     """The name is longer than 40 characters."""
-    name = view.metadata.get("name", "")
-    if len(name) > _MAX_NAME_LENGTH:
-        yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH} characters")
+    yield from length_fault(view)
 
 
 @operator_rule("experiment-parts", _EXPERIMENT, reason=_WEBHOOK, remedy="Add the part, with its name or type.")

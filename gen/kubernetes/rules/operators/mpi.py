@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from gen.kubernetes.facts.kubeflow import MPIJOB, V2
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
-from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
+from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas, value_rule
+from gen.kubernetes.rules.value_checks import if_set, one_of
 
 _MPI = str(MPIJOB)
 _FIELD = MPIJOB.pods[0].role_map
@@ -78,23 +79,18 @@ def mpi_numbers(view: ObjectView) -> Faults:
             yield Fault(("spec", "runPolicy", field), f"{policy[field]} is negative")
 
 
-@operator_rule(
+mpi_words = value_rule(
     "mpi-words",
+    "The MPI implementation or the launcher's creation policy is unknown to the operator.",
     _MPI,
+    checks={
+        "spec.mpiImplementation": if_set(one_of("OpenMPI", "Intel", "MPICH")),
+        "spec.launcherCreationPolicy": if_set(one_of("AtStartup", "WaitForWorkersReady")),
+    },
     reason="The operator rejects an unknown implementation, and treats any other creation policy as "
     "`WaitForWorkersReady`.",
     remedy="Use one of the values that the finding lists.",
 )
-def mpi_words(view: ObjectView) -> Faults:
-    """The MPI implementation or the launcher's creation policy is unknown to the operator."""
-    words = {
-        "mpiImplementation": ("OpenMPI", "Intel", "MPICH"),
-        "launcherCreationPolicy": ("AtStartup", "WaitForWorkersReady"),
-    }
-    for field, allowed in words.items():
-        value = view.spec.get(field, "")
-        if value and value not in allowed:
-            yield not_one_of(value, allowed).at(("spec", field))
 
 
 @operator_rule(

@@ -14,15 +14,13 @@ import yaml
 from gen.base import Route
 from gen.kubernetes.facts.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.kubernetes.objects import QUEUE_LABEL, Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
+from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
 from gen.kubernetes.rules.field_checks import unique
-from gen.kubernetes.rules.operators.common import MULTIKUEUE
+from gen.kubernetes.rules.operators.common import length_fault, managed_by
 from gen.kubernetes.rules.value_checks import dns_1035_label
 
-_OPERATOR = "ray.io/kuberay-operator"
 _JOB, _CLUSTER = str(RAYJOB), str(RAYCLUSTER)
 _CONTROLLER = "KubeRay marks the job as `ValidationFailed`, or the cluster never starts."
-_MAX_NAME_LENGTH = {resource.kind: resource.max_name or 0 for resource in (RAYJOB, RAYCLUSTER)}
 _WITH_TOKEN = (2, 52)
 _MAX_WORKER_GROUPS = 17
 """With the head, a workload has 18 pod sets."""
@@ -53,11 +51,8 @@ def _groups(view: ObjectView) -> Iterator[tuple[Route, Body]]:
 )
 def ray_name(view: ObjectView) -> Faults:
     """The name is not a DNS-1035 label, or too long for the suffix that KubeRay appends."""
-    name = view.metadata.get("name", "")
-    if len(name) > _MAX_NAME_LENGTH[view.kind]:
-        yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH[view.kind]} characters")
-    elif name and (fault := dns_1035_label(name)) is not None:
-        yield fault.at(("metadata", "name"))
+    name, long = view.metadata.get("name", ""), list(length_fault(view))
+    yield from long or placed(dns_1035_label(name) if name else None, ("metadata", "name"))
 
 
 @operator_rule("rayjob-cluster", _JOB, reason=_CONTROLLER, remedy="Set `rayClusterSpec` or `clusterSelector`.")
@@ -113,20 +108,15 @@ def rayjob_mode(view: ObjectView) -> Faults:
                 yield Fault((*route, field), "not allowed with `SidecarMode`")
 
 
-@operator_rule(
+ray_managed_by = managed_by(
     "ray-managed-by",
+    "KubeRay",
+    "ray.io/kuberay-operator",
     _JOB,
     _CLUSTER,
+    fields=["spec.managedBy", "spec.rayClusterSpec.managedBy"],
     reason="The definition rejects the object.",
-    remedy=f"Set it to `{_OPERATOR}` or `{MULTIKUEUE}`, or remove it.",
 )
-def ray_managed_by(view: ObjectView) -> Faults:
-    """`managedBy` is neither KubeRay nor MultiKueue."""
-    holders = [(("spec",), view.spec), *_clusters(view)] if view.kind == RAYJOB.kind else list(_clusters(view))
-    for route, holder in holders:
-        manager = holder.get("managedBy", _OPERATOR)
-        if manager not in {_OPERATOR, MULTIKUEUE}:
-            yield not_one_of(manager, (_OPERATOR, MULTIKUEUE)).at((*route, "managedBy"))
 
 
 @operator_rule(

@@ -11,13 +11,12 @@ from typing import Any
 from gen.base import Route, Severity, as_list, at, regex
 from gen.kubernetes.facts import trainer
 from gen.kubernetes.facts.runtimes import STEP
-from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
+from gen.kubernetes.rules import Fault, Faults, ObjectView, operator_rule, placed
 from gen.kubernetes.rules.field_checks import duplicates, find
-from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault
+from gen.kubernetes.rules.operators.common import derived_names, managed_by, name_fault
 from gen.kubernetes.rules.value_checks import text_check
 
 _JOB = str(trainer.TRAINJOB)
-_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
 _DEFINITION = "The definition rejects the object."
 _URI = regex(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 _RUNTIMES = (str(trainer.TRAINING_RUNTIME), str(trainer.CLUSTER_TRAINING_RUNTIME))
@@ -50,17 +49,14 @@ def trainjob_env(view: ObjectView) -> Faults:
             yield Fault(("spec", "trainer", "env", index, "name"), f"`{variable['name']}` is set by the Trainer")
 
 
-@operator_rule(
+trainjob_managed_by = managed_by(
     "trainjob-managed-by",
+    "the Trainer",
+    "trainer.kubeflow.org/trainjob-controller",
     _JOB,
+    fields=["spec.managedBy"],
     reason=_DEFINITION,
-    remedy=f"Set it to `{_CONTROLLER}` or `{MULTIKUEUE}`, or remove it.",
 )
-def trainjob_managed_by(view: ObjectView) -> Faults:
-    """`managedBy` is neither the Trainer nor MultiKueue."""
-    manager = view.spec.get("managedBy", _CONTROLLER)
-    if manager not in {_CONTROLLER, MULTIKUEUE}:
-        yield not_one_of(manager, (_CONTROLLER, MULTIKUEUE)).at(("spec", "managedBy"))
 
 
 @operator_rule(

@@ -10,24 +10,26 @@ from typing import Final
 
 from gen.base import Severity
 from gen.kubernetes.facts import kubeflow
-from gen.kubernetes.facts.base import PodSet
+from gen.kubernetes.facts.base import PodSet, Resource
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
-from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
-from gen.kubernetes.rules.value_checks import dns_1035_label
+from gen.kubernetes.rules.operators.common import derived_names, managed_by, name_fault, replicas, value_rule
+from gen.kubernetes.rules.value_checks import dns_1035_label, if_set, one_of
 
 TRAINING: Final = {
     kind.kind: kind
     for kind in (kubeflow.TFJOB, kubeflow.PYTORCHJOB, kubeflow.XGBOOSTJOB, kubeflow.PADDLEJOB, kubeflow.JAXJOB)
 }
 _ALL = tuple(map(str, TRAINING.values()))
-_OPERATOR = "kubeflow.org/training-operator"
 WEBHOOK = "The webhook of the training operator rejects the object."
 
 
 def roles_of(view: ObjectView) -> PodSet:
     """The replica map of a kind, and its roles."""
-    resource = kubeflow.MPIJOB if view.kind == kubeflow.MPIJOB.kind else TRAINING[view.kind]
-    return resource.pods[0]
+    return _facts(view).pods[0]
+
+
+def _facts(view: ObjectView) -> Resource:
+    return kubeflow.MPIJOB if view.kind == kubeflow.MPIJOB.kind else TRAINING[view.kind]
 
 
 @operator_rule(
@@ -109,8 +111,7 @@ def training_containers(view: ObjectView) -> Faults:
 )
 def training_restart_policy(view: ObjectView) -> Faults:
     """The restart policy of a role is unknown to the operator."""
-    resource = kubeflow.MPIJOB if view.kind == kubeflow.MPIJOB.kind else TRAINING[view.kind]
-    allowed = resource.versions.get(view.body["apiVersion"], kubeflow.RESTART_V1)
+    allowed = _facts(view).versions.get(view.body["apiVersion"], kubeflow.RESTART_V1)
     field = roles_of(view).role_map
     for _, route, spec in replicas(view, field):
         policy = spec.get("restartPolicy", "")
@@ -150,19 +151,17 @@ def restart_policy_of_template(view: ObjectView) -> Faults:
             yield Fault(at, f"`{inner}` is ignored; the operator uses the role's `restartPolicy`")
 
 
-@operator_rule(
+clean_pod_policy = value_rule(
     "clean-pod-policy",
+    "The clean-up policy for pods is unknown to the operator.",
     *_ALL,
     str(kubeflow.MPIJOB),
+    checks=dict.fromkeys(
+        ("spec.runPolicy.cleanPodPolicy", "spec.cleanPodPolicy"), if_set(one_of(*kubeflow.CLEANUP_POLICIES))
+    ),
     reason="The operators compare with `None` and `Running`, and treat any other text, such as `none`, as `All`.",
     remedy="Use `None`, `Running` or `All`.",
 )
-def clean_pod_policy(view: ObjectView) -> Faults:
-    """The clean-up policy for pods is unknown to the operator."""
-    for holder, route in ((view.spec.get("runPolicy") or {}, ("spec", "runPolicy")), (view.spec, ("spec",))):
-        policy = holder.get("cleanPodPolicy")
-        if policy and policy not in kubeflow.CLEANUP_POLICIES:
-            yield not_one_of(policy, kubeflow.CLEANUP_POLICIES).at((*route, "cleanPodPolicy"))
 
 
 @operator_rule("tf-chief", str(kubeflow.TFJOB), reason=WEBHOOK, remedy="Keep either `Chief` or `Master`.")
@@ -187,19 +186,14 @@ def tf_success_policy(view: ObjectView) -> Faults:
         yield Fault(("spec", "successPolicy"), f"`{policy}` is not allowed; expected `AllWorkers`")
 
 
-@operator_rule(
+training_managed_by = managed_by(
     "training-managed-by",
+    "the training operator",
+    "kubeflow.org/training-operator",
     *(kind for kind in _ALL if kind != str(kubeflow.JAXJOB)),
+    fields=["spec.runPolicy.managedBy"],
     reason=WEBHOOK,
-    remedy=f"Set it to `{_OPERATOR}` or `{MULTIKUEUE}`, or remove it.",
 )
-def training_managed_by(view: ObjectView) -> Faults:
-    """`managedBy` is neither the training operator nor MultiKueue."""
-    manager = (view.spec.get("runPolicy") or {}).get("managedBy", _OPERATOR)
-    if manager not in {_OPERATOR, MULTIKUEUE}:
-        yield not_one_of(manager, (_OPERATOR, MULTIKUEUE)).at(("spec", "runPolicy", "managedBy"))
-
-
 _REPLICAS = kubeflow.PYTORCHJOB.pods[0].role_map
 
 
@@ -263,17 +257,14 @@ def pytorch_elastic_nproc(view: ObjectView) -> Faults:
         yield Fault(("spec", "elasticPolicy", "nProcPerNode"), "`elasticPolicy.nProcPerNode` is deprecated")
 
 
-@operator_rule(
+pytorch_rdzv_backend = value_rule(
     "pytorch-rdzv-backend",
+    "The rendezvous backend is unknown to torchrun.",
     str(kubeflow.PYTORCHJOB),
+    checks={"spec.elasticPolicy.rdzvBackend": one_of("c10d", "etcd", "etcd-v2")},
     reason="torchrun supports only these backends; the definition allows any text.",
     remedy="Use `c10d`, `etcd` or `etcd-v2`.",
 )
-def pytorch_rdzv_backend(view: ObjectView) -> Faults:
-    """The rendezvous backend is unknown to torchrun."""
-    backend = (view.spec.get("elasticPolicy") or {}).get("rdzvBackend", "c10d")
-    if backend not in {"c10d", "etcd", "etcd-v2"}:
-        yield not_one_of(backend, ("c10d", "etcd", "etcd-v2")).at(("spec", "elasticPolicy", "rdzvBackend"))
 
 
 @operator_rule(

@@ -14,7 +14,7 @@ from gen.kubernetes.facts.volcano import VOLCANO_JOB
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
 from gen.kubernetes.rules.field_checks import duplicates, unique
-from gen.kubernetes.rules.operators.common import derived_names, name_fault
+from gen.kubernetes.rules.operators.common import derived_names, items, name_fault
 from gen.kubernetes.rules.value_checks import absolute, dns_1035_label, not_empty, qualified_name
 
 _JOB = str(VOLCANO_JOB)
@@ -28,8 +28,7 @@ _PLUGINS: Final = ("env", "svc", "ssh", "pytorch", "tensorflow", "mpi", "ray", "
 
 
 def _tasks(view: ObjectView) -> list[Body]:
-    found: list[Body] = view.spec.get("tasks") or []
-    return found
+    return items(view, "tasks")
 
 
 def _name(index: int, task: Body) -> str:
