@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from lsprotocol.types import (
@@ -12,6 +13,7 @@ from lsprotocol.types import (
     InsertTextMode,
     MarkupContent,
     MarkupKind,
+    Range,
     TextEdit,
 )
 from msgspec import Struct
@@ -94,23 +96,25 @@ def completions(view: View, line: int, column: int, *, snippets: bool) -> list[C
         return []
     if cursor.expression is not None:
         return list(_expression(view, cursor, line, column))
+    item = partial(_item, view.range(line, cursor.column, column))
     items: list[CompletionItem] = []
     if cursor.key:
-        items += _keys(view, view.fields, cursor, line, column, snippets=snippets)
+        items += _keys(view, view.fields, cursor, line, column, item, snippets=snippets)
     if cursor.value:
-        items += _values(view, view.fields, cursor, line, column)
+        items += _values(view, view.fields, cursor, item)
     return items
 
 
-def _item(
-    view: View, cursor: Cursor, line: int, column: int, label: str, text: str, kind: CompletionItemKind, **more: Any
-) -> CompletionItem:
-    edit = TextEdit(range=view.range(line, cursor.column, column), new_text=text)
+Item = Callable[..., CompletionItem]
+
+
+def _item(where: Range, label: str, text: str, kind: CompletionItemKind, **more: Any) -> CompletionItem:
+    edit = TextEdit(range=where, new_text=text)
     return CompletionItem(label=label, kind=kind, filter_text=label, text_edit=edit, **more)
 
 
 def _keys(
-    view: View, fields: Fields, cursor: Cursor, line: int, column: int, *, snippets: bool
+    view: View, fields: Fields, cursor: Cursor, line: int, column: int, item: Item, *, snippets: bool
 ) -> Iterator[CompletionItem]:
     present = {*view.document.keys(cursor.route), *cursor.before}
     inline = view.document.lines[line][: cursor.column].strip() not in {"", "-"}  # in braces, or after a field
@@ -119,28 +123,14 @@ def _keys(
     required = fields.required(cursor.route, view.kind_at)
     for name, what in _known(view, cursor.route, key=True).items():
         if name not in present:
-            yield _item(
-                view,
-                cursor,
-                line,
-                column,
-                name,
-                f"{name}: ",
-                CompletionItemKind.Reference,
-                detail=what,
-                sort_text=f"0{name}",
-            )
+            yield item(name, f"{name}: ", CompletionItemKind.Reference, detail=what, sort_text=f"0{name}")
     for name, schema in fields.names(cursor.route, view.kind_at).items():
         if name in present:
             continue
         form = fields.type(schema)
         indentation = " " * (cursor.column + 2)
         after = "" if inline or form == "scalar" else f"\n{indentation}" if form == "mapping" else f"\n{indentation}- "
-        yield _item(
-            view,
-            cursor,
-            line,
-            column,
+        yield item(
             name,
             f"{name}:{after}" if after else f"{name}: ",
             CompletionItemKind.Field,
@@ -150,18 +140,14 @@ def _keys(
             insert_text_mode=InsertTextMode.AsIs,
         )
     if snippets and not cursor.route:
-        yield from _blocks(view, cursor, line, column, present)
+        yield from _blocks(view.kind, present, item)
 
 
-def _blocks(view: View, cursor: Cursor, line: int, column: int, present: set[str]) -> Iterator[CompletionItem]:
+def _blocks(kind: str, present: set[str], item: Item) -> Iterator[CompletionItem]:
     for block in BLOCKS:
-        if block.document == view.kind and block.field not in present:
+        if block.document == kind and block.field not in present:
             body = "".join(f"\n  {text}" for text in block.text.split("\n"))
-            yield _item(
-                view,
-                cursor,
-                line,
-                column,
+            yield item(
                 f"{block.field}: … {block.about}",
                 f"{block.field}:{body}",
                 CompletionItemKind.Snippet,
@@ -211,13 +197,11 @@ def _of_overlay(view: View, route: Route) -> dict[str, str]:
     return found
 
 
-def _values(view: View, fields: Fields, cursor: Cursor, line: int, column: int) -> Iterator[CompletionItem]:
+def _values(view: View, fields: Fields, cursor: Cursor, item: Item) -> Iterator[CompletionItem]:
     for name, what in _known(view, cursor.route, key=False).items():
-        yield _item(
-            view, cursor, line, column, name, name, CompletionItemKind.Reference, detail=what, sort_text=f"0{name}"
-        )
+        yield item(name, name, CompletionItemKind.Reference, detail=what, sort_text=f"0{name}")
     for word in fields.words(cursor.route, view.kind_at):
-        yield _item(view, cursor, line, column, word, word, CompletionItemKind.EnumMember, sort_text=f"1{word}")
+        yield item(word, word, CompletionItemKind.EnumMember, sort_text=f"1{word}")
 
 
 def _expression(view: View, cursor: Cursor, line: int, column: int) -> Iterator[CompletionItem]:

@@ -27,6 +27,9 @@ _HOLDERS: Final = frozenset({_DEFAULTS, "kinds", "roles", "steps"})
 """Fields with the fields of jobs inside, or with steps and roles by name."""
 
 
+Known = Callable[[Overlay, Grant | None], Iterable[str]]
+
+
 class Name(Struct, frozen=True, kw_only=True):
     """Names of one kind of thing. Patterns are routes with dots; `*` is any step."""
 
@@ -43,7 +46,7 @@ class Name(Struct, frozen=True, kw_only=True):
     """Fields of the same job with the names as keys."""
     expression: str = ""
     """The scope of the name in `{{ … }}`."""
-    known: Callable[[Overlay, Grant | None], Iterable[str]] = lambda _overlay, _grant: ()
+    known: Known = lambda _overlay, _grant: ()
     """The names that a job may use in an overlay."""
 
     def defines(self, route: Route, *, overlay: bool) -> bool:
@@ -68,37 +71,23 @@ def _granted_in(field: str) -> tuple[str, ...]:
     return f"namespaces.*.{field}.*", f"groups.*.{field}.*"
 
 
-def _granted(names: Iterable[str], granted: Iterable[str] | None) -> list[str]:
+def _granted(field: str) -> Known:
+    """The names that a field of a grant lists."""
+    return lambda _, grant: getattr(grant, field) if grant is not None else ()
+
+
+def _declared(field: str, *more: str) -> Known:
+    """The names in a field of an overlay that a grant permits, which are all if it lists none; and others."""
+    return lambda overlay, grant: [*more, *_permitted(getattr(overlay.fields, field), field, grant)]
+
+
+def _permitted(names: Iterable[str], field: str, grant: Grant | None) -> list[str]:
+    granted = getattr(grant, field) if grant is not None else ()
     return [name for name in names if granted is None or name in granted]
 
 
-def _queues(_: Overlay, grant: Grant | None) -> Iterable[str]:
-    return grant.queues if grant is not None else ()
-
-
-def _priorities(_: Overlay, grant: Grant | None) -> Iterable[str]:
-    return grant.priorities if grant is not None else ()
-
-
-def _volumes(overlay: Overlay, grant: Grant | None) -> Iterable[str]:
-    return _granted(overlay.fields.volumes, grant.volumes if grant is not None else ())
-
-
-def _stores(overlay: Overlay, grant: Grant | None) -> Iterable[str]:
-    return _granted(overlay.fields.stores, grant.stores if grant is not None else ())
-
-
-def _networks(overlay: Overlay, grant: Grant | None) -> Iterable[str]:
-    return [POD_NETWORK, *_granted(overlay.fields.networks, grant.networks if grant is not None else ())]
-
-
-def _accelerators(overlay: Overlay, grant: Grant | None) -> Iterable[str]:
-    return _granted(overlay.fields.accelerators, grant.accelerators if grant is not None else ())
-
-
 def _runtimes(overlay: Overlay, grant: Grant | None) -> Iterable[str]:
-    names = {name for _, name in overlay.runtimes.known}
-    return sorted(_granted(names, grant.runtimes if grant is not None else ()))
+    return sorted(_permitted({name for _, name in overlay.runtimes.known}, "runtimes", grant))
 
 
 NAMES: Final = (
@@ -108,30 +97,36 @@ NAMES: Final = (
         keys=("data",),
         values=("inputs.*.volume", "outputs.*.volume", "logs.volume"),
         in_overlays=_granted_in("volumes"),
-        known=_volumes,
+        known=_declared("volumes"),
     ),
     Name(
         what="object store",
         field="stores",
         values=("inputs.*.store", "outputs.*.store", "logs.store"),
         in_overlays=_granted_in("stores"),
-        known=_stores,
+        known=_declared("stores"),
     ),
-    Name(what="network", field="networks", values=("network",), in_overlays=_granted_in("networks"), known=_networks),
+    Name(
+        what="network",
+        field="networks",
+        values=("network",),
+        in_overlays=_granted_in("networks"),
+        known=_declared("networks", POD_NETWORK),
+    ),
     Name(
         what="accelerator",
         field="accelerators",
         values=("accelerator",),
         in_overlays=_granted_in("accelerators"),
-        known=_accelerators,
+        known=_declared("accelerators"),
     ),
-    Name(what="queue", field="queues", values=("queue",), in_overlays=_granted_in("queues"), known=_queues),
+    Name(what="queue", field="queues", values=("queue",), in_overlays=_granted_in("queues"), known=_granted("queues")),
     Name(
         what="priority",
         field="priorities",
         values=("priority",),
         in_overlays=_granted_in("priorities"),
-        known=_priorities,
+        known=_granted("priorities"),
     ),
     Name(
         what="runtime",
@@ -143,7 +138,7 @@ NAMES: Final = (
     Name(
         what="ServiceAccount",
         values=("serviceAccount",),
-        known=lambda _, grant: grant.service_accounts if grant else (),
+        known=_granted("service_accounts"),
     ),
     Name(what="cluster", values=("clusters.*",), known=lambda overlay, _: sorted(names_of(overlay))),
     Name(what="step", values=("needs.*", "needs"), own=("steps",), expression="steps"),

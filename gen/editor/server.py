@@ -307,24 +307,25 @@ async def _on_disk(ls: Server, params: types.DidChangeWatchedFilesParams) -> Non
         await (repository.committed_changed() if rendered else repository.changed())
 
 
-def _complete(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
-    view = ls.view(params.text_document.uri)
-    if view is None:
-        return []
+def _of_view(feature: Callable[[Server, View, Any], Any]) -> Callable[[Server, Any], Any]:
+    """A request about a file, which nothing answers for files outside of repositories."""
+
+    def answer(ls: Server, params: Any) -> Any:
+        view = ls.view(params.text_document.uri)
+        return feature(ls, view, params) if view is not None else None
+
+    return answer
+
+
+def _complete(ls: Server, view: View, params: types.CompletionParams) -> list[types.CompletionItem]:
     return completion.completions(view, *view.from_client(params.position), snippets=ls.has_snippets)
 
 
-def _hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
-    view = ls.view(params.text_document.uri)
-    if view is None:
-        return None
+def _hover(_: Server, view: View, params: types.HoverParams) -> types.Hover | None:
     return hover.hover(view, *view.from_client(params.position), datetime.now(UTC))
 
 
-def _define(ls: Server, params: types.DefinitionParams) -> list[types.Location]:
-    view = ls.view(params.text_document.uri)
-    if view is None:
-        return []
+def _define(_: Server, view: View, params: types.DefinitionParams) -> list[types.Location]:
     root = view.checker.root
     line, column = view.from_client(params.position)
     if (source := effects.source_of_rendered(view, line)) is not None:
@@ -338,38 +339,28 @@ def _define(ls: Server, params: types.DefinitionParams) -> list[types.Location]:
     return [names.target(root, one) for one in found]
 
 
-def _refer(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
-    view = ls.view(params.text_document.uri)
-    if view is None:
-        return []
+def _refer(_: Server, view: View, params: types.ReferenceParams) -> list[types.Location]:
     declaration = params.context.include_declaration
     found = names.references(view, *view.from_client(params.position), declaration=declaration)
     return [names.target(view.checker.root, one) for one in found]
 
 
-def _rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    view = ls.view(params.text_document.uri)
-    if view is None:
-        return None
+def _rename(_: Server, view: View, params: types.RenameParams) -> types.WorkspaceEdit | None:
     try:
         return names.rename(view, *view.from_client(params.position), params.new_name)
     except ValueError as error:
         raise JsonRpcInvalidParams(str(error)) from None
 
 
-def _act(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
-    view = ls.view(params.text_document.uri)
+def _act(ls: Server, view: View, params: types.CodeActionParams) -> list[types.CodeAction]:
     repository = ls.repository(params.text_document.uri)
-    if view is None or repository is None:
-        return []
-    found = repository.findings.get(view.path, ())
+    found = repository.findings.get(view.path, ()) if repository is not None else ()
     lines = range(params.range.start.line, params.range.end.line + 1)
     return actions.actions(view, lines, found, params.context.diagnostics)
 
 
-def _lens(ls: Server, params: types.CodeLensParams) -> list[types.CodeLens]:
-    view = ls.view(params.text_document.uri)
-    return effects.lenses(view) if view is not None else []
+def _lens(_: Server, view: View, __: types.CodeLensParams) -> list[types.CodeLens]:
+    return effects.lenses(view)
 
 
 def _rendered(ls: Server, uri: str) -> str:
@@ -410,13 +401,13 @@ FEATURES: Final[Mapping[str, tuple[Callable[..., Any], Any]]] = {
     types.TEXT_DOCUMENT_DID_CLOSE: (_closed, None),
     types.TEXT_DOCUMENT_DID_SAVE: (_saved, None),
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (_on_disk, None),
-    types.TEXT_DOCUMENT_COMPLETION: (_complete, _COMPLETION),
-    types.TEXT_DOCUMENT_HOVER: (_hover, None),
-    types.TEXT_DOCUMENT_DEFINITION: (_define, None),
-    types.TEXT_DOCUMENT_REFERENCES: (_refer, None),
-    types.TEXT_DOCUMENT_RENAME: (_rename, None),
-    types.TEXT_DOCUMENT_CODE_ACTION: (_act, _ACTIONS),
-    types.TEXT_DOCUMENT_CODE_LENS: (_lens, None),
+    types.TEXT_DOCUMENT_COMPLETION: (_of_view(_complete), _COMPLETION),
+    types.TEXT_DOCUMENT_HOVER: (_of_view(_hover), None),
+    types.TEXT_DOCUMENT_DEFINITION: (_of_view(_define), None),
+    types.TEXT_DOCUMENT_REFERENCES: (_of_view(_refer), None),
+    types.TEXT_DOCUMENT_RENAME: (_of_view(_rename), None),
+    types.TEXT_DOCUMENT_CODE_ACTION: (_of_view(_act), _ACTIONS),
+    types.TEXT_DOCUMENT_CODE_LENS: (_of_view(_lens), None),
 }
 """What answers a request or a notification, with its options."""
 COMMANDS: Final[Mapping[str, Callable[..., Any]]] = {
