@@ -17,8 +17,8 @@ from gen.kubernetes import quantity
 from gen.kubernetes.quantity import money
 from gen.report.escaping import code_span, json_document, sanitize, table_cell
 from gen.report.findings.json import cost_data, finding_data, plain_money
-from gen.report.findings.text import finding_lines
-from gen.report.terminal import Column, Terminal, View, table, wrap_line
+from gen.report.findings.text import wrapped_findings
+from gen.report.terminal import Terminal, View, column, table_lines, wrap_line
 from gen.review.job_list import JobRow, Listing
 
 UNKNOWN: Final = "?"
@@ -230,6 +230,7 @@ def as_markdown(listing: Listing) -> str:
 
 _RANKS: Final = {name: rank for rank, name in enumerate(("job", "errors", "state", "GPUs", "namespace", "overlay"))}
 """In a narrow terminal, columns that are not named here are left out first."""
+_CUT: Final = ("job", "errors", "owner", METRICS)
 _COLORS: Final = {"active": "green", "suspended": "yellow", UNKNOWN: "red"}
 
 
@@ -239,22 +240,12 @@ def as_text(view: View[Listing]) -> str:
 
 def _lines(listing: Listing, terminal: Terminal) -> Iterator[str]:
     columns = [
-        Column(
-            name=name.upper(),
-            texts=tuple(map(sanitize, texts)),
-            rank=_RANKS.get(name, len(_RANKS) + index),
-            cut=name in ("job", "errors", "owner", METRICS),
-        )
+        column(name.upper(), texts, _RANKS.get(name, len(_RANKS) + index), cut=name in _CUT)
         for index, (name, *texts) in enumerate(used_columns(listing))
     ]
     if columns:
         states = [_COLORS.get(str(row.state or UNKNOWN).partition(" ")[0], "") for row in listing.rows]
-        shown = table(columns, terminal, {"STATE": states})
-        yield from shown.lines
-        if shown.left_out:
-            yield terminal.fit(f"(no room for {', '.join(shown.left_out)})")
-    for finding in listing.findings:
-        for line in finding_lines(finding):
-            yield from wrap_line(line, terminal)
+        yield from table_lines(columns, terminal, {"STATE": states})
+    yield from wrapped_findings(listing.findings, terminal)
     for line in totals(listing):
         yield from wrap_line(line, terminal)

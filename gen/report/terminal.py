@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import join, normpath
 from typing import Final, Generic, TypeVar
 from urllib.parse import quote
@@ -98,11 +98,26 @@ class Column(Struct, frozen=True, kw_only=True):
         return max(map(len, (self.name, *self.texts)))
 
 
+def column(name: str, texts: Iterable[str], rank: int, *, cut: bool = False, right: bool = False) -> Column:
+    """A column of untrusted texts."""
+    return Column(name=name, texts=tuple(map(sanitize, texts)), rank=rank, cut=cut, right=right)
+
+
 class Table(Struct, frozen=True, kw_only=True):
     """Lines of a table, and the columns that are left out."""
 
     lines: tuple[str, ...]
     left_out: tuple[str, ...]
+
+
+def table_lines(
+    columns: Sequence[Column], terminal: Terminal, colors: Mapping[str, Sequence[str]], *, whole: bool = True
+) -> Iterator[str]:
+    """The lines of a table, and if it is `whole`, one about the columns that have no room."""
+    made = table(columns, terminal, colors)
+    yield from made.lines
+    if made.left_out and whole:
+        yield terminal.fit(f"(no room for {', '.join(made.left_out)})")
 
 
 def table(columns: Sequence[Column], terminal: Terminal, colors: Mapping[str, Sequence[str]]) -> Table:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gen.base import Diagnostic, counted
 from gen.base.line_changes import unified
 from gen.report.escaping import sanitize
+from gen.report.terminal import Terminal, wrap_line
 
 if TYPE_CHECKING:
     from gen.base.repository.files import Edit
@@ -88,6 +89,13 @@ def change_lines(report: Report) -> Iterator[str]:
             yield from _diff(change)
     elif report.changes and not report.done:
         yield "`gen check --diff` shows the lines that differ"
+
+
+def wrapped_findings(findings: Iterable[Diagnostic], terminal: Terminal) -> Iterator[str]:
+    """The lines of findings below a table."""
+    for finding in findings:
+        for line in finding_lines(finding):
+            yield from wrap_line(line, terminal)
 
 
 def _done(change: Change) -> str:

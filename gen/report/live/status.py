@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from gen.base import counted
 from gen.kubernetes import quantity
 from gen.live.diagnosis import Diagnosis, PodTimeline
-from gen.live.model import ClusterStatus, Phase, Progress, RunStatus
+from gen.live.model import ClusterStatus, Phase, RunStatus
 from gen.report.escaping import json_document, sanitize
 from gen.report.findings.json import finding_data
-from gen.report.findings.text import finding_lines
+from gen.report.findings.text import wrapped_findings
 from gen.report.listing import accelerators
-from gen.report.terminal import Column, Terminal, View, table, wrap_line
+from gen.report.terminal import Column, Terminal, View, column, table, table_lines, wrap_line
 
 _COLORS: Final = {
     Phase.RUNNING: "green",
@@ -44,18 +44,14 @@ def as_text(view: View[ClusterStatus]) -> str:
 def _lines(status: ClusterStatus, terminal: Terminal) -> Iterator[str]:
     status = replace(status, runs=_urgent_first(status.runs))
     if status.runs:
-        made = table(_columns(status), terminal, {"PHASE": [_COLORS.get(run.phase, "") for run in status.runs]})
-        yield from made.lines
-        if made.left_out and not status.changed:
-            yield terminal.fit(f"(no room for {', '.join(made.left_out)})")
+        colors = {"PHASE": [_COLORS.get(run.phase, "") for run in status.runs]}
+        yield from table_lines(_columns(status), terminal, colors, whole=not status.changed)
     diagnosed = [(run, run.diagnosis) for run in status.runs if run.diagnosis is not None]
     for run, diagnosis in diagnosed[:_MOST_DIAGNOSES]:
         yield from _diagnosis(run, diagnosis, terminal)
     for run in [run for run in status.runs if run.message and not run.diagnosis][:_MOST_MESSAGES]:
         yield from wrap_line(f"{run.namespace}/{run.name}: {run.message}", terminal)
-    for finding in status.findings:
-        for line in finding_lines(finding):
-            yield from wrap_line(line, terminal)
+    yield from wrapped_findings(status.findings, terminal)
     if not status.changed and (status.runs or not status.findings):
         yield from wrap_line(_summary(status), terminal)
 
@@ -104,9 +100,6 @@ def _pod_columns(pods: Sequence[PodTimeline], start: str) -> list[Column]:
     def since(time: str) -> str:
         return f"+{age(start, time) or '0s'}" if time else ""
 
-    def column(name: str, texts: Iterable[str], rank: int, *, cut: bool = False, right: bool = False) -> Column:
-        return Column(name=name, texts=tuple(map(sanitize, texts)), rank=rank, cut=cut, right=right)
-
     return [
         column("POD", (pod.title for pod in pods), 0, cut=True),
         column("PHASE", (pod.phase for pod in pods), 1),
@@ -123,23 +116,19 @@ def _pod_columns(pods: Sequence[PodTimeline], start: str) -> list[Column]:
 def _columns(status: ClusterStatus) -> list[Column]:
     runs = [*status.runs]
     several = len({run.overlay for run in runs}) > 1
-
-    def texts(*values: str) -> tuple[str, ...]:
-        return tuple(map(sanitize, values))
-
     return [
-        Column(name="OVERLAY", texts=texts(*(run.overlay if several else "" for run in runs)), rank=1),
-        Column(name="NAMESPACE", texts=texts(*(run.namespace for run in runs)), rank=4),
-        Column(name="RUN", texts=texts(*(run.name for run in runs)), rank=0, cut=True),
-        Column(name="KIND", texts=texts(*(run.kind for run in runs)), rank=9),
-        Column(name="GIT", texts=texts(*(run.desired or NOT_IN_GIT for run in runs)), rank=3),
-        Column(name="PHASE", texts=texts(*(run.phase for run in runs)), rank=0),
-        Column(name="REASON", texts=texts(*map(_reason, runs)), rank=2, cut=True),
-        Column(name="PODS", texts=texts(*map(_pods, runs)), rank=5, right=True),
-        Column(name="RESTARTS", texts=texts(*(str(run.restarts or "") for run in runs)), rank=7, right=True),
-        Column(name="GPUS", texts=texts(*(accelerators(run.gpus, run.accelerators) for run in runs)), rank=6),
-        Column(name="AGE", texts=texts(*(age(run.created, status.time) for run in runs)), rank=8, right=True),
-        Column(name="DRIFT", texts=texts(*(str(len(run.drift) or "") for run in runs)), rank=2, right=True),
+        column("OVERLAY", (run.overlay if several else "" for run in runs), 1),
+        column("NAMESPACE", (run.namespace for run in runs), 4),
+        column("RUN", (run.name for run in runs), 0, cut=True),
+        column("KIND", (run.kind for run in runs), 9),
+        column("GIT", (run.desired or NOT_IN_GIT for run in runs), 3),
+        column("PHASE", (run.phase for run in runs), 0),
+        column("REASON", map(_reason, runs), 2, cut=True),
+        column("PODS", map(_pods, runs), 5, right=True),
+        column("RESTARTS", (str(run.restarts or "") for run in runs), 7, right=True),
+        column("GPUS", (accelerators(run.gpus, run.accelerators) for run in runs), 6),
+        column("AGE", (age(run.created, status.time) for run in runs), 8, right=True),
+        column("DRIFT", (str(len(run.drift) or "") for run in runs), 2, right=True),
     ]
 
 
@@ -227,13 +216,9 @@ def _row(run: RunStatus) -> dict[str, object]:
         "drift": list(run.drift),
         "parent": run.parent or None,
         "step": run.step or None,
-        "progress": _progress(run.progress),
+        "progress": None if run.progress is None else to_builtins(run.progress),
         "diagnosis": None if run.diagnosis is None else to_builtins(run.diagnosis),
     }
-
-
-def _progress(progress: Progress | None) -> dict[str, object] | None:
-    return None if progress is None else {"done": progress.done, "total": progress.total, "unit": progress.unit}
 
 
 def _is_json(text: str) -> bool:

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from gen.live.top import DeviceUsage, JobUse, NodeUse, Top, Usage
-from gen.report.escaping import json_document, sanitize
+from gen.report.escaping import json_document
 from gen.report.findings.json import finding_data
-from gen.report.findings.text import finding_lines
-from gen.report.terminal import Column, Terminal, View, table, wrap_line
+from gen.report.findings.text import wrapped_findings
+from gen.report.terminal import Column, Terminal, View, column, table_lines
 
 _UNKNOWN = "?"
 OTHERS = "(others)"
@@ -28,15 +28,10 @@ def _lines(top: Top, terminal: Terminal) -> Iterator[str]:
     ]
     for number, columns in enumerate(parts):
         yield from [""] if number else []
-        made = table(columns, terminal, {})
-        yield from made.lines
-        if made.left_out:
-            yield terminal.fit(f"(no room for {', '.join(made.left_out)})")
+        yield from table_lines(columns, terminal, {})
     if not top.nodes and not top.findings:
         yield "no node has accelerators"
-    for finding in top.findings:
-        for line in finding_lines(finding):
-            yield from wrap_line(line, terminal)
+    yield from wrapped_findings(top.findings, terminal)
 
 
 def _models(nodes: Sequence[NodeUse], *, several: bool) -> Iterator[Column]:
@@ -44,8 +39,8 @@ def _models(nodes: Sequence[NodeUse], *, several: bool) -> Iterator[Column]:
     for node in nodes:
         groups[node.context if several else "", node.model or ", ".join(sorted(node.devices))].append(node)
     rows = sorted(groups.items())
-    yield _column("CONTEXT", (context for (context, _), _ in rows), 3)
-    yield _column("MODEL", (model for (_, model), _ in rows), 0, cut=True)
+    yield column("CONTEXT", (context for (context, _), _ in rows), 3)
+    yield column("MODEL", (model for (_, model), _ in rows), 0, cut=True)
     yield _number("NODES", (len(own) for _, own in rows), 4)
     yield _number("TOTAL", (sum(node.total for node in own) for _, own in rows), 1)
     yield _number("ALLOCATED", (_sum(node.allocated for node in own) for _, own in rows), 2)
@@ -53,10 +48,10 @@ def _models(nodes: Sequence[NodeUse], *, several: bool) -> Iterator[Column]:
 
 
 def _nodes(nodes: Sequence[NodeUse], *, several: bool) -> Iterator[Column]:
-    yield _column("CONTEXT", (node.context if several else "" for node in nodes), 3)
-    yield _column("NODE", (node.name for node in nodes), 0, cut=True)
-    yield _column("MODEL", (node.model for node in nodes), 4, cut=True)
-    yield _column("STATE", (_state(node) for node in nodes), 2)
+    yield column("CONTEXT", (node.context if several else "" for node in nodes), 3)
+    yield column("NODE", (node.name for node in nodes), 0, cut=True)
+    yield column("MODEL", (node.model for node in nodes), 4, cut=True)
+    yield column("STATE", (_state(node) for node in nodes), 2)
     yield _number("TOTAL", (node.total for node in nodes), 1)
     yield _number("ALLOCATED", (node.allocated for node in nodes), 3)
     yield _number("FREE", (node.free for node in nodes), 1)
@@ -65,10 +60,10 @@ def _nodes(nodes: Sequence[NodeUse], *, several: bool) -> Iterator[Column]:
 
 
 def _jobs(jobs: Sequence[JobUse], *, several: bool) -> Iterator[Column]:
-    yield _column("CONTEXT", (job.context if several else "" for job in jobs), 3)
-    yield _column("NAMESPACE", (job.namespace for job in jobs), 1)
-    yield _column("JOB", (job.job or OTHERS for job in jobs), 0, cut=True)
-    yield _column("RUN", (job.run for job in jobs), 4)
+    yield column("CONTEXT", (job.context if several else "" for job in jobs), 3)
+    yield column("NAMESPACE", (job.namespace for job in jobs), 1)
+    yield column("JOB", (job.job or OTHERS for job in jobs), 0, cut=True)
+    yield column("RUN", (job.run for job in jobs), 4)
     yield _number("PODS", (job.pods for job in jobs), 3)
     yield _number("NODES", (job.nodes for job in jobs), 4)
     yield _number("GPUS", (job.devices for job in jobs), 1)
@@ -79,17 +74,19 @@ def _jobs(jobs: Sequence[JobUse], *, several: bool) -> Iterator[Column]:
 def _used(given: Iterable[DeviceUsage | None]) -> Iterator[Column]:
     """Utilization of GPUs and their memory."""
     known = list(given)
-    yield _column("BUSY", (f"{one.ratio:.0%}" if one is not None else "" for one in known), 4, right=True)
-    texts = (f"{one.memory / (1 << 30):.0f}Gi" if one is not None else "" for one in known)
-    yield _column("GPU MEMORY", texts, 5, right=True)
+    yield column("BUSY", (f"{one.ratio:.0%}" if one is not None else "" for one in known), 4, right=True)
+    yield _memory("GPU MEMORY", known)
 
 
 def _usage(given: Iterable[Usage | None]) -> Iterator[Column]:
     known = list(given)
-    yield _column("CPU", (f"{one.cpu:.1f}" if one is not None else "" for one in known), 5, right=True)
-    yield _column(
-        "MEMORY", (f"{one.memory / (1 << 30):.0f}Gi" if one is not None else "" for one in known), 5, right=True
-    )
+    yield column("CPU", (f"{one.cpu:.1f}" if one is not None else "" for one in known), 5, right=True)
+    yield _memory("MEMORY", known)
+
+
+def _memory(name: str, known: Iterable[DeviceUsage | Usage | None]) -> Column:
+    texts = (f"{one.memory / (1 << 30):.0f}Gi" if one is not None else "" for one in known)
+    return column(name, texts, 5, right=True)
 
 
 def _state(node: NodeUse) -> str:
@@ -102,11 +99,7 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
 
 
 def _number(name: str, values: Iterable[int | None], rank: int) -> Column:
-    return _column(name, (_UNKNOWN if value is None else str(value) for value in values), rank, right=True)
-
-
-def _column(name: str, texts: Iterable[str], rank: int, *, cut: bool = False, right: bool = False) -> Column:
-    return Column(name=name, texts=tuple(map(sanitize, texts)), rank=rank, cut=cut, right=right)
+    return column(name, (_UNKNOWN if value is None else str(value) for value in values), rank, right=True)
 
 
 def as_json(view: View[Top]) -> str:

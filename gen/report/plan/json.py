@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gen.kubernetes.facts.demand import Bill, StepDemand
+from msgspec import to_builtins
+
+from gen.kubernetes.facts.demand import Bill, Demand, StepDemand
 from gen.render.rendered_object import ObjectKey
 from gen.report.escaping import json_document
 from gen.report.findings.json import cost_data, finding_data, plain_money, report_data
@@ -95,36 +97,10 @@ def _job_change(change: JobChange) -> dict[str, object]:
 def _live(live: LiveFacts) -> dict[str, object]:
     return {
         "time": live.time,
-        "runs": [
-            {
-                "overlay": one.overlay,
-                "namespace": one.namespace,
-                "name": one.name,
-                "phase": one.phase,
-                "seconds": one.seconds,
-                "metrics": dict(one.metrics),
-                "checkpoint": one.checkpoint or None,
-            }
-            for one in live.runs
-        ],
-        "devices": [
-            {
-                "overlay": one.overlay,
-                "accelerator": one.accelerator or None,
-                "free": one.free,
-                "freed": one.freed,
-                "asked": one.asked,
-            }
-            for one in live.devices
-        ],
-        "queues": [
-            {"overlay": one.overlay, "namespace": one.namespace, "queue": one.queue, "waiting": one.waiting}
-            for one in live.queues
-        ],
-        "claims": [
-            {"overlay": one.overlay, "namespace": one.namespace, "name": one.name, "state": one.state}
-            for one in live.claims
-        ],
+        "runs": [{**to_builtins(one), "checkpoint": one.checkpoint or None} for one in live.runs],
+        "devices": [{**to_builtins(one), "accelerator": one.accelerator or None} for one in live.devices],
+        "queues": to_builtins(live.queues),
+        "claims": to_builtins(live.claims),
         "missing": list(live.missing),
     }
 
@@ -182,15 +158,12 @@ def _run(run: RunChange) -> dict[str, object]:
 def _side(side: RunVersion | None) -> dict[str, object] | None:
     if side is None:
         return None
-    asked = side.demand
     return {
         "name": side.name,
         "state": side.state.value,
         "queue": side.queue or None,
         "preempts": list(side.preempts),
-        "pods": asked.pods,
-        "gpus": asked.gpus,
-        "gpuHours": asked.gpu_hours,
+        **_demand(side.demand),
         "cost": None if side.cost is None else cost_data(side.cost),
         "counted": side.counts,
         "steps": [_step(step) for step in side.steps],
@@ -198,15 +171,11 @@ def _side(side: RunVersion | None) -> dict[str, object] | None:
 
 
 def _step(step: StepDemand) -> dict[str, object]:
-    asked = step.demand
-    return {
-        "name": step.name,
-        "kind": step.kind,
-        "depth": step.depth,
-        "pods": asked.pods,
-        "gpus": asked.gpus,
-        "gpuHours": asked.gpu_hours,
-    }
+    return {"name": step.name, "kind": step.kind, "depth": step.depth, **_demand(step.demand)}
+
+
+def _demand(asked: Demand) -> dict[str, object]:
+    return {"pods": asked.pods, "gpus": asked.gpus, "gpuHours": asked.gpu_hours}
 
 
 def _bill(bill: Bill) -> dict[str, object]:

@@ -11,7 +11,7 @@ from gen.report.plan.phrases import Row
 from gen.report.plan.sentences import Sentence
 from gen.report.plan.view import CostView, Planned, PlanView, RunView, UsageView, plan_view
 from gen.report.templates import as_markup, environment
-from gen.report.terminal import Column, Terminal, View, table, wrap_line
+from gen.report.terminal import Terminal, View, column, table, wrap_line
 from gen.review.result import Review
 
 if TYPE_CHECKING:
@@ -111,10 +111,10 @@ def _note(row: RunView) -> str:
 def _table(names: tuple[str, ...], cells: Sequence[tuple[str, ...]], terminal: Terminal) -> list[str]:
     """Lines of a table for the terminal, less the indentation; the last one names the columns that are left out."""
     columns = [
-        Column(
-            name=name,
-            texts=tuple(map(sanitize, texts)),
-            rank=_RANKS.get(name, len(_RANKS) + index),
+        column(
+            name,
+            texts,
+            _RANKS.get(name, len(_RANKS) + index),
             cut=name in ("run", "overlays", "cost", "cost at most", ""),
             right=name in _NUMBERS,
         )
