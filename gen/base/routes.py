@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 Route = tuple[str | int, ...]
@@ -87,11 +87,16 @@ def set_value(body: dict[str, Any], route: tuple[str, ...], value: object) -> No
     body[route[-1]] = value
 
 
+def entries(value: object) -> Iterable[tuple[Any, Any]]:
+    """Keys or indices of a mapping or list with the values; none of other values."""
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+
+
 def nulls(value: object, route: Route = ()) -> Iterator[Route]:
     """Where a value is or holds null."""
     if value is None:
         yield route
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, inner in entries(value):
         yield from nulls(inner, (*route, key))
 
 

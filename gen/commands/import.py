@@ -243,7 +243,7 @@ def _common(root: Path, request: Request) -> ImportInput:
         image=request.image or "",
         name=request.name or "",
         define=dict(_pair(one) for one in request.define),
-        site=_site(request.site) if request.site is not None else None,
+        site=(str(request.site), _bytes(str(request.site))) if request.site is not None else None,
     )
 
 
@@ -254,9 +254,9 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _site(file: Path) -> tuple[str, bytes]:
+def _bytes(file: str) -> bytes:
     try:
-        return str(file), read_bytes(str(file))
+        return read_bytes(file)
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
 
@@ -265,10 +265,9 @@ def _below(names: Sequence[str]) -> list[str]:
     """Files, and all files in folders."""
     files: list[str] = []
     for name in names:
-        inner = sorted(Path(name).rglob("*")) if Path(name).is_dir() else [Path(name)]
-        files += (
-            [str(one) for one in inner if one.is_file() and not one.is_symlink()] if Path(name).is_dir() else [name]
-        )
+        inner = sorted(Path(name).rglob("*"))
+        regular = [str(one) for one in inner if one.is_file() and not one.is_symlink()]
+        files += regular if Path(name).is_dir() else [name]
         if len(files) > MAX_FILES:
             raise UsageError(f"more than {MAX_FILES} files; name fewer")
     return files
@@ -282,10 +281,7 @@ def _template(request: Request) -> Result[Report]:
         raise UsageError(f"`--site-template` is not an option of `gen import {request.importer}`; remove it")
     scripts = []
     for file in _below(request.source):
-        try:
-            raw = read_bytes(file)
-        except OSError as error:
-            raise UsageError(f"cannot read {file}: {error.strerror}") from error
+        raw = _bytes(file)
         if b"#SBATCH" in raw and len(raw) <= MAX_BYTES:
             scripts.append((file, raw.decode("utf-8", "replace")))
     if not scripts:

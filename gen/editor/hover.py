@@ -14,7 +14,7 @@ from gen.edit.splice import flow
 from gen.editor.document import Entry
 from gen.editor.names import Use, use_at
 from gen.editor.view import JOB, View
-from gen.kubernetes.rules.cron import FIELDS, values
+from gen.kubernetes.rules.cron import FIELDS, SHORT, all_values, either_day
 from gen.report.escaping import code_block, code_span
 from gen.report.explain import default_text
 
@@ -23,16 +23,6 @@ _MOST_DAYS: Final = 5 * 366
 """Days to look for a next time: the 29th of February comes at least once."""
 _MOST_LINES: Final = 12
 """Lines of a definition that are shown."""
-_WORDS: Final = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-"""Words for schedules as robfig/cron, which Kubernetes uses, reads them."""
 
 
 def hover(view: View, line: int, column: int, now: datetime) -> Hover | None:
@@ -159,16 +149,15 @@ def next_times(cron: str, zone: str, now: datetime, count: int = _TIMES) -> list
 
     A day must match both the day of the month and the day of the week if either is `*` or `?`, otherwise one of them.
     """
-    fields = _WORDS.get(cron, cron).split()
+    fields = SHORT.get(cron, cron).split()
     if len(fields) != len(FIELDS):
         return []
-    parsed = [values(field, limits) for field, limits in zip(fields, FIELDS, strict=True)]
     try:
         here = now.astimezone(ZoneInfo(zone))
     except (KeyError, ValueError, OSError):
         return []
-    minutes, hours, days, months, weekdays = (one if one is not None else frozenset() for one in parsed)
-    either = fields[2][0] not in "*?" and fields[4][0] not in "*?"
+    minutes, hours, days, months, weekdays = all_values(fields)
+    either = either_day(fields)
     found: list[datetime] = []
     day = here.replace(hour=0, minute=0, second=0, microsecond=0)
     for _ in range(_MOST_DAYS):

@@ -14,7 +14,7 @@ from msgspec import Struct
 from gen.base import at, regex
 from gen.base.codes.clusters import NO_TENSORBOARD
 from gen.base.labels import JOB_LABEL
-from gen.kubernetes.facts.state import conditions
+from gen.kubernetes.facts.state import has_condition
 from gen.kubernetes.objects import COMPONENT, Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.requests import Collection, base_of, list_objects
@@ -40,14 +40,8 @@ def find_board(api: Api, namespace: str, job: str) -> Board | None:
     """The pod of the TensorBoard of a job; None if none is ready. ClusterError without an answer."""
     selector = f"{JOB_LABEL}={job},{COMPONENT}={BOARD}"
     pods = list_objects(api, Collection(base=base_of("v1"), resource="pods", namespace=namespace, selector=selector))
-    ready = (body for body in pods.items if _is_ready(body))
-    return next((_board(body) for body in ready), None)
-
-
-def _is_ready(body: Body) -> bool:
-    return "deletionTimestamp" not in body["metadata"] and any(
-        one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(body)
-    )
+    present = (body for body in pods.items if "deletionTimestamp" not in body["metadata"])
+    return next((_board(body) for body in present if has_condition(body, "Ready")), None)
 
 
 def _board(body: Body) -> Board:

@@ -169,7 +169,7 @@ def _trouble(status: Body, states: list[Body], held: list[Body]) -> tuple[str, s
     """The reason that explains the pod, its message, and whether it is a present one."""
     if status.get("phase") == SUCCEEDED:
         return "", "", False
-    for causes, present in ((_present_causes(status, states, held), True), (_earlier_causes(states), False)):
+    for causes, present in ((_present_causes(status, states, held), True), (_failures(states, "lastState"), False)):
         for reason, message in causes:
             if reason:
                 return reason, message, present
@@ -186,19 +186,16 @@ def _present_causes(status: Body, states: list[Body], held: list[Body]) -> Itera
             yield reason, f"{said}; last: {_ended(last)[1]}" if last else said
     if status.get("phase") == FAILED:
         yield str(status.get("reason") or ""), str(status.get("message") or "")
-    for one in states:
-        ended = as_mapping(at(one, "state", "terminated"))
-        if ended and ended.get("exitCode") != 0:
-            yield _ended(ended)
+    yield from _failures(states, "state")
     for one in held:
         if one.get("type") == "PodScheduled" and one.get("status") == "False":
             message = str(one.get("message") or "")
             yield (GANG if _GANG.search(message) else str(one.get("reason") or UNSCHEDULABLE)), message
 
 
-def _earlier_causes(states: list[Body]) -> Iterator[tuple[str, str]]:
+def _failures(states: list[Body], field: str) -> Iterator[tuple[str, str]]:
     for one in states:
-        ended = as_mapping(at(one, "lastState", "terminated"))
+        ended = as_mapping(at(one, field, "terminated"))
         if ended and ended.get("exitCode") != 0:
             yield _ended(ended)
 

@@ -21,7 +21,7 @@ from gen.base.codes.clusters import CLUSTER_FORBIDDEN
 from gen.base.labels import JOB_LABEL, RUN_LABEL
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.demand import Unit, claimed_devices, devices_in, pod_devices, unit_of
-from gen.kubernetes.facts.state import conditions
+from gen.kubernetes.facts.state import has_condition
 from gen.kubernetes.objects import INSTANCE_TYPE, Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.pods import RUNNING, pod_of
@@ -363,7 +363,7 @@ def _node(
         model=next((str(own[label]) for label in labels if own.get(label)), ""),
         devices=devices_in(at(body, "status", "allocatable") or at(body, "status", "capacity"), unit),
         allocated=None if allocated is None else allocated[name],
-        ready=any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(body)),
+        ready=has_condition(body, "Ready"),
         schedulable=at(body, "spec", "unschedulable") is not True,
         usage=usage.nodes.get(name),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -151,20 +151,12 @@ LIST_REPORTERS: Final[dict[str, Callable[[View[Listing]], str]]] = {
 }
 """Formats of `gen list`."""
 
-STATUS_REPORTERS: Final[dict[str, Callable[[View[ClusterStatus]], str]]] = {
-    "text": partial(_report, "live.status:as_text"),
-    "json": partial(_report, "live.status:as_json"),
-}
-"""Formats of `gen status`."""
 
-LOG_REPORTERS: Final[dict[str, Callable[[View[LogPiece]], str]]] = {
-    "text": partial(_report, "live.logs:as_text"),
-    "json": partial(_report, "live.logs:as_json"),
-}
-"""Formats of `gen logs`."""
+def _of_clusters(command: str) -> dict[str, Callable[[View[Any]], str]]:
+    """Formats of a command that reads clusters."""
+    return {name: partial(_report, f"live.{command}:as_{name}") for name in ("text", "json")}
 
-TOP_REPORTERS: Final[dict[str, Callable[[View[Top]], str]]] = {
-    "text": partial(_report, "live.top:as_text"),
-    "json": partial(_report, "live.top:as_json"),
-}
-"""Formats of `gen top`."""
+
+STATUS_REPORTERS: Final[dict[str, Callable[[View[ClusterStatus]], str]]] = _of_clusters("status")
+LOG_REPORTERS: Final[dict[str, Callable[[View[LogPiece]], str]]] = _of_clusters("logs")
+TOP_REPORTERS: Final[dict[str, Callable[[View[Top]], str]]] = _of_clusters("top")

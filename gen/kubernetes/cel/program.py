@@ -7,7 +7,6 @@ Constant durations, timestamps and regular expressions that are invalid are refu
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
@@ -335,7 +334,7 @@ def compile_expression(text: str, environment: Environment, *, escaped_names: bo
 
 def checked_tree(text: str, environment: Environment, *, escaped_names: bool = False) -> tuple[Node, TypeCheck]:
     """The tree of an expression with its types. Errors are those of `compile_expression`."""
-    _load()
+    library.load()
     try:
         tree = parse(text)
         checked = check(tree, environment)
@@ -349,11 +348,6 @@ def checked_tree(text: str, environment: Environment, *, escaped_names: bool = F
 
 def _too_deep() -> NotEvaluatedError:
     return NotEvaluatedError("the expression is nested too deeply")
-
-
-@lru_cache(maxsize=1)
-def _load() -> None:
-    library.load()
 
 
 def _unescape(tree: Node) -> None:

@@ -131,11 +131,13 @@ _NOT_NULL: Final = frozenset(SIMPLE) - {"dyn", "null", "timestamp", "duration"} 
 """Types that never are null."""
 _MAX_STEPS: Final = 1_000_000
 """Types that are compared for one expression; mappings of mappings double them each time."""
-_TYPE_NAMES: Final = {
+_SHOWN: Final = {
     "null": "null_type",
     "timestamp": "google.protobuf.Timestamp",
     "duration": "google.protobuf.Duration",
+    "optional": "optional_type",
 }
+"""Names in messages."""
 
 
 def shown(one: Type) -> str:
@@ -144,7 +146,7 @@ def shown(one: Type) -> str:
         return "dyn"
     if one.of:
         return str(Type(one.name, tuple(Type(shown(inner)) for inner in one.of)))
-    return _TYPE_NAMES.get(one.name, one.name)
+    return _SHOWN.get(one.name, one.name)
 
 
 class Substitution:
@@ -302,12 +304,6 @@ NUMBERS: Final = frozenset({"int", "uint", "double"})
 _KEYS: Final = frozenset({"bool", *NUMBERS})
 _BOTH: Final = (0, 1)
 """Numbers that Python takes for booleans."""
-_SHOWN: Final = {
-    "null": "null_type",
-    "timestamp": "google.protobuf.Timestamp",
-    "duration": "google.protobuf.Duration",
-    "optional": "optional_type",
-}
 MIN_INT: Final = -(2**63)
 MAX_INT: Final = 2**63 - 1
 MAX_UINT: Final = 2**64 - 1
@@ -379,13 +375,11 @@ def compare(one: Any, other: Any) -> int:
     comparable = first == second and first in {"string", "bytes", "bool", "timestamp", "duration"}
     if not comparable and not (first in NUMBERS and second in NUMBERS):
         raise CelError("no such overload")
-    if first == "string":  # by bytes, like in Go; the order of code points is the same
-        return int(bool(one > other)) - int(bool(one < other))
     if "double" in {first, second}:  # like Go, which loses the last digits of large integers
         one, other = float(one), float(other)
         if math.isnan(one) or math.isnan(other):
             raise CelError("NaN values cannot be ordered")
-    return int(bool(one > other)) - int(bool(one < other))
+    return int(bool(one > other)) - int(bool(one < other))  # of strings by bytes in Go, in the order of code points
 
 
 def checked_int(number: int) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from gen.base import INTERNAL_ERROR, Route, did_you_mean, follow, is_passed, near, origin, overlap
+from gen.base import INTERNAL_ERROR, Route, did_you_mean, entries, follow, is_passed, near, origin, overlap
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.evaluate import PER_CALL
 from gen.kubernetes.cel.program import Program, compile_expression
@@ -264,7 +264,7 @@ def _null_entries(value: object, kind: Kind, route: Route) -> Iterator[Route]:
     """Null entries of lists: the API server drops null fields of custom resources, but rejects null entries, unless
     their definition allows them.
     """
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, inner in entries(value):
         if inner is None and isinstance(value, list) and not _can_be_null(kind, (*route, key)):
             yield (*route, key)
         yield from _null_entries(inner, kind, (*route, key))

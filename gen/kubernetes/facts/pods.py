@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from gen.base import Route, as_mapping, as_mappings, at, follow, get
+from gen.base import Route, as_mapping, as_mappings, at, entries, follow, get
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Count, DerivedName, Pattern, PodOf, PodSet, Resource, Wildcard
@@ -114,8 +114,7 @@ def pods_by_shape(value: object, route: Route = ()) -> Iterator[Route]:
     if isinstance(value, dict) and any(isinstance(value.get(field), list) for field in _CONTAINERS):
         yield route
         return
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, inner in entries:
+    for step, inner in entries(value):
         yield from pods_by_shape(inner, (*route, step))
 
 

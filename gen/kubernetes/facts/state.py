@@ -75,6 +75,11 @@ def conditions(body: Body) -> Iterator[dict[str, Any]]:
     yield from as_mappings(at(body, "status", "conditions"))
 
 
+def has_condition(body: Body, name: str) -> bool:
+    """Whether a condition of an object is true."""
+    return any(one.get("type") == name and one.get("status") == "True" for one in conditions(body))
+
+
 def _holds(phase: Phase, body: Body) -> bool:
     return at(body, *phase.field) in phase.values
 

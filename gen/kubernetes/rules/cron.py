@@ -66,6 +66,16 @@ def values(field: str, limits: Field) -> frozenset[int] | None:
     return frozenset(known)
 
 
+def all_values(fields: list[str]) -> list[frozenset[int]]:
+    """The values of each field of a valid schedule."""
+    return [values(field, limits) or frozenset() for field, limits in zip(fields, FIELDS, strict=True)]
+
+
+def either_day(fields: list[str]) -> bool:
+    """Whether a schedule limits both kinds of days, so that one of the two is enough."""
+    return fields[2][0] not in "*?" and fields[4][0] not in "*?"
+
+
 def _number(word: str, names: dict[str, int]) -> int:
     return names.get(word.lower(), int(word) if word.isdecimal() else -1)
 
@@ -84,10 +94,8 @@ def never_comes(schedule: str) -> bool:
     if schedule.startswith("@"):
         return False
     fields = schedule.split()
-    _, _, days, months, weekdays = (
-        values(field, limits) or frozenset() for field, limits in zip(fields, FIELDS, strict=True)
-    )
-    if fields[4][0] not in "*?" and fields[2][0] not in "*?":  # either of the two is enough
+    _, _, days, months, weekdays = all_values(fields)
+    if either_day(fields):
         return not weekdays or not months
     return not any(day <= _MOST_DAYS[month - 1] for month in months for day in days)
 
@@ -103,9 +111,7 @@ def shortest_interval(schedule: str) -> int:
         return WORDS[schedule]
     if (seconds := every(schedule)) is not None:
         return max(1, int(seconds))
-    minutes, hours = (
-        values(field, limits) or frozenset() for field, limits in zip(schedule.split()[:2], FIELDS[:2], strict=True)
-    )
+    minutes, hours, *_ = all_values(schedule.split())
     times = sorted(60 * hour + minute for hour in hours for minute in minutes)
     following = [*times[1:], times[0] + _MINUTES_OF_A_DAY] if times else []
     return 60 * min((later - time for time, later in zip(times, following, strict=True)), default=_MINUTES_OF_A_DAY)
@@ -160,7 +166,7 @@ def time_zone_fault(value: Any) -> Fault | None:
     return Fault((), f"`{value}` is not a known time zone", hint)
 
 
-_SHORT: Final = {
+SHORT: Final = {
     **dict.fromkeys(("@yearly", "@annually"), "0 0 1 1 *"),
     "@monthly": "0 0 1 * *",
     "@weekly": "0 0 * * 0",
@@ -191,12 +197,10 @@ def runs_a_month(cron: object) -> Fraction:
 def _runs(cron: str) -> Fraction:
     if every(cron) is not None:
         return Fraction(MONTH, shortest_interval(cron))
-    fields = _SHORT.get(cron, cron).split()
-    minutes, hours, days, months, weekdays = (
-        values(field, limits) or frozenset() for field, limits in zip(fields, FIELDS, strict=True)
-    )
-    either = fields[2][0] not in "*?" and fields[4][0] not in "*?"
-    return Fraction(len(minutes) * len(hours) * _days(days, months, weekdays, either=either), _ALL_MONTHS)
+    fields = SHORT.get(cron, cron).split()
+    minutes, hours, days, months, weekdays = all_values(fields)
+    matching = _days(days, months, weekdays, either=either_day(fields))
+    return Fraction(len(minutes) * len(hours) * matching, _ALL_MONTHS)
 
 
 def _days(days: frozenset[int], months: frozenset[int], weekdays: frozenset[int], *, either: bool) -> int:

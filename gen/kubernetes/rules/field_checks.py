@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gen.base import Route
+from gen.base import Route, entries
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Check, Fault, Faults, not_one_of, placed
 from gen.kubernetes.rules.value_checks import label_value, qualified_name
@@ -73,8 +73,7 @@ def find(value: object, route: Route, steps: tuple[str, ...]) -> Iterator[tuple[
         return
     step, rest = steps[0], steps[1:]
     if step == "*":
-        pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        for key, inner in pairs:
+        for key, inner in entries(value):
             yield from find(inner, (*route, key), rest)
     elif isinstance(value, dict) and step in value:
         yield from find(value[step], (*route, step), rest)

@@ -67,39 +67,27 @@ def _truncated(one: int, other: int) -> int:
     return quotient if (one < 0) == (other < 0) else -quotient
 
 
-@function("_/_(int, int) int")
+@function("_/_(int, int) int", "_/_(uint, uint) uint")
 def _divide(one: int, other: int) -> int:
     if other == 0:
         raise cel.CelError("division by zero")
-    return cel.checked_int(_truncated(one, other))
+    quotient = _truncated(one, other)
+    return cel.UInt(quotient) if isinstance(one, cel.UInt) else cel.checked_int(quotient)
 
 
-@function("_%_(int, int) int")
+@function("_%_(int, int) int", "_%_(uint, uint) uint")
 def _modulus(one: int, other: int) -> int:
     if other == 0:
         raise cel.CelError("modulus by zero")
     if one == cel.MIN_INT and other == -1:
         raise cel.CelError("integer overflow")
-    return one - other * _truncated(one, other)
+    rest = one - other * _truncated(one, other)
+    return cel.UInt(rest) if isinstance(one, cel.UInt) else rest
 
 
 function("_+_(uint, uint) uint")(lambda one, other: cel.checked_uint(int(one) + int(other)))
 function("_-_(uint, uint) uint")(lambda one, other: cel.checked_uint(int(one) - int(other)))
 function("_*_(uint, uint) uint")(lambda one, other: cel.checked_uint(int(one) * int(other)))
-
-
-@function("_/_(uint, uint) uint")
-def _divide_uint(one: cel.UInt, other: cel.UInt) -> cel.UInt:
-    if other == 0:
-        raise cel.CelError("division by zero")
-    return cel.UInt(int(one) // int(other))
-
-
-@function("_%_(uint, uint) uint")
-def _modulus_uint(one: cel.UInt, other: cel.UInt) -> cel.UInt:
-    if other == 0:
-        raise cel.CelError("modulus by zero")
-    return cel.UInt(int(one) % int(other))
 
 
 function("_+_(double, double) double")(lambda one, other: one + other)
