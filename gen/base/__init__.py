@@ -31,6 +31,7 @@ from gen.base.findings import (
     only_near,
     or_of_plugins,
     origin,
+    quoted,
     with_article,
 )
 from gen.base.lazy import LazyRegistry, names, regex
@@ -93,6 +94,7 @@ __all__ = [
     "or_of_plugins",
     "origin",
     "overlap",
+    "quoted",
     "regex",
     "replaced",
     "set_value",

@@ -237,6 +237,13 @@ MAX_HINT_NAMES = 16
 """Names in a hint; longer lists do not help."""
 
 
+def quoted(names: Iterable[object], most: int | None = None) -> str:
+    """Names in backticks: all, or the first with the number of the others."""
+    several = [f"`{name}`" for name in names]
+    left = 0 if most is None else max(len(several) - most, 0)
+    return ", ".join(several[: len(several) - left]) + (f" and {left} more" if left else "")
+
+
 def did_you_mean(
     word: str, known: Iterable[str], *, otherwise: str = "", besides: str = "", most: int = MAX_HINT_NAMES
 ) -> str:
@@ -253,8 +260,7 @@ def did_you_mean(
     remedy = f", or {besides}" if besides else ""
     if len(names) == 1:
         return f"expected `{names[0]}`{remedy}"
-    more = f" and {len(names) - most} more" if len(names) > most + 1 else ""
-    return "expected one of " + ", ".join(f"`{name}`" for name in (names[:most] if more else names)) + more + remedy
+    return f"expected one of {quoted(names, most if len(names) > most + 1 else None)}{remedy}"
 
 
 INTERNAL_ERROR: Final = "internal-error"
@@ -323,7 +329,7 @@ def or_of_plugins() -> str:
     """` or of a plugin (…)` if plugins were loaded: gen uses their values."""
     load = sys.modules.get("gen.overlay.plugins")
     names = load.loaded_plugins() if load is not None else ()
-    return f" or of a plugin ({', '.join(f'`{name}`' for name in names)})" if names else ""
+    return f" or of a plugin ({quoted(names)})" if names else ""
 
 
 def has_internal_error(findings: Iterable[Diagnostic]) -> bool:

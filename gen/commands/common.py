@@ -12,7 +12,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, UsageError, regex
+from gen.base import Findings, UsageError, quoted, regex
 from gen.base.repository.job_files import all_jobs, chosen_jobs, overlay_names
 from gen.base.repository.layout import checked_root, find_root
 from gen.base.repository.settings import check_version
@@ -230,7 +230,7 @@ def cluster_questions(request: LiveRequest, patterns: Sequence[str], found: Find
     targets = cluster_targets(request, found, jobs)
     lookups = questions(folder, targets, jobs)
     if patterns and targets and not lookups:
-        names = ", ".join(f"`{name}`" for name in patterns)
+        names = quoted(patterns)
         raise UsageError(f"no run of {names} is rendered in these overlays: run `gen render`, or see `gen list`")
     return lookups
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, UsageError, contained, did_you_mean
+from gen.base import Findings, Location, UsageError, contained, did_you_mean, quoted
 from gen.base.codes.files import INVALID_NAME
 from gen.base.codes.imports import ALREADY_THERE, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES, create_files, replace_files, unusable
@@ -348,9 +348,7 @@ def _overlay_change(
         message = f"`{dotted}` has another value than the imported jobs had"
         found.warning(OTHER_VALUE, place, message, "set the field in the jobs, if they need their former value")
     if names := overlay_needs.undeclared(needed, data):
-        message = (
-            f"the overlay grants {', '.join(f'`{one}`' for one in names)} without `queues`; with it, all are declared"
-        )
+        message = f"the overlay grants {quoted(names)} without `queues`; with it, all are declared"
         found.error(
             OTHER_VALUE, Location(overlay_file(name)), message, "declare them under `queues` of the overlay first"
         )

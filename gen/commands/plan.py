@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace as replaced
 
-from gen.base import Code, Diagnostic, Findings, Location, UsageError
+from gen.base import Code, Diagnostic, Findings, Location, UsageError, quoted
 from gen.base.codes.rendered import DATA_REMOVED, MOVES_OWNER, NOT_RENDERED, PLAN_INCOMPLETE
 from gen.base.repository.files import create_files
 from gen.base.repository.git import find_base, head_commit
@@ -274,9 +274,8 @@ def _report_not_rendered(today: RenderedRepository | None, jobs: Collection[str]
     sources = {files[path].source.file if path in files else path for path in changed}
     names = sorted(one for one in sources if jobs is None or one in jobs or not is_job(one))
     if names:
-        shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        message = f"this plan lacks changes, because `rendered/` is not what gen renders from {shown}{more}"
+        shown = quoted(names, _MOST_NAMES)
+        message = f"this plan lacks changes, because `rendered/` is not what gen renders from {shown}"
         found.warning(NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")
     return bool(names)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.base import Findings, UsageError
+from gen.base import Findings, UsageError, quoted
 from gen.commands.common import CLEAN, VIOLATIONS, LiveRequest, Stream, cluster_questions
 from gen.report.findings.text import text
 from gen.report.formats import Report
@@ -65,7 +65,7 @@ def _pieces(request: Request, boards: list[tuple[Api, Board, str]], found: Findi
     from gen.live.board import Forwarder
 
     if len(boards) > 1:
-        names = ", ".join(f"`{api.context}`" for api, _, _ in boards)
+        names = quoted(api.context for api, _, _ in boards)
         raise UsageError(f"the job has a TensorBoard in {names}: choose one with `--overlay`")
     if found.items:
         yield text(Report(tuple(found), (), "")).removesuffix("\n")

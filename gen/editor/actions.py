@@ -8,7 +8,7 @@ from contextlib import suppress
 from lsprotocol.types import CodeAction, CodeActionKind, Command, Position, Range, TextEdit, WorkspaceEdit
 from lsprotocol.types import Diagnostic as Shown
 
-from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, follow
+from gen.base import Diagnostic, Findings, Move, Put, Rename, Respell, Route, follow, quoted
 from gen.base.codes.commands import SILENCEABLE
 from gen.base.corrections import PrintedCorrection, fixes_of
 from gen.base.line_changes import changed_lines
@@ -112,7 +112,7 @@ def _to_roles(view: View, lines: range) -> Iterator[CodeAction]:
             for name in names:
                 after = _moved(after, (*outer, name), (*outer, "roles", role, name)) if after is not None else None
             if names and after is not None:
-                what = ", ".join(f"`{name}`" for name in names)
+                what = quoted(names)
                 yield _action(view, f"Move {what} to the role `{role}`", after, CodeActionKind.Refactor)
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from lsprotocol.types import Hover, MarkupContent, MarkupKind
 
-from gen.base import counted, follow
+from gen.base import counted, follow, quoted
 from gen.edit.splice import flow
 from gen.editor.document import Entry
 from gen.editor.names import Use, use_at
@@ -185,4 +185,4 @@ def _evaluated(view: View, line: int) -> Iterator[str]:
         if isinstance(value, str):
             texts.setdefault(value.strip(), []).append(overlay.name)
     for text, names in texts.items():
-        yield f"In {', '.join(f'`{name}`' for name in names)}:\n{code_block(text.splitlines())}"
+        yield f"In {quoted(names)}:\n{code_block(text.splitlines())}"

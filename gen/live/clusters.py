@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, at
+from gen.base import Findings, Location, at, quoted
 from gen.base.codes.clusters import DRIFT
 from gen.base.repository.layout import JobFile
 from gen.live.client import ClusterError
@@ -122,14 +122,13 @@ def read_answers(
 def report(target: Target, problem: Problem, found: Findings) -> None:
     """Report a missing answer at the overlay of the cluster."""
     error = problem.error
-    names = ", ".join(f"`{name}`" for name in problem.namespaces[:_MOST_NAMES])
-    more = f" and {len(problem.namespaces) - _MOST_NAMES} more" if len(problem.namespaces) > _MOST_NAMES else ""
-    where = f" (namespaces {names}{more})" if len(problem.namespaces) > 1 else ""
+    several = problem.namespaces
+    where = f" (namespaces {quoted(several, _MOST_NAMES)})" if len(several) > 1 else ""
     found.error(error.code, target.overlays[0].place("cluster"), f"{error.message}{where}", error.hint)
 
 
 def _warn_of_drift(run: RunStatus, found: Findings) -> None:
-    fields = ", ".join(f"`{field}`" for field in run.drift)
+    fields = quoted(run.drift)
     message = f"{run.kind} `{run.namespace}/{run.name}` differs from this file in {fields}"
     hint = "delete the object so that the engine creates it again, or change the job so that it is a new run"
     found.warning(DRIFT, Location(run.rendered), message, hint)

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeGuard, TypeVar
 
 from msgspec import Struct
 
-from gen.base import Findings, Location
+from gen.base import Findings, Location, quoted
 from gen.base.codes.pins import MIRRORS_DIFFER, MISSING_IMAGE, MOVED_PIN, REMOTE_UNREACHABLE, WRONG_PLATFORM
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.user_text import round_trip, written
@@ -329,7 +329,7 @@ def _digest(asked: Sequence[tuple[str, Reply]], platforms: frozenset[str], place
         else:
             known.setdefault(reply.content, name)
     if len(known) > 1:
-        names = ", ".join(f"`{name}`" for name in list(known.values())[:3])
+        names = quoted(list(known.values())[:3])
         message = f"{names} have different digests, so no pin is right for all overlays"
         found.error(MIRRORS_DIFFER, place, message, "copy the image with its digest, such as with `crane copy`")
         return ""
@@ -389,7 +389,7 @@ def _has(name: str, reply: Resolution, platforms: frozenset[str], place: Locatio
     """Whether an image has all platforms that are needed. Some registries do not know the platform of old images."""
     missing = sorted(platforms - reply.platforms) if reply.platforms else []
     if missing:
-        has = ", ".join(f"`{one}`" for one in sorted(reply.platforms)[:6])
+        has = quoted(sorted(reply.platforms)[:6])
         message = f"image {shown(name)} is not for `{missing[0]}`, but for {has}"
         hint = "push the image for this platform, or choose nodes by `kubernetes.io/arch`, or set `--platform`"
         found.error(WRONG_PLATFORM, place, message, hint)

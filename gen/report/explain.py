@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import Code, regex
+from gen.base import Code, quoted, regex
 from gen.base.codes.commands import SILENCEABLE
 from gen.kubernetes.facts.pods import CreatedPod
 from gen.kubernetes.rules import RENAMED, SILENCE, Rule, RuleSource
@@ -60,7 +60,7 @@ def _plural(name: str) -> str:
 def _scalar(schema: Schema) -> str:
     words = [schema["const"]] if "const" in schema else schema.get("enum", ())
     if words:
-        return ", ".join(f"`{word}`" for word in words if isinstance(word, str))
+        return quoted(word for word in words if isinstance(word, str))
     return str(schema.get("title") or ("string" if "string" in schema.get("type", ()) else "any value"))
 
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from gen.base import Code, Diagnostic, Findings, Location, UsageError, at, contained
+from gen.base import Code, Diagnostic, Findings, Location, UsageError, at, contained, quoted
 from gen.base.codes import rendered as codes
 from gen.base.engines import ENGINES
 from gen.base.labels import CHECKPOINTS
@@ -210,7 +210,7 @@ def _difference(before: frozenset[str], after: frozenset[str]) -> str:
 
 
 def _listed(words: list[str]) -> str:
-    return ", ".join(f"`{word}`" for word in words)
+    return quoted(words)
 
 
 def warn_delivery_removed(objects: Iterable[ObjectChange], after: Iterable[RenderedObject], found: Findings) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, at
+from gen.base import Findings, Location, at, quoted
 from gen.base.codes.quotas import OVER_BUDGET, OVER_QUOTA, UNKNOWN_COST
 from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.repository.git import Base
@@ -357,7 +357,7 @@ def _check_budget(row: NamespaceCost, overlay: Overlay, found: Findings) -> None
     place = overlay.place("namespaces", key, "budget")
     who = f"the active jobs of namespace `{row.namespace}` in overlay `{row.overlay}`"
     if row.over_budget:
-        endless = _listed(row.after.unbounded)
+        endless = quoted(row.after.unbounded, _NAMES)
         amount = f"{money(row.after.month)} {row.currency}"
         message = f"{who} can cost {amount} in a month; its budget is {money(row.budget)} {row.currency}"
         hint = "lower `timeout`, `gpus` or `workers`, end some of its runs with `gen stop JOB`, or raise `budget`"
@@ -368,13 +368,7 @@ def _check_budget(row: NamespaceCost, overlay: Overlay, found: Findings) -> None
         report = found.error if row.after.month > row.before.month else found.warning
         report(OVER_BUDGET, place, message, hint)
     if row.after.unpriced:
-        names = _listed([name or "an undeclared device" for name in sorted(row.after.unpriced)])
+        names = quoted((name or "an undeclared device" for name in sorted(row.after.unpriced)), _NAMES)
         message = f"{who} use devices without a price, which its budget does not count: {names}"
         report = found.error if row.after.unpriced - row.before.unpriced else found.warning
         report(UNKNOWN_COST, place, message, "declare each under `accelerators` with its `price`, or end these runs")
-
-
-def _listed(names: Iterable[str]) -> str:
-    several = list(names)
-    more = f" and {len(several) - _NAMES} more" if len(several) > _NAMES else ""
-    return ", ".join(f"`{name}`" for name in several[:_NAMES]) + more

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gen.base import Findings, Location, at, counted
+from gen.base import Findings, Location, at, counted, quoted
 from gen.base.codes.rendered import FOREIGN_FILE, HAND_EDITED, STALE
 from gen.base.engines import is_control_file, refuse_control_file
 from gen.base.repository.files import printable_path
@@ -162,7 +162,6 @@ def _bodies(raw: bytes, path: str) -> Iterator[Body]:
 def _effect(objects: list[UnrenderedObject]) -> str:
     if not objects:
         return "its effect is unknown"
-    names = ", ".join(f"`{one.identity}`" for one in objects[:_MAX_NAMES])
-    more = f" and {len(objects) - _MAX_NAMES} more" if len(objects) > _MAX_NAMES else ""
+    names = quoted((one.identity for one in objects), _MAX_NAMES)
     pods, gpus = sum(one.demand.pods for one in objects), sum(one.demand.gpus for one in objects)
-    return f"{names}{more} with {counted(pods, 'pod')} and {counted(gpus, 'GPU')}"
+    return f"{names} with {counted(pods, 'pod')} and {counted(gpus, 'GPU')}"

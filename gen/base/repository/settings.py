@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from gen import __version__
 from gen.base.codes.files import MERGE_CONFLICT
-from gen.base.findings import Findings, Location, Route, UsageError
+from gen.base.findings import Findings, Location, Route, UsageError, quoted
 from gen.base.repository.files import MAX_BYTES, read_regular, refuse_links
 from gen.base.repository.git import git_prefix, reason, run_git
 
@@ -77,7 +77,7 @@ def read_settings(root: Path) -> Settings:
     assert isinstance(init, dict)
     for mapping, route, known in ((data, (), ("requires", "init")), (init, ("init",), (*_INIT, "with", "files"))):
         for name in mapping.keys() - set(known):
-            _check(source, (*route, name), False, f"one of {', '.join(f'`{one}`' for one in known)}")
+            _check(source, (*route, name), False, f"one of {quoted(known)}")
     requires, parts, files = data.get("requires", ""), init.get("with", []), init.get("files", {})
     _check(source, ("requires",), isinstance(requires, str), "a range of versions, such as `==0.1.0`")
     for name in _INIT:

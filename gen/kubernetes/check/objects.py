@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from gen.base import INTERNAL_ERROR, Route, did_you_mean, entries, follow, is_passed, near, origin, overlap
+from gen.base import INTERNAL_ERROR, Route, did_you_mean, entries, follow, is_passed, near, origin, overlap, quoted
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.evaluate import PER_CALL
 from gen.kubernetes.cel.program import Program, compile_expression
@@ -288,7 +288,7 @@ def _of_definition(body: Body, written: Body, kind: Kind) -> Iterator[Problem]:
     for extra, route, value in kind.extra_checks.visit(_as_evaluated(kind, written)):
         if extra.keys and isinstance(value, list):
             for at, names in duplicates([one for one in value if isinstance(one, dict)], route, *extra.keys):
-                keys = ", ".join(f"`{name}`" for name in names)
+                keys = quoted(names)
                 yield Problem("double-entry", at, f"duplicate entry with key {keys}")
         if extra.rules:
             yield from _of_cel_rules(extra, value, route, budgets)

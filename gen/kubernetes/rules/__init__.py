@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 from msgspec import Struct
 
-from gen.base import INTERNAL_ERROR, Code, Route, Severity, at, did_you_mean, near
+from gen.base import INTERNAL_ERROR, Code, Route, Severity, at, did_you_mean, near, quoted
 from gen.base.engines import is_finished
 from gen.base.labels import OWN
 from gen.kubernetes.facts import RESOURCES, resource_of_object
@@ -55,7 +55,7 @@ def not_one_of(value: object, allowed: Iterable[str]) -> Fault:
     guess = near(str(value), allowed)
     several = len(allowed) > 1
     hint = f"did you mean `{guess}`?" if guess else "use one of these" if several else f"use `{allowed[0]}`"
-    expected = f"one of {', '.join(f'`{word}`' for word in allowed)}" if several else f"`{allowed[0]}`"
+    expected = f"one of {quoted(allowed)}" if several else f"`{allowed[0]}`"
     return Fault((), f"`{value}` is not allowed; expected {expected}", hint)
 
 

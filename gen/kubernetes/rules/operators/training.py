@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base import Severity
+from gen.base import Severity, quoted
 from gen.kubernetes.facts import kubeflow
 from gen.kubernetes.facts.base import PodSet, Resource
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
@@ -80,7 +80,7 @@ def training_roles(view: ObjectView) -> Faults:
     pods = roles_of(view)
     for role, route, _ in replicas(view, pods.role_map):
         if role not in pods.roles:
-            expected = ", ".join(f"`{one}`" for one in pods.roles)
+            expected = quoted(pods.roles)
             yield Fault(route, f"a {view.kind} has no role `{role}`; expected {expected}")
 
 

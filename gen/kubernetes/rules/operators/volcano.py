@@ -9,7 +9,7 @@ from __future__ import annotations
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from gen.base import Route, names
+from gen.base import Route, names, quoted
 from gen.kubernetes.facts.volcano import VOLCANO_JOB
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
@@ -111,7 +111,7 @@ def _policies(policies: list[Body], route: Route) -> Faults:
     "volcano-plugins",
     _JOB,
     reason=f"{_WEBHOOK} The plugin `mpi` needs a master task.",
-    remedy=f"Use one of {', '.join(f'`{name}`' for name in _PLUGINS)}. With `mpi`, name a task `master`.",
+    remedy=f"Use one of {quoted(_PLUGINS)}. With `mpi`, name a task `master`.",
 )
 def volcano_plugins(view: ObjectView) -> Faults:
     """A plugin is unknown, or the plugin `mpi` has no master task."""

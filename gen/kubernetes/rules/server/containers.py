@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from gen.base import Route, did_you_mean, regex
+from gen.base import Route, did_you_mean, quoted, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import server_amount
 from gen.kubernetes.rules import Fault, Faults, ObjectView, placed, server_rule
@@ -209,12 +209,12 @@ def _origin(variable: Body, route: Route, sources: Collection[str]) -> Faults:
     origin = variable["valueFrom"]
     found = [source for source in sources if source in origin]
     if not found:
-        message = "no source; expected one of " + ", ".join(f"`{source}`" for source in sources)
+        message = "no source; expected one of " + quoted(sources)
         yield Fault(route, message, "add one of them, or use `value` instead of `valueFrom`")
     elif variable.get("value"):
         yield Fault(route, "`value` and `valueFrom` are mutually exclusive", "remove `value` or `valueFrom`")
     elif len(found) > 1:
-        message = "several sources; expected only one of " + ", ".join(f"`{source}`" for source in found)
+        message = "several sources; expected only one of " + quoted(found)
         yield Fault(route, message, "keep one of them")
     if "fieldRef" in origin:
         yield from field_reference(origin["fieldRef"], (*route, "fieldRef"), _FIELDS)

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gen.base import Route
+from gen.base import Route, quoted
 from gen.kubernetes.facts.server_defaults import GRACE_PERIOD_S
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, server_rule
@@ -112,7 +112,7 @@ def _sleep(shortest: int, grace: int) -> Check:
 def _handler(holder: Body, route: Route, kinds: tuple[str, ...]) -> Faults:
     found = [kind for kind in kinds if kind in holder]
     if not found:
-        message = "no handler; expected one of " + ", ".join(f"`{kind}`" for kind in kinds)
+        message = "no handler; expected one of " + quoted(kinds)
         yield Fault(route, message, f"add one of them, or remove `{route[-1]}`")
     for kind in found[1:]:
         yield Fault((*route, kind), f"`{kind}` and `{found[0]}` are mutually exclusive", "keep one of the two")
