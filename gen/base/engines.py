@@ -1,12 +1,9 @@
-"""Facts of GitOps engines: the labels and annotations that they obey, and the files that reconfigure them.
+"""Facts of GitOps engines: labels and annotations that they obey, and files that reconfigure them, Git or SOPS.
 
-Everything that depends on an engine looks here or in its class in `gen.overlay.profiles.engines`. Sources:
-`docs/user-guide/` of Argo CD (`sync-options.md`, `resource_hooks.md`, `sync-waves.md`, `tool_detection.md`,
-`parameters.md`), and `docs/spec/v1/kustomizations.md` of Flux with `fluxcd/pkg` `ssa/manager_apply.go`.
-
-File names that configure a GitOps engine, Git or SOPS. gen refuses them in `jobs/` and `rendered/`.
-
-Git hides diffs with `.gitattributes` and fetches with `.gitmodules`; SOPS reads its keys from `.sops.yaml`.
+gen refuses these files in `jobs/` and `rendered/`. Everything that depends on an engine looks here or in its class in
+`gen.overlay.profiles.engines`. Sources: `docs/user-guide/` of Argo CD (`sync-options.md`, `resource_hooks.md`,
+`sync-waves.md`, `tool_detection.md`, `parameters.md`), and `docs/spec/v1/kustomizations.md` of Flux with `fluxcd/pkg`
+`ssa/manager_apply.go`. Git hides diffs with `.gitattributes` and fetches with `.gitmodules`.
 """
 
 from __future__ import annotations

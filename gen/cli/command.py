@@ -1,8 +1,7 @@
 """A command of the command line, made from the `Request`, `run` and `FORMATS` of its file in `gen.commands`.
 
-Mistakes of the command line become messages of gen, with the names that were probably meant.
-
-Only here is known whether people read the output on a terminal: reports for them have excerpts of the files.
+Mistakes of the command line become messages of gen, with the names that were probably meant. Only here is known whether
+people read the output on a terminal: reports for them have excerpts of the files.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Jinja2 environments for reports, and HTML pages.
 
-Every value that a template prints is escaped; a template cannot turn that off.
-
-A template prints phrases and numbers, which gen wrote itself; `Markup`, the result of a filter that escapes; and
-untrusted values of every other type, which pass through the escape function of the format.
-
-A page is one file without requests. Its policy permits its own style and script only, by their digests, so that a
-script in a text of a job could not run even if it were not escaped.
+Every value that a template prints is escaped; a template cannot turn that off. It prints phrases and numbers, which gen
+wrote itself; `Markup`, the result of a filter that escapes; and untrusted values of every other type, which pass
+through the escape function of the format. A page is one file without requests. Its policy permits its own style and
+script only, by their digests, so that a script in a text of a job could not run even if it were not escaped.
 """
 
 from __future__ import annotations

@@ -2,11 +2,8 @@
 
 API versions of Kubernetes are those of its Go types (`APILifecycleDeprecated` in `k8s.io/api`), older ones are from its
 deprecation guide (`reference/using-api/deprecation-guide`). Those of operators are facts of their kinds. Each change
-names its source, and has the first version with it as the default. Dates are those of the tags.
-
-Kinds of Kubernetes that are not in a namespace. Schemas do not contain the scope.
-
-From `kubectl api-resources --namespaced=false` of a server with all API versions.
+names its source, and has the first version with it as the default. Dates are those of the tags. Kinds without a
+namespace, which schemas do not show, are from `kubectl api-resources --namespaced=false`.
 """
 
 from __future__ import annotations

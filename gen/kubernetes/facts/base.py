@@ -1,11 +1,7 @@
-"""Types for the facts of a Kubernetes kind: pods, fields that control a run, status and API versions.
+"""Types for the facts of a Kubernetes kind: pods, fields that control a run, status, API versions, trials, changes.
 
 Routes are tuples of field names. `ANY_KEY` and `ANY_ITEM` match every key of a mapping and every item of a list. Facts
 are compared by identity, so that importing these classes is cheap.
-
-Types for the facts of searches: the objects of trials, and the pod of a trial with its metrics.
-
-Type for the facts of changes of existing objects.
 """
 
 from __future__ import annotations

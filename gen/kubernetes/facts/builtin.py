@@ -1,14 +1,7 @@
-"""Kinds of the core group, and of networking, that gen renders or that rules look at.
+"""Kinds of Kubernetes that gen renders or that rules look at: core, networking, `apps`, `batch` and devices.
 
-Changes of volumes and claims that the server accepts are from kubernetes/api `core/v1/types.go` and its validation.
-
-Workloads that do not end (`apps/v1`).
-
-Kubernetes Jobs (`batch/v1`).
-
-Devices of dynamic resource allocation (`resource.k8s.io`), from `resource/v1/types.go` of kubernetes/api.
-
-Kubernetes 1.34 serves `v1`, and 1.33 `v1beta2` with the same fields; older versions have other fields.
+Changes of volumes and claims that the server accepts are from kubernetes/api `core/v1/types.go` and its validation;
+devices from `resource/v1/types.go`. Kubernetes 1.34 serves their `v1`, and 1.33 `v1beta2` with the same fields.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Katib (`kubeflow.org/v1beta1`), from `pkg/apis/controller` of kubeflow/katib 0.19.
+"""Katib (`kubeflow.org/v1beta1`), from `pkg/apis/controller` of kubeflow/katib 0.19, and its algorithms.
 
-Algorithms of Katib 0.19 and their settings.
-
-From `ValidateAlgorithmSettings` of the services in `pkg/suggestion/v1beta1` and `pkg/earlystopping/v1beta1` of
-kubeflow/katib. The services check them after the experiment was created, which then fails. The setting
-`suggestion_trial_dir` is missing here: it mounts a volume at any path.
+Settings are from `ValidateAlgorithmSettings` of the services in `pkg/suggestion/v1beta1` and
+`pkg/earlystopping/v1beta1`, which check them after the experiment was created: it then fails. `suggestion_trial_dir` is
+missing here: it mounts a volume at any path.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The verdicts of policies on one request.
+"""The verdicts of policies on one request, and which requests a policy or a binding matches.
 
-From `apiserver/pkg/admission/plugin/policy/validating/dispatcher.go` and `validator.go`, with their messages.
-
-Which requests a policy or a binding matches.
-
-From `apiserver/pkg/admission/plugin/policy/matching/matching.go` and `predicates/` of its webhooks.
+From `dispatcher.go`, `validator.go` (with their messages) and `../matching/matching.go` in
+`apiserver/pkg/admission/plugin/policy/validating`, and `predicates/` of its webhooks.
 """
 
 from __future__ import annotations

@@ -3,16 +3,9 @@
 Each definition is decoded when it is first used: the objects of a job need a sixth of them. `validate()` of that
 package is not used, because it reads 2 MB of JSON for each object.
 
-Fields that the published schemas of Kubernetes require, and that API servers do not.
-
-Go decodes a missing field as an empty value, and the validation of these types accepts that value; defaults fill in
-some. Compared with a real API server (`tests/e2e/test_optional_fields.py`).
-
-Bounds of number formats, which validators of JSON Schema ignore.
-
-Times in objects of Kubernetes, as Go parses them. The published schemas only name their format.
-
-From `UnmarshalJSON` of `apimachinery/pkg/apis/meta/v1/time.go` (RFC 3339) and `micro_time.go` (six decimal places).
+Published schemas differ from API servers: some fields are required that Go decodes as empty values, which servers
+accept (`tests/e2e/test_optional_fields.py`); validators ignore the bounds of number formats; and times are as
+`UnmarshalJSON` of `apimachinery/pkg/apis/meta/v1/time.go` and `micro_time.go` parse them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""JSON Schemas of all rendered kinds, by Kubernetes version, each compiled once.
+"""JSON Schemas of all rendered kinds, by Kubernetes version, each compiled once, several kinds together.
 
 Schemas of training kinds are in this package, written by hand, and refer to Kubernetes' pod templates.
-
-Validators of single kinds, of which several are compiled together.
 """
 
 from __future__ import annotations

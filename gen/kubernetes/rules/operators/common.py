@@ -36,10 +36,14 @@ def value_rule(name: str, summary: str, *kinds: str, checks: Mapping[str, Check]
 
 def managed_by(name: str, operator: str, own: str, *kinds: str, fields: Iterable[str], reason: str) -> Rule:
     """The rule that `managedBy` names the operator itself or MultiKueue."""
-    summary = f"`managedBy` is neither {operator} nor MultiKueue."
-    remedy = f"Set it to `{own}` or `{MULTIKUEUE}`, or remove it."
-    checks = dict.fromkeys(fields, one_of(own, MULTIKUEUE))
-    return value_rule(name, summary, *kinds, checks=checks, reason=reason, remedy=remedy)
+    return value_rule(
+        name,
+        f"`managedBy` is neither {operator} nor MultiKueue.",
+        *kinds,
+        checks=dict.fromkeys(fields, one_of(own, MULTIKUEUE)),
+        reason=reason,
+        remedy=f"Set it to `{own}` or `{MULTIKUEUE}`, or remove it.",
+    )
 
 
 def items(view: ObjectView, field: str) -> list[Body]:

@@ -1,10 +1,8 @@
 """Jobs: counts, `podFailurePolicy` and `successPolicy`.
 
-From `ValidateJob` and `validateJobSpec` of `pkg/apis/batch/validation/validation.go`, `pkg/apis/batch/v1/defaults.go`,
-and `generateSelector` of `pkg/registry/batch/job/strategy.go`.
-
-From `validatePodFailurePolicy`, `validateSuccessPolicy` and `validateIndexesFormat` of
-`pkg/apis/batch/validation/validation.go`.
+From `validateJobSpec`, `validatePodFailurePolicy`, `validateSuccessPolicy` and `validateIndexesFormat` of
+`pkg/apis/batch/validation/validation.go`, `pkg/apis/batch/v1/defaults.go`, and `generateSelector` of
+`pkg/registry/batch/job/strategy.go`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Scheduling of pods: tolerations, spread, affinity.
 
-From `ValidateTolerations` and `validateTopologySpreadConstraints` of `pkg/apis/core/validation/validation.go`.
-
-From `validateNodeAffinity`, `ValidateNodeSelector` and `validatePodAffinityTerm` of
-`pkg/apis/core/validation/validation.go`.
+From `ValidateTolerations`, `validateTopologySpreadConstraints`, `validateNodeAffinity`, `ValidateNodeSelector` and
+`validatePodAffinityTerm` of `pkg/apis/core/validation/validation.go`.
 """
 
 from __future__ import annotations

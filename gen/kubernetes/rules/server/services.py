@@ -1,11 +1,7 @@
-"""Services and their addresses.
+"""Services and their addresses. Which addresses and families are available depends on the cluster.
 
-From `ValidateServiceClusterIPsRelatedFields` of `pkg/apis/core/validation/validation.go`, and `normalizeClusterIPs` and
-`initIPFamilyFields` of `pkg/registry/core/service/storage`. Which addresses and families are available depends on the
-cluster.
-
-From `validateService` of `pkg/apis/core/validation/validation.go` and `SetDefaults_Service` of
-`pkg/apis/core/v1/defaults.go`.
+From `validateService` and `ValidateServiceClusterIPsRelatedFields` of `pkg/apis/core/validation/validation.go`,
+`SetDefaults_Service` of `pkg/apis/core/v1/defaults.go`, and `pkg/registry/core/service/storage`.
 """
 
 from __future__ import annotations

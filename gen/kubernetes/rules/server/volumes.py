@@ -1,13 +1,9 @@
 """Volumes of pods, their projected sources, and mounts.
 
-From `validateVolumeSource`, `ValidateVolumes` and `validateDownwardAPIVolumeFile` of
-`pkg/apis/core/validation/validation.go`. `SetDefaults_Volume` of `pkg/apis/core/v1/defaults.go` turns a volume without
-a source into an `emptyDir`.
-
-From `validateProjectionSources` of `pkg/apis/core/validation/validation.go`. Sources with a disabled feature gate are
-dropped.
-
-From `ValidateVolumeMounts` and `ValidateVolumeDevices` of `pkg/apis/core/validation/validation.go`.
+From `ValidateVolumes`, `validateDownwardAPIVolumeFile`, `validateProjectionSources`, `ValidateVolumeMounts` and
+`ValidateVolumeDevices` of `pkg/apis/core/validation/validation.go`. `SetDefaults_Volume` of
+`pkg/apis/core/v1/defaults.go` turns a volume without a source into an `emptyDir`. Sources with a disabled feature gate
+are dropped.
 """
 
 from __future__ import annotations

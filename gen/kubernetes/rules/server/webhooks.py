@@ -1,14 +1,7 @@
 """Webhooks: admission, and API services that other servers provide.
 
-From `apiserver/pkg/util/webhook/validation.go`.
-
-From `validateRule`, `validateResources` and `validateMatchConditions` of
-`pkg/apis/admissionregistration/validation/validation.go`.
-
-From `validateMutatingWebhookConfiguration` and `validateWebhook` of
-`pkg/apis/admissionregistration/validation/validation.go`.
-
-From `ValidateAPIService` of `kube-aggregator/pkg/apis/apiregistration/validation/validation.go`.
+From `pkg/apis/admissionregistration/validation/validation.go`, `apiserver/pkg/util/webhook/validation.go`, and
+`ValidateAPIService` of `kube-aggregator/pkg/apis/apiregistration/validation/validation.go`.
 """
 
 from __future__ import annotations
