@@ -136,29 +136,10 @@ _LONGEST: Final = 500
 """Characters of a line."""
 
 
-class PodTimeline(Struct, frozen=True, kw_only=True):
-    """Events of a pod."""
-
-    name: str
-    title: str
-    phase: str
-    node: str
-    created: str
-    scheduled: str
-    started: str
-    ended: str
-    """Times in UTC; empty before they come."""
-    restarts: int
-    reason: str
-    message: str
-    blocked: bool
-    """Whether the reason is a present one."""
-
-
 class Diagnosis(Struct, frozen=True, kw_only=True):
     """The pods of a run, and the remedy if one is in trouble."""
 
-    pods: tuple[PodTimeline, ...]
+    pods: tuple[Pod, ...]
     """The pods that are blocked first."""
     blocker: str = ""
     """Name of the pod that is the first to look at; empty if none is in trouble."""
@@ -168,27 +149,6 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     """The field of the job or the overlay that would help; empty if none is known."""
 
 
-def timeline(pods: Sequence[Pod]) -> tuple[PodTimeline, ...]:
-    ordered = sorted(pods, key=lambda pod: (not pod.blocked, not pod.reason, pod.role, pod.index or 0, pod.name))
-    return tuple(
-        PodTimeline(
-            name=pod.name,
-            title=pod.title,
-            phase="Terminating" if pod.deleted else pod.phase,
-            node=pod.node,
-            created=pod.created,
-            scheduled=pod.scheduled,
-            started=pod.started,
-            ended=pod.ended,
-            restarts=pod.restarts,
-            reason=pod.reason,
-            message=pod.message,
-            blocked=pod.blocked,
-        )
-        for pod in ordered
-    )
-
-
 def diagnose(api: Api, pods: Sequence[Pod], reason: str, message: str) -> Diagnosis:
     """The reason is that of the run. A log that cannot be read is not shown: `gen logs` reports the reason."""
     troubled = [pod for pod in pods if pod.reason and not pod.deleted]
@@ -196,8 +156,9 @@ def diagnose(api: Api, pods: Sequence[Pod], reason: str, message: str) -> Diagno
     log: tuple[str, ...] = ()
     if first is not None and first.containers:
         log = _last_lines(api, first)
+    ordered = sorted(pods, key=lambda pod: (not pod.blocked, not pod.reason, pod.role, pod.index or 0, pod.name))
     return Diagnosis(
-        pods=timeline(pods),
+        pods=tuple(ordered),
         blocker=first.name if first is not None else "",
         log=log,
         remedy=remedy(first.reason if first is not None else reason, first.message if first is not None else message),

@@ -64,11 +64,17 @@ class Pod(Struct, frozen=True, kw_only=True):
     """Those that have started."""
     deleted: bool
     created: str = ""
+    """This and other times are in UTC, and empty before they come."""
     scheduled: str = ""
     started: str = ""
     """When its first container started."""
     ended: str = ""
     """When its last container ended; empty while one has not."""
+
+    @property
+    def state(self) -> str:
+        """Its phase, or `Terminating`."""
+        return "Terminating" if self.deleted else self.phase
 
     @property
     def title(self) -> str:

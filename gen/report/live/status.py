@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from gen.base import counted
 from gen.kubernetes import quantity
-from gen.live.diagnosis import Diagnosis, PodTimeline
+from gen.live.diagnosis import Diagnosis
 from gen.live.model import ClusterStatus, Phase, RunStatus
+from gen.live.pods import Pod
 from gen.report.escaping import json_document, sanitize
 from gen.report.findings.json import finding_data
 from gen.report.findings.text import wrapped_findings
@@ -94,7 +95,7 @@ def _diagnosis(run: RunStatus, diagnosis: Diagnosis, terminal: Terminal) -> Iter
         yield from table(_pod_columns(diagnosis.pods, run.created), terminal, {}).lines
 
 
-def _pod_columns(pods: Sequence[PodTimeline], start: str) -> list[Column]:
+def _pod_columns(pods: Sequence[Pod], start: str) -> list[Column]:
     """Times are since the creation of the run; those of events that have not come are empty."""
 
     def since(time: str) -> str:
@@ -102,7 +103,7 @@ def _pod_columns(pods: Sequence[PodTimeline], start: str) -> list[Column]:
 
     return [
         column("POD", (pod.title for pod in pods), 0, cut=True),
-        column("PHASE", (pod.phase for pod in pods), 1),
+        column("PHASE", (pod.state for pod in pods), 1),
         column("CREATED", (since(pod.created) for pod in pods), 6, right=True),
         column("SCHEDULED", (since(pod.scheduled) for pod in pods), 5, right=True),
         column("STARTED", (since(pod.started) for pod in pods), 3, right=True),
@@ -217,8 +218,19 @@ def _row(run: RunStatus) -> dict[str, object]:
         "parent": run.parent or None,
         "step": run.step or None,
         "progress": None if run.progress is None else to_builtins(run.progress),
-        "diagnosis": None if run.diagnosis is None else to_builtins(run.diagnosis),
+        "diagnosis": None if run.diagnosis is None else _diagnosis_data(run.diagnosis),
     }
+
+
+_OF_PODS: Final = (
+    *("name", "title", "phase", "node", "created", "scheduled", "started", "ended"),
+    *("restarts", "reason", "message", "blocked"),
+)
+
+
+def _diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
+    pods = [{**{name: getattr(pod, name) for name in _OF_PODS}, "phase": pod.state} for pod in diagnosis.pods]
+    return {"pods": pods, "blocker": diagnosis.blocker, "log": list(diagnosis.log), "remedy": diagnosis.remedy}
 
 
 def _is_json(text: str) -> bool:
