@@ -61,13 +61,14 @@ def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None) -> S
         return replace(found, certain=(*above, *inner[0])) if len(inner) == 1 else found
     if (outer := _outside(model, above, name)) is not None:
         return outer
-    only = only_near(name, known)
+    lacking = _lacking(model, above, name)
+    only = only_near(name, known) if not lacking else None
     certain = (*above, only) if only else None
-    main = "" if guess else _main(model, above)
+    main = "" if guess or lacking else _main(model, above)
     hint = did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS)
-    return Suggestion(
-        hint=f"move it below `{main}`: `{main}: {{<name>: …}}`" if main else hint, meant=guess or main, certain=certain
-    )
+    hint = f"move it below `{main}`: `{main}: {{<name>: …}}`" if main else hint
+    hint = f"remove it; jobs of this kind have no `{lacking}`" if lacking else hint
+    return Suggestion(hint=hint, meant="" if lacking else guess or main, certain=certain)
 
 
 def intended_field(model: type[BaseModel], route: Route) -> str:
@@ -121,6 +122,16 @@ def _synonym(model: type[BaseModel], above: Route, name: str) -> str | None:
         if path is not None and (" " in path or _exists(found, tuple(path.split(".")))):
             return str(path)
     return None
+
+
+def _lacking(model: type[BaseModel], above: Route, name: str) -> str:
+    """The field of other kinds that another tool's name means, which must not be taken for one that looks like it."""
+    for found in models_at(model, above):
+        path = found.synonyms.get(normal(name), " ") if issubclass(found, Model) else " "
+        first = path.partition(".")[0]
+        if " " not in path and not _exists(found, (first,)):
+            return first
+    return ""
 
 
 def _main(model: type[BaseModel], above: Route) -> str:

@@ -51,6 +51,17 @@ def test_a_synonym_of_a_field_that_the_kind_lacks_is_not_suggested() -> None:
     assert suggest(KINDS["batch"], ("cleanPodPolicy",)).meant == ""
 
 
+def test_a_synonym_is_not_taken_for_a_field_that_looks_like_it() -> None:
+    assert suggest(KINDS["pytorch"], ("minWorkers",)).hint == "write `elastic: {min: …}` instead"
+    for kind in ("mpi", "batch", "tensorflow"):
+        found = suggest(KINDS[kind], ("minWorkers",))
+        assert (found.hint, found.meant, found.certain) == (
+            "remove it; jobs of this kind have no `elastic`",
+            "",
+            None,
+        )
+
+
 DEFINING = {
     base.__name__: base
     for model in MODELS
