@@ -125,8 +125,8 @@ def run(request: Request) -> Result[Report]:
         [_task_comparison(root, overlay, given, importer(), job, found) for job in jobs] if request.prove else []
     )
     said = [line for line, _ in comparisons]
-    proven = {JobFile(one.job.namespace, one.job.name).file: one.job for one in proofs}  # the steps of a job have one
-    texts |= {file: text_of(job, _schema(root)) for file, job in proven.items()}
+    final = [*(one.job for one in verdicts), *(one.job for one in proofs)]  # the later ones replace the others
+    texts |= {JobFile(job.namespace, job.name).file: text_of(job, _schema(root)) for job in final}
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
     changes += [change] if change is not None else []
     if change is not None and not request.yes:
@@ -144,7 +144,7 @@ def run(request: Request) -> Result[Report]:
         lines += [again, *(f"  {line}" for line in written(lacking).splitlines())]
     text = "\n".join([*lines, *said, *proof.proof_lines(proofs)])
     failed = not all(same for _, same in comparisons) or any(
-        one.outcome is proof.Outcome.CANNOT_RUN for one in verdicts
+        one.outcome in (proof.Outcome.CANNOT_RUN, proof.Outcome.DIFFERS) for one in verdicts
     )
     report = Report(tuple(found), tuple(changes), text, root=Path())  # places are as files were named
     return Result(output=report, exit_code=VIOLATIONS if failed else 0)
@@ -188,15 +188,19 @@ def _judged(
     with progress_bar("rendering jobs in memory") as progress:
         for number, job in enumerate(jobs, 1):
             with contained(found, job.place, f"render job `{job.name}`"):
-                own = Findings()
-                verdicts.append(proof.judge(root, job, *overlay, lacks=job in lacking, found=own))
+                own, differences = Findings(), Findings()
+                verdict = proof.judge(root, job, *overlay, lacks=job in lacking, found=own)
                 found.extend(own)
-                if job.originals and not own.failed():
-                    proofs += proof.prove(root, job, *overlay, found)
+                if not own.failed():
+                    verdict = replace(verdict, job=proof.without_defaults(root, job, *overlay))
+                    proven = list(proof.prove(root, verdict.job, *overlay, found))
+                    for one in proven:
+                        proof.report_proof(one, differences)
+                    proofs += proven
+                found.extend(differences)
+                verdicts.append(proof.with_differences(verdict, differences))
             if progress is not None:
                 progress(number, len(jobs))
-    for one in proofs:
-        proof.report_proof(one, found)
     return proofs, verdicts
 
 

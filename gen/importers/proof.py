@@ -1,9 +1,9 @@
 """Verdict on imported jobs, and the proof of one: each is rendered in memory, in the overlay of the import.
 
-The verdict is the same for every importer: a job is ready, needs fields of the overlay, does not render, or renders and
-cannot run. The reader of commands judges its program, as in every render. The proof compares the result with the
-original objects. A value without a field becomes a patch of the overlay; with that patch, only additions of gen may
-differ.
+The verdict is the same for every importer: a job is ready, needs fields of the overlay, renders something else than its
+original, cannot run, or does not render. The reader of commands judges its program, as in every render. The proof
+compares the result with the original objects. A value without a field becomes a patch of the overlay; with that patch,
+only additions of gen may differ.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, counted, follow
+from gen.base import Diagnostic, Findings, counted, follow, with_field
 from gen.base.codes import FatalCode
 from gen.base.codes.imports import DIFFERS
 from gen.base.repository.layout import JobFile
@@ -43,11 +43,16 @@ _KUBERNETES: Final = "1.37"
 """Kubernetes version for the check of the objects, if no overlay is named."""
 
 
+_TRIED: Final = 40
+"""Operations of a refused patch, or fields with a default, that are tried one by one."""
+
+
 class Outcome(StrEnum):
     """How an import of a job ended, from best to worst."""
 
     READY = "ready"
     NEEDS = "needs fields of the overlay"
+    DIFFERS = "renders, but not all of the original"
     CANNOT_RUN = "renders, but cannot run"
     NOT_RENDERED = "does not render"
 
@@ -87,6 +92,46 @@ def judge(root: Path, job: ImportedJob, overlay: str, text: str, *, lacks: bool,
     if hopeless or job.obstacles:
         return Verdict(job, Outcome.CANNOT_RUN, (*job.obstacles, *hopeless))
     return Verdict(job, Outcome.NEEDS if lacks else Outcome.READY)
+
+
+def with_differences(verdict: Verdict, differences: Findings) -> Verdict:
+    """The verdict on a job that renders something else than its original, for these reasons."""
+    if not differences.items or verdict.outcome in (Outcome.CANNOT_RUN, Outcome.NOT_RENDERED):
+        return verdict
+    return Verdict(verdict.job, Outcome.DIFFERS, tuple(differences))
+
+
+_COMPUTED: Final = frozenset(
+    {"workers", "replicas", "cleanup", "slotsPerWorker", "minAvailable", "backend", "concurrency"}
+)
+"""Fields with a default that depends on the kind, its operator or other fields."""
+
+
+def without_defaults(root: Path, job: ImportedJob, overlay: str, text: str) -> ImportedJob:
+    """The job without the fields that only repeat their default: it renders the same without them."""
+    known = _texts_of(in_memory(root, job, overlay, text, Findings()))
+    for route in [*_computed(job.fields)][:_TRIED] if known else ():
+        if route[-1] not in _COMPUTED and follow(job.fields, route):
+            continue  # a role with fields
+        shorter = replace(job, fields=with_field(job.fields, route, None))
+        if _texts_of(in_memory(root, shorter, overlay, text, Findings())) == known:
+            job = shorter
+    return job
+
+
+def _computed(fields: Fields, route: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Routes of such fields, those of a role before the role."""
+    for name, value in fields.items():
+        if isinstance(value, dict) and name not in ("env", "files", "params"):
+            yield from _computed(value, (*route, name))
+        if name in _COMPUTED or route == ("roles",):
+            yield (*route, name)
+
+
+def _texts_of(result: JobInOverlay | None) -> list[str]:
+    """The objects without their first line, which has a digest of the job."""
+    files = [file for run in result.rendered for file in run.files] if result is not None else []
+    return [(file.text or "").partition("\n")[2] for file in files]
 
 
 def in_memory(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> JobInOverlay | None:
@@ -130,8 +175,6 @@ def summary(verdicts: Sequence[Verdict]) -> list[str]:
 
 Render = Callable[[ImportedJob, str, Findings], Body | None]
 
-_TRIED: Final = 40
-"""Operations of a refused patch that are tried one by one."""
 _SHOWN: Final = 5
 """Differences of one object that are reported."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from gen.base.findings import Findings
+from gen.base.yaml.source import read
 from tests.cases import for_each
 from tests.commands.imports import errors
+from tests.importers.manifests.forms import an_object, pod
 from tests.importers.support import run_import, script
 from tests.support import Repository, rendered
 
@@ -62,6 +66,54 @@ def test_a_job_that_renders_but_cannot_run_is_not_called_imported(repo: Reposito
         "wrote 1 job: renders, but cannot run",
         f"  team/train renders, but cannot run: {why} ({place})",
     ]
+
+
+def test_a_job_that_renders_something_else_than_its_original_is_not_ready(repo: Repository) -> None:
+    """No patch of an overlay can make claims that are deleted with a run."""
+    repo.overlay('kubernetes: "1.34"\n')
+    template = pod("main", volumeMounts=[{"name": "work", "mountPath": "/work"}])
+    spec = {
+        "replicatedJobs": [{"name": "node", "template": {"spec": {"template": template}}}],
+        "volumeClaimPolicies": [
+            {
+                "templates": [{"metadata": {"name": "work"}, "spec": {"accessModes": ["ReadWriteOnce"]}}],
+                "retentionPolicy": {"whenDeleted": "Delete"},
+            }
+        ],
+    }
+    file = repo.root.parent / "run.json"
+    file.write_text(json.dumps(an_object("jobset.x-k8s.io/v1alpha2", "JobSet", spec, namespace="team")))
+    report, code = run_import(repo.root, str(file), importer="manifests")
+    first, second, *_ = report.summary.splitlines()
+    assert (first, code) == ("wrote 1 job: renders, but not all of the original", 1)
+    assert "`run` is rendered without a value of the original: `spec.replicatedJobs" in second
+    assert str(file) in second
+
+
+@for_each(
+    ("line", "fields"),
+    [
+        ("arena submit mpi --name=train --workers=1 --image=a/b:1 'mpirun python a.py'", {}),
+        (
+            "arena submit tf --name=train --workers=1 --ps=1 --worker-image=a/b:1 --ps-image=a/c:1 'python a.py'",
+            {"roles": {"ps": {"image": "a/c:1"}}},
+        ),
+        (
+            "arena submit tf --name=train --workers=1 --ps=2 --image=a/b:1 'python a.py'",
+            {"roles": {"ps": {"replicas": "2"}}},
+        ),
+        ("arena submit tf --name=train --workers=1 --ps=1 --image=a/b:1 'python a.py'", {"roles": {"ps": {}}}),
+        ("arena submit mpi --name=train --clean-task-policy=Running --image=a/b:1 'mpirun python a.py'", {}),
+    ],
+)
+def test_fields_that_repeat_a_default_are_left_out(repo: Repository, line: str, fields: dict[str, Any]) -> None:
+    _, code = verdict(repo, line)
+    assert code == 0
+    source = read(repo.root, "jobs/team/train.yaml", Findings())
+    assert source is not None
+    assert isinstance(source.data, dict)
+    data = {name: value for name, value in source.data.items() if name in ("workers", "roles", "cleanup")}
+    assert data == fields
 
 
 def test_a_job_that_does_not_render_is_not_written(repo: Repository) -> None:
