@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, UsageError, contained, did_you_mean, quoted
+from gen.base import Findings, Location, UsageError, contained, did_you_mean, quoted, regex
 from gen.base.codes.files import INVALID_NAME
 from gen.base.codes.imports import ALREADY_THERE, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES, create_files, replace_files, unusable
@@ -251,9 +251,13 @@ def _common(root: Path, request: Request) -> ImportInput:
     )
 
 
+_VARIABLE = regex(r"[\w.-]+")
+"""A variable, an argument of a script by its number, or a parameter of a pipeline."""
+
+
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if not equals or (not name.isidentifier() and not name.isdecimal()):
+    if not equals or not _VARIABLE.fullmatch(name):
         raise UsageError(f"`--define {text}`: expected NAME=VALUE")
     return name, value
 

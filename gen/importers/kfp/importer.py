@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import ClassVar, Final
 
+import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -27,10 +28,11 @@ from gen.importers.kfp.graph import Pipeline, When, items_of
 from gen.importers.kfp.ir import pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
 from gen.job.kinds.pipeline import PipelineJob
-from gen.kubernetes.manifests.read import Manifests, read_manifests
+from gen.kubernetes.manifests.read import Manifests, read_manifests, resolved
 
 _MAX_NAME: Final = 20
 """Characters of the pipeline, so that the names of its pods fit."""
+_MAX_SHOWN: Final = 100
 _ACCOUNT: Final = "gen-pipeline"
 _MERGED: Final = frozenset({"labels", "annotations", "metrics"})
 """Fields of the pipeline as a whole that have those of all steps."""
@@ -61,7 +63,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     own = [one for step in steps for one in (*step.part.obstacles, *step.part.job.obstacles)]
     obstacles = tuple(dict.fromkeys([*own, *(one for made in every for one in made.obstacles)]))
     if len(steps) < 2:  # noqa: PLR2004 - one step has no order
-        comment = f"Imported from the pipeline {label(pipeline.name, 'pipeline')}."
+        comment = _comment(pipeline)
         jobs = [replace(step.part.job, obstacles=obstacles, comment=comment) for step in steps]
         return [_with_params(job, steps[0].part.params, pipeline.parameters) for job in jobs]
     steps, own_params = _with_own_params(steps)
@@ -80,7 +82,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
         fields={**fields, "steps": fields_of},
         overlay=_merged([*(job.overlay for job in jobs), account]),
         grants=_merged([job.grants for job in jobs]),
-        comment=f"Imported from the pipeline {name}.",
+        comment=_comment(pipeline),
         place=place,
         places={f"steps.{step.name}": step.part.job.place for step in steps},
         originals=tuple(replace(one, step=step.name) for step in steps for one in step.part.job.originals[:1]),
@@ -91,6 +93,11 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
         params_of = {**own_params, **job.fields.get("params", {})}
         job = replace(job, fields={**job.fields, "params": params_of})
     return [job]
+
+
+def _comment(pipeline: Pipeline) -> str:
+    name = "".join(char if char.isprintable() else " " for char in pipeline.name[:_MAX_SHOWN]).strip("-. ")
+    return f"Imported from the pipeline {name or 'without a name'}."
 
 
 def _with_own_params(steps: list[_Step]) -> tuple[list[_Step], dict[str, str]]:
@@ -110,7 +117,7 @@ def _with_params(job: ImportedJob, names: frozenset[str], parameters: Mapping[st
     if not names:
         return job
     params = {param_name(name): literal(value) for name, value in parameters.items() if name in names}
-    fields = {**job.fields, "params": params}
+    fields = {**job.fields, "params": {**params, **job.fields.get("params", {})}}
     if "steps" in fields:
         fields["steps"] = fields.pop("steps")
     return replace(job, fields=fields)
@@ -255,6 +262,25 @@ def _unpacked(raw: bytes) -> bytes:
     raise ValueError("it has no YAML file")
 
 
+_OLD_TRUTH: Final = regex(rb"(?m)(?:^|[\s\[{,])(?i:y|n|yes|no|on|off)\s*(?:[:,\]}]|$)")
+
+
+def _as_go_yaml_3(raw: bytes) -> bytes:
+    """IR with quotes around `y`, `no` and `on`: the server reads it with go-yaml 3, which takes them for texts."""
+    if b"pipelineInfo" not in raw or not _OLD_TRUTH.search(raw):
+        return raw
+    text = raw.decode("utf-8", "replace")
+    try:
+        plain = [one for one in yaml.parse(text, yaml.CLoader) if isinstance(one, yaml.ScalarEvent) and one.implicit[0]]
+    except yaml.YAMLError:
+        return raw
+    for one in reversed(plain):
+        old = isinstance(resolved(one.value), bool) and one.value.lower() not in ("true", "false")
+        if old and one.start_mark is not None and one.end_mark is not None:
+            text = f'{text[: one.start_mark.index]}"{one.value}"{text[one.end_mark.index :]}'
+    return text.encode()
+
+
 def _is_yaml(name: str) -> bool:
     return name.endswith((".yaml", ".yml"))
 
@@ -276,7 +302,7 @@ class KfpImporter(Importer):
             )
             return ()
         try:
-            raw = _unpacked(raw)
+            raw = _as_go_yaml_3(_unpacked(raw))
         except _UNREADABLE as error:
             hint = "name an archive of the compiler, which has one YAML file of at most 4 MiB"
             found.error(INVALID_MANIFEST, Location(given.file), f"cannot read the archive: {error}", hint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
@@ -21,6 +21,7 @@ from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import label, literal
 from gen.importers.kfp.graph import INPUT, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
 from gen.importers.manifests.importer import ManifestsImporter
+from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class _Known(Struct, frozen=True, kw_only=True):
     parameters: Mapping[str, str]
     """Values of the parameters of the pipeline, or marks."""
     unknown: dict[str, Diagnostic]
-    """Findings about values that it lacks, by the text in place of each."""
+    """Findings about values that it lacks, by the placeholder of each."""
 
     def text(self, text: str, found: Findings) -> str:
         """A text with names in place of values that are known only when the pipeline runs."""
@@ -123,30 +124,49 @@ class _Known(Struct, frozen=True, kw_only=True):
         text = PARAMETER.sub(lambda match: self.parameters.get(match[1], match[0]), text)
         for unknown in dict.fromkeys(PLACEHOLDER.findall(text)):
             what = f"`{unknown[:60]}` of step `{self.call.task}`"
-            if (given := PARAMETER.fullmatch(unknown) or INPUT.fullmatch(unknown)) is not None:
-                message, hint = f"{what} has no value", f"give it with `--define {given[1]}=VALUE`"
+            if name := _given_name(unknown):
+                message = f"{what} has no value"
+                hint = f"replace `{_name_of(unknown)}` in the job, or import it again with `--define {name}=VALUE`"
             else:
                 message = f"{what} is not carried: only a run of the pipeline has its value"
                 hint = "set the value in the job, or a parameter of it in `params`"
             found.warning(NOT_CARRIED, self.place, message, hint)
-            self.unknown[_name_of(unknown)] = replace(found.items[-1], code=CANNOT_RUN.name)
+            self.unknown[unknown] = replace(found.items[-1], code=CANNOT_RUN.name)
         return PLACEHOLDER.sub(lambda match: _name_of(match[0]), text)
+
+
+def _given_name(placeholder: str) -> str:
+    """The name of a parameter that the user of the pipeline gives; empty for a value that only a run has."""
+    given = PARAMETER.fullmatch(placeholder) or INPUT.fullmatch(placeholder)
+    return str(given[1]) if given is not None else ""
 
 
 def _name_of(placeholder: str) -> str:
     """A name in place of an unknown value."""
-    return label(placeholder, "parameter")
+    name = _given_name(placeholder)
+    return f"{START}-{label(name, 'value')}" if name else label(placeholder, "parameter")
+
+
+def _with_given(fields: Fields, unknown: Iterable[str]) -> Fields:
+    """The fields with a parameter of the job for each value that the user of the pipeline gives."""
+    names = {one: name for one in unknown if (name := _given_name(one))}
+    values = [
+        Placeholder(text=one, name=param_name(name), value=_name_of(one), route=()) for one, name in names.items()
+    ]
+    return with_params(fields, values)
 
 
 def parts_of(
     call: Call, given: ImportInput, place: Location, parameters: Mapping[str, str], found: Findings
 ) -> list[Part]:
     """The jobs of a step, with expressions in place of the parameters of the pipeline."""
+    given_values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in given.define}
+    call = replace(call, values={**given_values, **call.values})
     known = _Known(call=call, given=given, place=place, parameters=parameters, unknown={})
     own = Findings()
     jobs = _jobs(known, own)
     texts = json.dumps([one.fields for one in jobs])
-    lacks = {replace(one, code=NOT_CARRIED.name): one for name, one in known.unknown.items() if name in texts}
+    lacks = {replace(one, code=NOT_CARRIED.name): one for name, one in known.unknown.items() if _name_of(name) in texts}
     found.extend(lacks.get(item, replace(item, place=place)) for item in own)
     marks = {name: _MARK.format(number) for number, name in enumerate(_used(call, parameters))}
     carried: dict[str, str] = {}
@@ -163,10 +183,12 @@ def parts_of(
             carried[name], marked = mark, tried
         else:
             _report_fixed(name, parameters[name], call, place, found)
-    return [
-        replace(_part(replace(plain, fields=one.fields), carried, call, place), obstacles=tuple(lacks.values()))
-        for plain, one in zip(jobs, marked, strict=True)
-    ]
+    parts = []
+    for plain, one in zip(jobs, marked, strict=True):
+        part = _part(replace(plain, fields=one.fields), carried, call, place)
+        job = replace(part.job, fields=_with_given(part.job.fields, known.unknown))
+        parts.append(replace(part, job=job, obstacles=tuple(lacks.values())))
+    return parts
 
 
 def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:

@@ -82,7 +82,7 @@ _BARE: Final = regex(r"(?m)^([ \t]*(?:- +)*(?:[\w./-]+: +|(?<=- )))(\{\{[^\n{}]*
 def _with_values(raw: bytes, values: Mapping[str, str]) -> bytes:
     """A file with the values of `--define` in place of their variables, also in commands."""
     for name, value in values.items():
-        form = rf"\$(?:\{{{name}\}}|{name}\b)|<{name}>|\{{\{{ *\.?(?:Values\.)?{name} *\}}\}}"
+        form = rf"\$(?:\{{{(name := re.escape(name))}\}}|{name}\b)|<{name}>|\{{\{{ *\.?(?:Values\.)?{name} *\}}\}}"
         raw = re.sub(form.encode(), lambda _, value=value: value.encode(), raw)  # type: ignore[misc]
     return raw
 
@@ -125,7 +125,8 @@ _NUMBERS: Final = regex(
 )
 _SIZES: Final = frozenset({"memory", "ephemeral-storage", "sizeLimit", "storage"})
 _WITH_PARAMS: Final = frozenset({"image", "command", "args", "env", "workingDir"})
-_START: Final = "change-me"
+START: Final = "change-me"
+"""Start of a value in place of one that the user has to give."""
 _UNNAMED: Final = frozenset({"", "change me", "changeme", "replace me", "todo"})
 
 
@@ -141,7 +142,7 @@ class Placeholder(Struct, frozen=True, kw_only=True):
 
     @property
     def is_number(self) -> bool:
-        return not self.value.startswith(_START)
+        return not self.value.startswith(START)
 
 
 def filled(item: Item) -> tuple[Item, list[Placeholder]]:
@@ -152,7 +153,7 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
     if isinstance(name := item.body["metadata"].get("name"), str) and _PLACEHOLDER.search(name):
         known = re.sub(r"-{2,}", "-", _PLACEHOLDER.sub("", name)).strip("-.")
         metadata["name"] = known or metadata["name"]
-        made[name] = Placeholder(text=name, name="name", value=_START, route=("metadata", "name"))
+        made[name] = Placeholder(text=name, name="name", value=START, route=("metadata", "name"))
     if _PLACEHOLDER.search(item.namespace):
         del metadata["namespace"]
     return replace(item, body={**body, "metadata": metadata}), list(made.values())
@@ -195,10 +196,10 @@ def _param(text: str, found: re.Match[str] | None, route: Route, made: dict[str,
         slug = label(words if words.replace("-", " ") not in _UNNAMED else _key(route).lower(), "value")[:40].strip("-")
         taken = {one.value for one in made.values()}
         names = chain([slug], (f"{slug}-{number}" for number in count(2)))
-        slug = next(one for one in names if f"{_START}-{one}" not in taken)
+        slug = next(one for one in names if f"{START}-{one}" not in taken)
         first, *others = slug.split("-")
         name = first + "".join(map(str.capitalize, others))
-        made[text] = Placeholder(text=text, name=name, value=f"{_START}-{slug}", route=route)
+        made[text] = Placeholder(text=text, name=name, value=f"{START}-{slug}", route=route)
     return made[text].value
 
 

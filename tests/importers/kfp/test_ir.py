@@ -7,6 +7,10 @@ import shlex
 from copy import deepcopy
 from typing import Any
 
+import yaml
+
+from gen.base.findings import Findings
+from gen.importers import IMPORTERS, ImportInput
 from tests.importers.kfp.pipelines import dag, order, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import read
 
@@ -302,3 +306,24 @@ def test_placeholders_of_steps_are_parameters_of_the_pipeline() -> None:
     (job,), _ = read(document)
     assert job.fields["params"] == {"image": "change-me-image", "lr": "0.5"}
     assert job.fields["image"] == "{{ params.image }}"
+
+
+def test_words_are_texts_as_the_server_reads_them() -> None:
+    """The server reads IR with go-yaml 3: `y`, `no` and `on` are no truths, in keys and in values."""
+    document = deepcopy(IR)
+    document["root"]["dag"]["tasks"] = {
+        name: {
+            "componentRef": {"name": "comp-train"},
+            "inputs": {"parameters": {"y": {"runtimeValue": {"constant": word}}}},
+        }
+        for name, word in (("a", "no"), ("b", "on"))
+    }
+    container = document["deploymentSpec"]["executors"]["exec"]["container"]
+    container["args"] = ["é: {{$.inputs.parameters['y']}}"]
+    text = yaml.safe_dump(document, allow_unicode=True).replace("'no'", "no").replace("'on'", "on")
+    assert "y:\n" in text
+    assert "constant: no\n" in text
+    found = Findings()
+    (job,) = IMPORTERS["kfp"]().read(ImportInput(file="flow.yaml", text=text, otherwise="team"), found)
+    assert [one.message for one in found] == []
+    assert [step["command"] for step in job.fields["steps"].values()] == [["run", "é: no"], ["run", "é: on"]]

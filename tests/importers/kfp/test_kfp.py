@@ -160,5 +160,5 @@ def test_a_workflow_of_the_server_is_refused() -> None:
 def test_parameters_are_no_expressions_of_gen() -> None:
     body = {**EQUAL["jax"], "metadata": {"name": "a", "annotations": {"note": "{{inputs.parameters.x}} {{ 7 }}"}}}
     (job,), found = read(argo(a={"resource": {"manifest": json.dumps(body)}}))
-    assert job.fields["annotations"] == {"note": "inputs-parameters-x {{ '{{' }} 7 }}"}
+    assert job.fields["annotations"] == {"note": "change-me-x {{ '{{' }} 7 }}"}
     assert not any(item.severity is Severity.ERROR for item in found)

@@ -166,3 +166,34 @@ def test_values_of_parameters_can_be_given(repo: Repository) -> None:
     report, code = run_import(repo.root, str(file), **options)
     assert (code, report.findings) == (0, ())
     assert "lr: '0.1'" in (repo.root / "jobs/team/a.yaml").read_text("utf-8")
+
+
+def test_parameters_without_a_value_are_params_of_the_job(repo: Repository) -> None:
+    document = workflow(
+        dag(task("a", "x"), task("b", "y", dependencies=["a"])),
+        program("x", "--lr", "{{workflow.parameters.learning-rate}}"),
+        program("y", "--out={{inputs.parameters.out}}"),
+    )
+    file = repo.root.parent / "flow.yaml"
+    file.write_text(json.dumps(document), "utf-8")
+    report, code = run_import(repo.root, str(file), importer="kfp", namespace="team", overlay="dev", yes=True)
+    assert code == 1
+    text = (repo.root / "jobs/team/flow.yaml").read_text("utf-8")
+    assert "params:\n  learning_rate: change-me-learning-rate\n  out: change-me-out\n" in text
+    assert "- '{{ params.learning_rate }}'" in text
+    assert "- --out={{ params.out }}" in text
+    hints = [one.hint for one in report.findings if one.code == "cannot-run"]
+    again = "import it again with `--define learning-rate=VALUE`"
+    assert hints[0].startswith(f"replace `change-me-learning-rate` in the job, or {again}")
+    values_of: Any = {"overlay": "dev", "yes": True, "define": ("learning-rate=0.1", "out=/out")}
+    (repo.root / "jobs/team/flow.yaml").unlink()
+    report, code = run_import(repo.root, str(file), importer="kfp", namespace="team", **values_of)
+    assert (code, report.findings) == (0, ())
+
+
+def test_the_comment_has_the_whole_name_of_the_pipeline() -> None:
+    document = workflow(dag(task("a", "x"), task("b", "x")), program("x", "run"))
+    document["metadata"] = {"name": "a-name-that-is-longer-than-the-name-of-the-job"}
+    (job,), _ = read(document)
+    assert job.name == "a-name-that-is-longe"
+    assert job.comment == "Imported from the pipeline a-name-that-is-longer-than-the-name-of-the-job."
