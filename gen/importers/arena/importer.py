@@ -395,7 +395,7 @@ class ArenaImporter(Importer):
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         read = [_command(given)] if given.words else commands(given.text, given.file, PROGRAM, found)
-        if not read:
+        if not read and not found.failed():
             hint = "name a script with `arena submit` lines, or write `-- arena submit …` at the end"
             found.error(INVALID_COMMAND_LINE, Location(given.file), "no `arena` command found", hint)
         made = (read_submission(one.words, one.place, found) for one in read)

@@ -146,3 +146,8 @@ def test_what_arena_sets_in_silence_is_listed(command: str, message: str) -> Non
 def test_blanks_without_meaning_are_one(command: str, expected: str) -> None:
     jobs, _ = imported(f'arena submit pytorch --name=demo --image=a/b:1 "{command}"\n')
     assert jobs[0].fields["command"] == expected
+
+
+def test_a_command_with_an_error_is_not_called_missing() -> None:
+    _, found = imported("arena submit tf --name=a --image=a/b:1 --env=USER=<GIT-USERNAME> 'python a.py'\n")
+    assert [one.message for one in found] == ["`<GIT-USERNAME>` is a placeholder, which a shell reads as redirections"]
