@@ -161,6 +161,7 @@ DEFAULTS: Final[Body] = {
     "protocol": "TCP",
     "readOnly": False,
     "replicas": 1,
+    "serviceType": "ClusterIP",  # of the head of Ray
     "startupPolicyOrder": "AnyOrder",
     "successPolicy": {"operator": "All"},
     "startupPolicy": {"startupPolicyOrder": "AnyOrder"},

@@ -25,7 +25,15 @@ from gen.importers.manifests.objects import (
     templates,
     with_params,
 )
-from gen.importers.manifests.pods import as_program, carry_metadata, has_default_policy, queue_of, without_metadata
+from gen.importers.manifests.pods import (
+    as_program,
+    carry_metadata,
+    has_default_policy,
+    has_idle_ports,
+    queue_of,
+    report_ports,
+    without_metadata,
+)
 from gen.importers.manifests.run import read_run, reserved
 from gen.importers.manifests.volumes import FileVolumes, boards, carried_maps, file_volumes, set_board, without_files
 from gen.job.kinds import ALL_KINDS
@@ -59,23 +67,25 @@ def as_schedule(draft: JobDraft, item: Item, body: Body) -> None:
     draft.set(values if len(values) > 1 else values["cron"], "schedule", place=item.place("spec", "schedule"))
 
 
-def without_secrets(spec: Body, job: str, gone: frozenset[str], main: int = 0) -> Body:
+def without_secrets(spec: Body, job: str, gone: frozenset[str], model: type[Job], main: int = 0) -> Body:
     """A pod with a reference in place of each secret variable, as the job has it. The training container, at index
-    `main`, has no variables `gone`.
+    `main`, has no variables `gone`, and no ports that only document.
     """
     changed = dict(spec)
     for field in ("containers", "initContainers"):
         if isinstance(spec.get(field), list):
             trains = main if field == "containers" else None
             changed[field] = [
-                _container(one, job, gone, trains=index == trains) for index, one in enumerate(spec[field])
+                _container(one, job, gone, model, trains=index == trains) for index, one in enumerate(spec[field])
             ]
     return changed
 
 
-def _container(container: Any, job: str, gone: frozenset[str], *, trains: bool) -> Any:
+def _container(container: Any, job: str, gone: frozenset[str], model: type[Job], *, trains: bool) -> Any:
     if trains and isinstance(container, dict):
         container = as_program(container)
+        if has_idle_ports(container, model):
+            container = {key: value for key, value in container.items() if key != "ports"}
     if isinstance(container, dict) and has_default_policy(container):
         container = {key: value for key, value in container.items() if key != "imagePullPolicy"}
     entries = at(container, "env")
@@ -210,6 +220,7 @@ def _imported(
     if facts is not model.facts:
         as_schedule(draft, item, body)
     read_run(draft, item, body, model, facts, files)
+    report_ports(draft, item, pods, model)
     _lose_ttl(draft, item, body, facts)
     carried = carried_maps(pods, files)
     used.update(id(one) for one in every if _is_map(one, carried, item))
@@ -219,7 +230,8 @@ def _imported(
     gone = reserved(model, draft.fields)
     draft.fields = with_params(draft.fields, placeholders)
     report_placeholders(draft, item, placeholders, draft.fields.get("params", {}))
-    job = draft.finished(f"Imported from {facts.kind} {item.name}.", (_original(item, body, facts, files, gone),))
+    original = _original(item, body, facts, model, files, gone)
+    job = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
     if job is not None:
         yield job
 
@@ -261,7 +273,9 @@ def _lose_ttl(draft: JobDraft, item: Item, body: Body, facts: Resource) -> None:
         draft.drop(item.place(*facts.ttl), f"`{facts.ttl[-1]}`", "a GitOps engine would start the run again", _TTL)
 
 
-def _original(item: Item, body: Body, facts: Resource, files: FileVolumes, gone: frozenset[str]) -> Original:
+def _original(
+    item: Item, body: Body, facts: Resource, model: type[Job], files: FileVolumes, gone: frozenset[str]
+) -> Original:
     """The object without the values that the report has named."""
     if facts.ttl is not None:
         body = with_field(body, facts.ttl, None)
@@ -270,12 +284,13 @@ def _original(item: Item, body: Body, facts: Resource, files: FileVolumes, gone:
         body = with_field(body, facts.suspend, None)  # the queue suspends and resumes the run
     for one in templates(facts, body):
         if one.pods is not None:
-            spec = without_secrets(without_files(one, files), item.name, gone, main_index(one.spec, facts.container))
+            main = main_index(one.spec, facts.container)
+            spec = without_secrets(without_files(one, files), item.name, gone, model, main)
             if spec.get("schedulerName") == facts.scheduler:
                 spec = {key: value for key, value in spec.items() if key != "schedulerName"}
             body = replaced(body, one.route, present(metadata=without_metadata(one.metadata), spec=spec))
         else:
-            pod = without_secrets({"containers": [follow(body, one.route)]}, item.name, gone)
+            pod = without_secrets({"containers": [follow(body, one.route)]}, item.name, gone, model)
             body = replaced(body, one.route, pod["containers"][0])
     return Original(body=body, place=item.place())
 

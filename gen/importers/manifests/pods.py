@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
+
+from pydantic import ValidationError
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex
 from gen.base.engines import ENGINES
@@ -11,10 +15,15 @@ from gen.base.labels import OWN, QUEUE
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, main_index
+from gen.job.kinds.base import Job
 from gen.job.names import LABEL_KEY, LABEL_VALUE
+from gen.job.profile import Effect
 from gen.kubernetes import quantity
+from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import INSTANCE_TYPE, PRIORITY_LABEL, QUEUE_LABEL, ZONE, Body
+from gen.overlay.profiles.accelerators import ACCELERATORS, Request
 from gen.render.parts.metadata import is_of_controllers, is_of_pods, is_reserved
+from gen.render.parts.pods import LEAST_WITH_GPUS
 
 _HELM: Final = frozenset({"app", "chart", "release", "heritage", "createdBy"})
 """Labels of charts of Helm 2, and of Arena's."""
@@ -107,6 +116,37 @@ def _is_dropped(key: str, entries: Mapping[str, object]) -> bool:
     return of_chart or key in _BY_FIELD or key.startswith(_PREFIXES)
 
 
+_IDLE_PORT: Final = frozenset({"containerPort", "name", "protocol"})
+
+
+def has_idle_ports(container: Body, model: type[Job]) -> bool:
+    """Whether the ports of a container only document: neither its operator nor a probe reads one."""
+    ports = as_list(container.get("ports"))
+    probes = json.dumps([container.get(name) for name in _PROBES])
+    return bool(ports) and all(_is_idle(as_mapping(one), model, probes) for one in ports)
+
+
+def _is_idle(port: Body, model: type[Job], probes: str) -> bool:
+    name, number = str(port.get("name")), port.get("containerPort")
+    if not _IDLE_PORT.issuperset(port) or port.get("protocol", "TCP") != "TCP" or f'"{name}"' in probes:
+        return False
+    return model.read_ports[name] == number if name in model.read_ports else not model.offers_ports
+
+
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+
+
+def report_ports(draft: JobDraft, item: Item, every: Sequence[Template], model: type[Job]) -> None:
+    """Report the ports with names that Services may know."""
+    idle = [one for one in every if has_idle_ports(one.container, model)]
+    names = [at(port, "name") for one in idle for port in one.container["ports"]]
+    others = [name for name in dict.fromkeys(names) if isinstance(name, str) and name not in model.read_ports]
+    if others:
+        which = ", ".join(f"`{name}`" for name in others[:_SHOWN])
+        hint = "write the number in Services and policies that name the port, or add it with `patches` of the overlay"
+        draft.drop(item.place(*idle[0].route), f"the port {which}", "pods reach each other without it", hint)
+
+
 GPU: Final = "nvidia.com/gpu"
 """Resource of GPUs in an overlay that sets no other."""
 _MACHINE: Final = {INSTANCE_TYPE: "instanceType", ZONE: "zone"}
@@ -116,7 +156,7 @@ _SOURCES: Final = {"secretKeyRef": "secret", "configMapKeyRef": "configMap"}
 _NOT_DEVICES: Final = ("kubernetes.io/", "hugepages-", "requests.", "rdma/")
 
 
-def role_fields(draft: JobDraft, item: Item, one: Template, container: str | None) -> Fields:
+def role_fields(draft: JobDraft, item: Item, one: Template, facts: Resource) -> Fields:
     """Fields of one role, as far as a job has them."""
     holder = one.container
     fields: Fields = {}
@@ -124,11 +164,16 @@ def role_fields(draft: JobDraft, item: Item, one: Template, container: str | Non
     if has_default_policy(holder):
         fields.pop("imagePullPolicy", None)
     fields |= _program(holder)
-    route = _container_route(one, container)
+    route = _container_route(one, facts.container)
     if env := dict(_environment(draft, item, holder, (*route, "env"))):
         fields["env"] = env
-    fields |= _resources(draft, holder)
-    if placement := _placement(draft, one.spec):
+    effect = Effect()
+    fields |= _sizes(holder)
+    if (device := _device(holder)) is not None:
+        accelerator, effect = _accelerator(draft, *device, one, facts)
+        fields |= {"gpus": device[1], **accelerator}
+        _drop_small_memory(draft, item, fields, (*route, "resources", "requests", "memory"), holder)
+    if placement := _placement(draft, one.spec, effect):
         fields["placement"] = literals(placement)
     fields |= pod_metadata(draft, item, (*one.route, "metadata"), one.metadata)
     return fields
@@ -148,14 +193,25 @@ def has_default_policy(container: Body) -> bool:
 
 
 def as_program(container: Body) -> Body:
-    """The container with the script of a shell in its command, and `sh` for `/bin/sh`: the same program."""
+    """The container with the script of a shell in its command, `sh` for `/bin/sh`, and no blanks at the end of the
+    script: the same program.
+    """
     command, args = as_texts(container.get("command")), as_texts(container.get("args"))
     if len(args) == 1 and len(command) == len(_SHELL) and command[-1] == "-c":
         command = [*command, *args]
         container = {key: value for key, value in container.items() if key != "args"}
     if command[:2] == ["/bin/sh", "-c"]:
         command = [*_SHELL, *command[2:]]
+    if command[1:2] == ["-c"] and command[0].endswith("sh") and len(command) == len(_SHELL) + 1:
+        command[-1] = _without_blank_end(command[-1])
     return {**container, "command": command} if command else container
+
+
+def _without_blank_end(script: str) -> str:
+    """A script without blanks at its end, and with a last line feed only if it has several lines."""
+    text = script.rstrip(" \t\n")
+    end = "\n" if "\n" in text and script.endswith("\n") else ""
+    return f"{text}{end}" if text and not text.endswith("\\") else script
 
 
 def _program(container: Body) -> Fields:
@@ -204,20 +260,51 @@ def _reference(source: object) -> Fields | None:
     return None
 
 
-def _resources(draft: JobDraft, container: Body) -> Fields:
-    """CPU, memory and devices: the request, which schedulers count; its limit if there is no request."""
-    both: Body = {}
-    for part in ("limits", "requests"):
-        amounts = at(container, "resources", part)
-        both |= amounts if isinstance(amounts, dict) else {}
-    fields: Fields = {name: _amount(both[name]) for name in ("cpu", "memory") if name in both}
-    devices = [name for name in both if "/" in name and not name.startswith(_NOT_DEVICES)]
-    if devices and str(both[devices[0]]) != "0":
-        fields["gpus"] = str(both[devices[0]])
-        if devices[0] != GPU:
-            fields["accelerator"] = label(devices[0], "device")
-            draft.need({"extended": {"resource": devices[0]}}, "accelerators", fields["accelerator"])
-    return fields
+def _amounts(container: Body) -> Body:
+    """The request, which schedulers count; the limit if there is no request."""
+    parts = (as_mapping(at(container, "resources", part)) for part in ("limits", "requests"))
+    return {name: amount for part in parts for name, amount in part.items()}
+
+
+def _sizes(container: Body) -> Fields:
+    amounts = _amounts(container)
+    return {name: _amount(amounts[name]) for name in ("cpu", "memory") if name in amounts}
+
+
+def _device(container: Body) -> tuple[str, str] | None:
+    """The extended resource of the devices, and their number."""
+    amounts = _amounts(container)
+    names = [name for name in amounts if "/" in name and not name.startswith(_NOT_DEVICES)]
+    return (names[0], str(amounts[names[0]])) if names and str(amounts[names[0]]) != "0" else None
+
+
+def _accelerator(draft: JobDraft, resource: str, count: str, one: Template, facts: Resource) -> tuple[Fields, Effect]:
+    """The accelerator of devices, which the overlay declares, and what it changes in pods."""
+    if resource == GPU:
+        return {}, Effect()
+    labels = {str(key): value for key, value in as_mapping(one.spec.get("nodeSelector")).items()}
+    for short, profile in ACCELERATORS.items() if count.isdecimal() else ():
+        fields = profile.of_nodes(labels, int(count))
+        with suppress(ValidationError):
+            known = profile.model_validate(fields) if fields is not None else None
+            request = Request(int(count), one.replicas, numbers_hosts=facts.numbers_hosts)
+            if known is not None and resource in known.units() and known.problem(request) is None:
+                name = label("-".join(map(str, (fields or {}).values())), "device")
+                draft.need({short: fields}, "accelerators", name)
+                return {"accelerator": name}, known.effect(int(count))
+    name = label(resource, "device")
+    draft.need({"extended": {"resource": resource}}, "accelerators", name)
+    return {"accelerator": name}, Effect()
+
+
+def _drop_small_memory(draft: JobDraft, item: Item, fields: Fields, route: Route, container: Body) -> None:
+    """Leave out a request without a limit that gen would refuse as a limit."""
+    amount = quantity.server_amount(str(fields.get("memory", "")))
+    if amount is None or amount >= LEAST_WITH_GPUS or at(container, "resources", "limits", "memory") is not None:
+        return
+    why = "as a limit, too, no program with a GPU could start with it"
+    what = f"the request of `{fields.pop('memory')}` of memory"
+    draft.drop(item.place(*route), what, why, "set `memory` to what the program needs")
 
 
 def _amount(value: object) -> str:
@@ -228,19 +315,22 @@ def _amount(value: object) -> str:
         return text
 
 
-def _placement(draft: JobDraft, spec: Body) -> Fields:
+def _placement(draft: JobDraft, spec: Body, effect: Effect) -> Fields:
+    """Where pods run, without what their accelerator implies."""
     placement: Fields = {}
     wanted = spec.get("nodeSelector")
     labels: Fields = dict(wanted) if isinstance(wanted, dict) else {}
     labels |= _affinity(spec)
     for key, values in labels.items():
+        if effect.node_labels.get(key) == values:
+            continue
         if key in _MACHINE:
             placement[_MACHINE[key]] = values
             continue
         placement.setdefault("nodeSelector", {})[key] = values
         for value in values if isinstance(values, list) else [values]:
             draft.grant("nodeLabels", f"{key}={value}")
-    if taints := _tolerations(draft, spec):
+    if taints := _tolerations(draft, spec, effect):
         placement["tolerations"] = taints
     return placement
 
@@ -257,11 +347,11 @@ def _affinity(spec: Body) -> Fields:
     return values if all(len(several) > 1 for several in values.values()) else {}
 
 
-def _tolerations(draft: JobDraft, spec: Body) -> list[Fields]:
+def _tolerations(draft: JobDraft, spec: Body, effect: Effect) -> list[Fields]:
     made = []
     tolerations = spec.get("tolerations")
     for one in tolerations if isinstance(tolerations, list) else ():
-        if not isinstance(one, dict) or not one.get("key") or one.get("key") == GPU:
+        if not isinstance(one, dict) or not one.get("key") or one.get("key") == GPU or one in effect.tolerations:
             continue  # gen tolerates the taint of GPUs; a job cannot tolerate every taint
         key, value = str(one["key"]), str(one.get("value") or "")
         made.append({name: inner for name, inner in one.items() if inner not in (None, "")})

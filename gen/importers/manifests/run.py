@@ -123,7 +123,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     roles = {}
     for one in every:
         place = item.place(*one.route)
-        fields = role_fields(draft, item, one, facts.container)
+        fields = role_fields(draft, item, one, facts)
         fields |= mounted(draft, one, files, place)
         roles[one.role] = fields
         draft.places.update({name: place for name in fields if name not in draft.places})

@@ -77,6 +77,10 @@ class Job(JobFields, ABC):
     """Job fields that releases of the operator cannot express, by release."""
     used_ports: ClassVar[Mapping[int, str]] = {}
     """Ports of the pods that another program listens on, by its name."""
+    read_ports: ClassVar[Mapping[str, int]] = {}
+    """Ports that the operator finds by their names, with its defaults."""
+    offers_ports: ClassVar[bool] = False
+    """Whether the operator makes a Service of all ports of a pod."""
     run_by_operator: ClassVar[Mapping[str, str]] = {}
     """Programs with their subcommands that the operator runs itself, each with the remedy for a command with them."""
     uses_host_network: ClassVar[bool] = True

@@ -131,6 +131,7 @@ class DeclaredJob(Job):
 
     declaration: ClassVar[Declaration]
     proven: ClassVar[bool] = False
+    offers_ports: ClassVar[bool] = True  # an operator that gen does not know may
     unsupported: ClassVar[Mapping[str, str]] = {}
 
     roles: Model = default(Model)

@@ -10,7 +10,7 @@ from gen.job.kinds.role import Role
 from gen.job.model import Model, default
 from gen.job.pods import RoleFields
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.kubeflow import JAXJOB
+from gen.kubernetes.facts.kubeflow import JAX_PORT, JAXJOB
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class JAXJob(KubeflowJob):
     """Distributed JAX. `workers` is the number of pods; the first one is the coordinator."""
 
     facts: ClassVar[Resource] = JAXJOB
+    read_ports: ClassVar[Mapping[str, int]] = dict([JAX_PORT])
     # training-operator `pkg/controller.v1/jax/envvar.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"COORDINATOR_ADDRESS", "COORDINATOR_PORT", "NUM_PROCESSES", "PROCESS_ID"}

@@ -9,7 +9,7 @@ from gen.job.kinds.role import Role
 from gen.job.model import Model, default
 from gen.job.pods import ReplicatedRole, RoleFields
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.kubeflow import PADDLEJOB
+from gen.kubernetes.facts.kubeflow import PADDLE_PORT, PADDLEJOB
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class PaddleJob(KubeflowJob):
     """Distributed PaddlePaddle. `workers` is the number of pods that train."""
 
     facts: ClassVar[Resource] = PADDLEJOB
+    read_ports: ClassVar[Mapping[str, int]] = dict([PADDLE_PORT])
     # training-operator `pkg/controller.v1/paddlepaddle/envvar.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"PADDLE_JOB_ID", "PADDLE_NNODES", "PADDLE_MASTER", "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM", "POD_IP_DUMMY"}

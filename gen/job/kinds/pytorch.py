@@ -17,7 +17,7 @@ from gen.job.names import ConfigKey, ObjectName
 from gen.job.pods import MAX_PODS, RoleFields
 from gen.job.scalars import Count, Given, Port, Positive, matching
 from gen.kubernetes.facts.base import Pattern, Resource
-from gen.kubernetes.facts.kubeflow import PYTORCHJOB
+from gen.kubernetes.facts.kubeflow import PYTORCHJOB, TORCH_PORT
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class PyTorchJob(KubeflowJob):
     """
 
     facts: ClassVar[Resource] = PYTORCHJOB
+    read_ports: ClassVar[Mapping[str, int]] = dict([TORCH_PORT])
     arena: ClassVar[str] = "pytorchjob"
     copied: ClassVar[Mapping[str, Pattern]] = {
         "nprocPerNode": ("spec", "nprocPerNode"),

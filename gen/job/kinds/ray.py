@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.base import regex
+from gen.base import at, follow, regex, replaced
 from gen.job.kinds.base import Job, Problem, unused_workers
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, OrMapping, alias_of
@@ -100,6 +100,15 @@ class RayJob(Job):
         | {"RAY_NODE_TYPE_NAME", "KUBERAY_GEN_RAY_START_CMD"}
     )
     used_ports: ClassVar[Mapping[int, str]] = {6379: "the head", 8265: "the dashboard", 10001: "the client server"}
+    # `ray-operator/controllers/ray/utils/constant.go`, and `getServicePorts` of `common/service.go`
+    read_ports: ClassVar[Mapping[str, int]] = {
+        "gcs-server": 6379,
+        "dashboard": 8265,
+        "client": 10001,
+        "metrics": 8080,
+        "serve": 8000,
+    }
+    offers_ports: ClassVar[bool] = True
     run_by_operator: ClassVar[Mapping[str, str]] = {
         "ray start": "remove it; Ray runs in all pods before the command starts",
         "ray job submit": "write only the program behind `--`; options are fields, such as `runtimeEnv`",
@@ -138,6 +147,16 @@ class RayJob(Job):
     """CPUs that Ray reserves for the command on the head."""
     entrypoint_num_gpus: Count | None = None
     """GPUs that Ray reserves for the command on the head."""
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """Without the autoscaler, KubeRay only keeps `replicas` within its bounds."""
+        cluster = follow(body, _CLUSTER)
+        groups = at(cluster, "workerGroupSpecs")
+        if not isinstance(groups, list) or at(cluster, "enableInTreeAutoscaling") is True:
+            return body
+        fixed: Body = replaced(body, (*_CLUSTER, "workerGroupSpecs"), [_of_fixed_size(one) for one in groups])
+        return fixed
 
     @classmethod
     def as_written(cls, field: str, value: object) -> object:
@@ -316,3 +335,12 @@ class RayJob(Job):
                 message = f"`{name}` starts with {self.replicas(name)} replicas, outside of its range"
                 hint = "choose `replicas` between `minReplicas` and `maxReplicas`"
                 yield Problem(("roles", name), message, hint)
+
+
+def _of_fixed_size(group: Body) -> Body:
+    """A worker group without bounds that allow the number of its replicas."""
+    number = at(group, "replicas")
+    least, most = at(group, "minReplicas") or 0, at(group, "maxReplicas") or number
+    if not all(isinstance(one, int) for one in (number, least, most)) or not least <= number <= most:
+        return group
+    return {name: value for name, value in group.items() if name not in ("minReplicas", "maxReplicas")}

@@ -10,7 +10,7 @@ from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
 from gen.job.pods import ReplicatedRole, RoleFields
 from gen.kubernetes.facts.base import Pattern, Resource
-from gen.kubernetes.facts.kubeflow import TFJOB
+from gen.kubernetes.facts.kubeflow import TENSORFLOW_PORT, TFJOB
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class TensorFlowJob(KubeflowJob):
     """Distributed TensorFlow. `workers` is the number of pods of the role `worker`."""
 
     facts: ClassVar[Resource] = TFJOB
+    read_ports: ClassVar[Mapping[str, int]] = dict([TENSORFLOW_PORT])
     arena: ClassVar[str] = "tfjob"
     copied: ClassVar[Mapping[str, Pattern]] = {"successPolicy": ("spec", "successPolicy")}
     called: ClassVar[tuple[str, ...]] = ("tf", "keras")

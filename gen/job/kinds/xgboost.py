@@ -9,7 +9,7 @@ from gen.job.kinds.role import Role
 from gen.job.model import Model, default
 from gen.job.pods import RoleFields
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.kubeflow import XGBOOSTJOB
+from gen.kubernetes.facts.kubeflow import XGBOOST_PORT, XGBOOSTJOB
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class XGBoostJob(KubeflowJob):
     """Distributed XGBoost and LightGBM. `workers` includes the master: 3 means one master and two workers."""
 
     facts: ClassVar[Resource] = XGBOOSTJOB
+    read_ports: ClassVar[Mapping[str, int]] = dict([XGBOOST_PORT])
     # training-operator `pkg/controller.v1/xgboost/xgboost.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "WORKER_PORT", "WORKER_ADDRS"}

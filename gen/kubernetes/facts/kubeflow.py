@@ -55,8 +55,12 @@ def _of_containers(made: Callable[[PodOf], list[Body]]) -> Callable[[PodOf], lis
     return lambda pod: [] if pod.init else made(pod)
 
 
-_TORCH_PORT: Final = ("pytorch", "pytorchjob-port", 23456)
-"""Container, name and default of the port."""
+TORCH_PORT: Final = ("pytorchjob-port", 23456)
+TENSORFLOW_PORT: Final = ("tfjob-port", 2222)
+XGBOOST_PORT: Final = ("xgboostjob-port", 9999)
+PADDLE_PORT: Final = ("master", 36543)
+JAX_PORT: Final = ("jaxjob-port", 6666)
+"""Names and defaults of ports of the training container."""
 
 
 @_of_containers
@@ -66,7 +70,7 @@ def of_pytorch(pod: PodOf) -> list[Body]:
     elastic = at(pod.body, "spec", "elasticPolicy")
     made = [_UNBUFFERED]
     if _MASTER in roles:
-        port = _port(roles[_MASTER], *_TORCH_PORT)
+        port = _port(roles[_MASTER], "pytorch", *TORCH_PORT)
         rank = pod.index + (pod.role == _WORKER)
         size = total * (int(processes) if str(processes).isdecimal() else 1)
         address = f"{name}-master-0"
@@ -79,7 +83,7 @@ def of_pytorch(pod: PodOf) -> list[Body]:
     workers = _counts(roles).get(_WORKER, 1)
     least, most = elastic.get("minReplicas"), elastic.get("maxReplicas")
     host = elastic.get("rdzvHost") or f"{name}-worker-0"
-    port = elastic.get("rdzvPort") or _port(roles.get(_WORKER), *_TORCH_PORT)
+    port = elastic.get("rdzvPort") or _port(roles.get(_WORKER), "pytorch", *TORCH_PORT)
     made += _env({"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_RDZV_BACKEND": elastic.get("rdzvBackend") or "c10d"})
     made += _env({"PET_NNODES": f"{workers if least is None else least}:{workers if most is None else most}"})
     optional = {"PET_MAX_RESTARTS": "maxRestarts", "PET_NPROC_PER_NODE": "nProcPerNode", "PET_RDZV_ID": "rdzvId"}
@@ -98,7 +102,7 @@ def of_tensorflow(pod: PodOf) -> list[Body]:
     name, namespace = (at(pod.body, "metadata", part) or "" for part in ("name", "namespace"))
     hosts: dict[str, Any] = {}
     for key in sorted(roles, key=str.lower):
-        port = _port(roles[key], "tensorflow", "tfjob-port", 2222)
+        port = _port(roles[key], "tensorflow", *TENSORFLOW_PORT)
         hosts[key.lower()] = [f"{name}-{key.lower()}-{one}.{namespace}.svc:{port}" for one in range(counts[key])]
     config: dict[str, Any] = {
         "cluster": hosts,
@@ -119,7 +123,7 @@ def of_tensorflow(pod: PodOf) -> list[Body]:
 def of_xgboost(pod: PodOf) -> list[Body]:
     roles, name = _roles(pod.body, "xgbReplicaSpecs"), at(pod.body, "metadata", "name")
     counts = _counts(roles)
-    total, named = sum(counts.values()), ("xgboost", "xgboostjob-port", 9999)
+    total, named = sum(counts.values()), ("xgboost", *XGBOOST_PORT)
     rank = pod.index + (counts.get(_MASTER, 1) if pod.role == _WORKER else 0)
     made = _env({"MASTER_PORT": _port(roles.get(_MASTER), *named), "MASTER_ADDR": f"{name}-master-0"})
     made += [*_env({"WORLD_SIZE": total, "RANK": rank}), _UNBUFFERED]
@@ -133,7 +137,7 @@ def of_xgboost(pod: PodOf) -> list[Body]:
 def of_paddle(pod: PodOf) -> list[Body]:
     roles, name = _roles(pod.body, "paddleReplicaSpecs"), at(pod.body, "metadata", "name")
     first = _MASTER if _MASTER in roles else _WORKER
-    port = _port(roles.get(first), "paddle", "master", 36543)
+    port = _port(roles.get(first), "paddle", *PADDLE_PORT)
     made = [_UNBUFFERED, *_env({"PADDLE_JOB_ID": name, "PADDLE_NNODES": sum(_counts(roles).values())})]
     if pod.index == 0 and pod.role == first:
         made.append({"name": "POD_IP_DUMMY", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
@@ -148,7 +152,7 @@ def of_paddle(pod: PodOf) -> list[Body]:
 @_of_containers
 def of_jax(pod: PodOf) -> list[Body]:
     roles, name = _roles(pod.body, "jaxReplicaSpecs"), at(pod.body, "metadata", "name")
-    port = _port(roles.get(_WORKER), "jax", "jaxjob-port", 6666)
+    port = _port(roles.get(_WORKER), "jax", *JAX_PORT)
     values = {"COORDINATOR_PORT": port, "COORDINATOR_ADDRESS": f"{name}-worker-0"}
     return [_UNBUFFERED, *_env({**values, "NUM_PROCESSES": sum(_counts(roles).values()), "PROCESS_ID": pod.index})]
 

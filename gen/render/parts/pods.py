@@ -215,14 +215,14 @@ def _resources(context: Context, role: Role, effect: Effect) -> dict[str, str]:
     return {**own, **{name: quantity.canonical(amount) for name, amount in effect.resources.items()}}
 
 
-_LEAST_WITH_GPUS: Final = 512 << 20
+LEAST_WITH_GPUS: Final = 512 << 20
 """Bytes that no program with a GPU can start with: CUDA alone takes more."""
 _SMALL: Final = regex(r"([0-9.]+)[mkKM]i?")
 
 
 def _check_memory(context: Context, role: Role, memory: str | None) -> None:
     amount = quantity.server_amount(memory) if memory and role.gpus else None
-    if amount is None or amount >= _LEAST_WITH_GPUS or "gpus" in context.given.left_out:
+    if amount is None or amount >= LEAST_WITH_GPUS or "gpus" in context.given.left_out:
         return
     found = _SMALL.fullmatch(memory or "")
     hint = f"did you mean `{found[1]}Gi`?" if found is not None else "write an amount such as `64Gi`"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
-from tests.importers.manifests.forms import EQUAL, IMAGE
+from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod
 from tests.importers.manifests.proofs import proof_of, read
 from tests.importers.support import run_import
 
@@ -27,13 +27,26 @@ def operations(body: dict[str, Any]) -> dict[str, Any]:
     return {one["path"].rpartition("/spec/")[2]: one["value"] for one in proof.patch["patch"]}
 
 
+def messages(body: dict[str, Any]) -> list[str]:
+    return [one.message for one in read(body)[1]]
+
+
+HTTP = {"containerPort": 8080, "name": "http"}
+PROBE = {"httpGet": {"path": "/", "port": "http"}}
+NUMBERED = {"containerPort": 23457, "name": "pytorchjob-port"}
+
+
 @for_each(
     ("body", "expected"),
     [
         (changed(PYTORCH, terminationGracePeriodSeconds=120), {"terminationGracePeriodSeconds": 120}),
         (changed(PYTORCH, hostIPC=True), {"hostIPC": True}),
         (changed(PYTORCH, runtimeClassName="nvidia"), {"runtimeClassName": "nvidia"}),
-        (of_container(ports=[{"containerPort": 23456}]), {"containers/0/ports": [{"containerPort": 23456}]}),
+        (of_container(ports=[NUMBERED]), {"containers/0/ports": [NUMBERED]}),
+        (
+            of_container(ports=[HTTP], readinessProbe=PROBE),
+            {"containers/0/ports": [HTTP], "containers/0/readinessProbe": PROBE},
+        ),
         (
             of_container(envFrom=[{"configMapRef": {"name": "settings"}}]),
             {"containers/0/envFrom": [{"configMapRef": {"name": "settings"}}]},
@@ -47,10 +60,108 @@ def operations(body: dict[str, Any]) -> dict[str, Any]:
             {"initContainers": [{"name": "prepare", "image": IMAGE}]},
         ),
     ],
-    ids=["grace", "host-ipc", "runtime-class", "ports", "env-from", "limits", "init"],
+    ids=["grace", "host-ipc", "runtime-class", "ports", "ports-of-probes", "env-from", "limits", "init"],
 )
 def test_what_a_job_cannot_say_is_a_patch(body: dict[str, Any], expected: dict[str, Any]) -> None:
     assert operations(body) == expected
+
+
+@for_each(
+    ("body", "message"),
+    [
+        (of_container(ports=[{"containerPort": 8080}]), ""),
+        (of_container(ports=[{"containerPort": 23456, "name": "pytorchjob-port", "protocol": "TCP"}]), ""),
+        (of_container(ports=[HTTP]), "the port `http` is not carried: pods reach each other without it"),
+    ],
+)
+def test_ports_that_only_document_need_no_patch(body: dict[str, Any], message: str) -> None:
+    proof = proof_of(body)
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert messages(body) == ([message] if message else [])
+
+
+HEAD_PORTS = [
+    {"containerPort": 6379, "name": "gcs-server"},
+    {"containerPort": 8265, "name": "dashboard"},
+    {"containerPort": 10001, "name": "client"},
+]
+
+
+def ray(ports: list[dict[str, Any]], **group: Any) -> dict[str, Any]:
+    body = deepcopy(EQUAL["ray"])
+    cluster = body["spec"]["rayClusterSpec"]
+    cluster["headGroupSpec"]["template"]["spec"]["containers"][0]["ports"] = ports
+    cluster["headGroupSpec"]["serviceType"] = "ClusterIP"
+    cluster["workerGroupSpecs"][0] |= group
+    return body
+
+
+def test_what_has_no_effect_on_a_ray_cluster_needs_no_patch() -> None:
+    """KubeRay makes a Service of the ports of the head, by default of these, and has the bounds for the autoscaler."""
+    body = ray(HEAD_PORTS, replicas=2, minReplicas=1, maxReplicas=5)
+    proof = proof_of(body)
+    assert (proof.patch, proof.remaining, messages(body)) == (None, (), [])
+    other = {"containerPort": 6380, "name": "gcs-server"}
+    proof = proof_of(ray([other], replicas=2))
+    assert proof.patch is not None
+    assert [one["value"] for one in proof.patch["patch"]] == [[other]]
+    proof = proof_of(ray([], replicas=0, minReplicas=1))
+    assert proof.patch is not None
+
+
+TPU = {
+    "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
+    "cloud.google.com/gke-tpu-topology": "2x4",
+}
+
+
+@for_each(
+    ("chips", "workers", "selector", "profile"),
+    [
+        (4, 2, TPU, {"tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "2x4"}}),
+        (8, 1, TPU, {"tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "2x4", "chipsPerHost": 8}}),
+        (4, 3, TPU, {"extended": {"resource": "google.com/tpu"}}),
+        (4, 1, {}, {"extended": {"resource": "google.com/tpu"}}),
+    ],
+    ids=["slice", "host", "no-whole-slice", "no-labels"],
+)
+def test_a_slice_of_tpus_is_an_accelerator(
+    chips: int, workers: int, selector: dict[str, str], profile: dict[str, Any]
+) -> None:
+    template = pod("main", resources={"limits": {"google.com/tpu": chips}})
+    template["spec"] |= {"nodeSelector": selector, "restartPolicy": "Never"}
+    spec = {"parallelism": workers, "completions": workers, "completionMode": "Indexed", "template": template}
+    body = an_object("batch/v1", "Job", spec)
+    proof = proof_of(body)
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert [*proof.job.overlay["accelerators"].values()] == [profile]
+    assert proof.job.fields["gpus"] == str(chips)
+    assert ("placement" in proof.job.fields) == (selector != {} and "extended" in profile)
+
+
+def test_a_request_that_would_be_too_small_as_a_limit_is_left_out() -> None:
+    small = {"requests": {"memory": "100Mi", "cpu": "1", "nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu": 1}}
+    body = of_container(resources=small)
+    proof = proof_of(body)
+    assert "memory" not in proof.job.fields
+    assert proof.remaining == ()
+    assert messages(body) == [
+        "the request of `100Mi` of memory is not carried: as a limit, too, no program with a GPU could start with it"
+    ]
+
+
+@for_each(
+    ("script", "command"),
+    [
+        ("python train.py \n", "python train.py"),
+        ("python a.py\npython b.py \n\n", "python a.py\npython b.py\n"),
+        ("python a.py \\ ", "python a.py \\ "),
+    ],
+)
+def test_blanks_at_the_end_of_a_script_are_left_out(script: str, command: str) -> None:
+    proof = proof_of(of_container(command=["/bin/sh", "-c", script]))
+    assert proof.job.fields["command"] == command
+    assert (proof.patch, proof.remaining) == (None, ())
 
 
 def test_variables_of_other_containers_are_kept() -> None:

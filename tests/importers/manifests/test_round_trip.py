@@ -47,9 +47,6 @@ NOT_EQUAL = {
         ),
         "copies and logs (their volumes have a name of gen)",
     ),
-    "batch-that-restarts-in-place-job-demo": "a port that gen adds, too, with another number",
-    "batch-with-ranks-job-demo": "the same",
-    "jobset-of-several-roles-jobset-demo": "a port that gen adds, too, with another number",
     "network-host-mpijob-demo": "a variable that gen sets on this network",
     **dict.fromkeys(
         ("networks-of-every-profile-trainjob-gke-rdma", "train-torch-trainjob-demo"),

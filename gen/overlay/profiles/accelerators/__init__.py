@@ -54,6 +54,13 @@ class AcceleratorProfile(Profile, ABC):
     def effect(self, count: int) -> Effect:
         """Changes to a pod that requests `count` devices."""
 
+    @classmethod
+    def of_nodes(cls, labels: Mapping[str, str], count: int) -> Body | None:
+        """The fields of the profile for pods with so many devices on nodes with these labels, to import them; None if
+        the labels do not name the device.
+        """
+        return None
+
     def problem(self, request: Request) -> Problem | None:
         """Why the devices cannot serve the request."""
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import WithJsonSchema, model_validator
 
@@ -16,9 +16,14 @@ from gen.base import regex
 from gen.job.names import LabelValue
 from gen.job.profile import Effect, Problem
 from gen.job.scalars import Positive, conflict, matching
+from gen.kubernetes.objects import Body
 from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, toleration_of
 
 _TPU = "google.com/tpu"
+_LABELS: Final = {
+    "accelerator": "cloud.google.com/gke-tpu-accelerator",
+    "topology": "cloud.google.com/gke-tpu-topology",
+}
 _CHIPS_OF_HOST = 4
 Topology = Annotated[
     str,
@@ -60,11 +65,14 @@ class Tpu(AcceleratorProfile):
     def units(self) -> Mapping[str, int]:
         return {_TPU: 1}
 
+    @classmethod
+    def of_nodes(cls, labels: Mapping[str, str], count: int) -> Body | None:
+        fields = {field: labels.get(label) for field, label in _LABELS.items()}
+        chips = {"chipsPerHost": count} if count > _CHIPS_OF_HOST else {}
+        return {**fields, **chips} if all(fields.values()) else None
+
     def effect(self, count: int) -> Effect:
-        labels = {
-            "cloud.google.com/gke-tpu-accelerator": self.accelerator,
-            "cloud.google.com/gke-tpu-topology": self.topology,
-        }
+        labels = {label: str(getattr(self, field)) for field, label in _LABELS.items()}
         return Effect(resources={_TPU: str(count)}, node_labels=labels, tolerations=toleration_of(_TPU))
 
     def problem(self, request: Request) -> Problem | None:
