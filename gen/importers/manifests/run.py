@@ -253,12 +253,11 @@ def _set_roles(
         if field == "env":
             _share_variables(draft, roles)
             continue
-        common = next(iter(values.values()), None)
-        shared = bool(values) and common is not None and all(value == common for value in values.values())
-        if shared:
+        common = _common(list(values.values()))
+        if common is not None:
             draft.fields[field] = common
         for name, fields in roles.items():
-            if field in fields and not (shared and name in holders):
+            if field in fields and not (name in holders and fields[field] == common):
                 draft.fields["roles"][name][field] = fields[field]
     for name, fields in draft.fields["roles"].items():
         if fields.get("args") == [] and name in known and not known[name].runs:
@@ -292,6 +291,13 @@ def _holders(roles: dict[str, Fields], known: dict[str, Role]) -> dict[str, list
         takers = [name for name in roles if _takes(known.get(name), field)]
         found[field] = takers
     return found
+
+
+def _common(values: list[object]) -> object:
+    """The value of the job: that of most roles, if all have one. Roles only add to mappings."""
+    most = max(values, key=values.count, default=None)
+    whole = not isinstance(most, dict) or values.count(most) == len(values)
+    return most if whole and None not in values and values.count(most) * 2 > len(values) else None
 
 
 def _takes(role: Role | None, field: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
-from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod
+from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod, replicas
 from tests.importers.manifests.proofs import proof_of, read
 from tests.importers.support import run_import
 
@@ -347,3 +347,13 @@ def test_a_topology_is_that_of_a_queue(
     assert made.remaining == ()
     assert made.job.fields["queue"] == queue
     assert made.job.overlay["queues"][queue]["kueue"].get("topology") == topology
+
+
+def test_a_value_of_most_roles_is_that_of_the_job() -> None:
+    roles = {name: (1, pod("tensorflow")) for name in ("Master", "Worker", "PS")}
+    body = an_object("kubeflow.org/v1", "TFJob", {"tfReplicaSpecs": replicas(**deepcopy(roles))})
+    body["spec"]["tfReplicaSpecs"]["PS"]["template"]["spec"]["containers"][0]["image"] = "registry.example.com/ps:1"
+    proof = proof_of(body)
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert proof.job.fields["image"] == IMAGE
+    assert proof.job.fields["roles"] == {"master": {}, "ps": {"image": "registry.example.com/ps:1"}}
