@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, UsageError, contained, did_you_mean, quoted, regex
+from gen.base import Findings, Location, Severity, UsageError, contained, did_you_mean, quoted, regex
 from gen.base.codes.files import INVALID_NAME
 from gen.base.codes.imports import ALREADY_THERE, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES, create_files, replace_files, unusable
@@ -22,13 +22,14 @@ from gen.commands.common import VIOLATIONS, Result, Root, complete_namespaces, r
 from gen.commands.environment import progress_bar, reads_terminal
 from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.rendering import refused
+from gen.edit.checks import check_quota
 from gen.importers import IMPORTERS, ImportedJob, Importer, ImportInput, overlay_needs, proof, sandbox
 from gen.importers.draft import check_text, text_of
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
 from gen.overlay.extensions import load_extensions
 from gen.overlay.files import OverlayFiles
-from gen.overlay.read import merged_fields
+from gen.overlay.read import OverlayReader, merged_fields
 from gen.render.write.compare import Change, Status
 from gen.report.formats import Report
 
@@ -117,6 +118,7 @@ def run(request: Request) -> Result[Report]:
     overlay = named or proof.NAME, _judged_text(root, named, needed, lacking)
     unready = [] if request.overlay and request.yes else [one for one in jobs if overlay_needs.lacking([one], known)]
     proofs, verdicts = ([], []) if found.failed() else _judged(root, overlay, jobs, unready, found)
+    verdicts = _with_quotas(root, overlay, verdicts, found)
     if found.failed():
         result = refused(found, Path(), in_files=False)
         lines = [one.line for one in verdicts]
@@ -144,7 +146,7 @@ def run(request: Request) -> Result[Report]:
         lines += [again, *(f"  {line}" for line in written(lacking).splitlines())]
     text = "\n".join([*lines, *said, *proof.proof_lines(proofs)])
     failed = not all(same for _, same in comparisons) or any(
-        one.outcome in (proof.Outcome.CANNOT_RUN, proof.Outcome.DIFFERS) for one in verdicts
+        one.outcome not in (proof.Outcome.READY, proof.Outcome.NEEDS) for one in verdicts
     )
     report = Report(tuple(found), tuple(changes), text, root=Path())  # places are as files were named
     return Result(output=report, exit_code=VIOLATIONS if failed else 0)
@@ -202,6 +204,25 @@ def _judged(
             if progress is not None:
                 progress(number, len(jobs))
     return proofs, verdicts
+
+
+def _with_quotas(
+    root: Path, overlay: tuple[str, str], verdicts: Sequence[proof.Verdict], found: Findings
+) -> list[proof.Verdict]:
+    """The verdicts. Jobs that exceed a quota together with those of the repository need a larger one."""
+    files = {JobFile(one.job.namespace, one.job.name): text_of(one.job, "").encode() for one in verdicts}
+    known, own = OverlayReader(root, Findings()).of_text(*overlay), Findings()
+    if known is not None and not found.failed():
+        check_quota(root, files, [known], own)
+    judged = []
+    for one in verdicts:
+        file = JobFile(one.job.namespace, one.job.name).file
+        place = one.job.places.get("gpus", one.job.place)
+        over = tuple(replace(item, place=place, severity=Severity.WARNING) for item in own if item.place.file == file)
+        found.extend(over)
+        fine = one.outcome in (proof.Outcome.READY, proof.Outcome.NEEDS)
+        judged.append(proof.Verdict(one.job, proof.Outcome.OVER_QUOTA, over) if over and fine else one)
+    return judged
 
 
 def _task_comparison(

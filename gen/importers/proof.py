@@ -1,9 +1,9 @@
 """Verdict on imported jobs, and the proof of one: each is rendered in memory, in the overlay of the import.
 
-The verdict is the same for every importer: a job is ready, needs fields of the overlay, renders something else than its
-original, cannot run, or does not render. The reader of commands judges its program, as in every render. The proof
-compares the result with the original objects. A value without a field becomes a patch of the overlay; with that patch,
-only additions of gen may differ.
+The verdict is the same for every importer: a job is ready, needs fields or a larger quota of the overlay, renders
+something else than its original, cannot run, or does not render. The reader of commands judges its program, as in every
+render. The proof compares the result with the original objects. A value without a field becomes a patch of the overlay;
+with that patch, only additions of gen may differ.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Outcome(StrEnum):
 
     READY = "ready"
     NEEDS = "needs fields of the overlay"
+    OVER_QUOTA = "needs a larger quota"
     DIFFERS = "renders, but not all of the original"
     CANNOT_RUN = "renders, but cannot run"
     NOT_RENDERED = "does not render"
@@ -124,7 +125,7 @@ def _computed(fields: Fields, route: tuple[str, ...] = ()) -> Iterator[tuple[str
     for name, value in fields.items():
         if isinstance(value, dict) and name not in ("env", "files", "params"):
             yield from _computed(value, (*route, name))
-        if name in _COMPUTED or route == ("roles",):
+        if (name in _COMPUTED and "{{" not in str(value)) or route == ("roles",):
             yield (*route, name)
 
 

@@ -90,6 +90,24 @@ def test_a_job_that_renders_something_else_than_its_original_is_not_ready(repo: 
     assert str(file) in second
 
 
+def test_a_quota_counts_the_other_jobs(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\ndefaults: {sharedMemory: 2Gi}\nnamespaces: {team: {gpus: 16}}\n')
+    repo.job("kind: batch\nimage: a/b:1\ncommand: python a.py\ngpus: 2\n", "hello")
+    line = "arena submit mpi --name=train --workers=2 --gpus={} --image=a/b:1 'mpirun python a.py'"
+    report, code = run_import(repo.root, script(repo.root.parent, line.format(8)), namespace="team")
+    first, second = report.summary.splitlines()
+    assert (first, code) == ("wrote 1 job: needs a larger quota", 1)
+    assert "requests 18 GPUs in overlay `dev`; its quota is 16: `team/train` 16 (changed), `team/hello` 2" in second
+    (finding,) = report.findings
+    assert (finding.code, finding.severity.value) == ("over-quota", "warning")
+    assert str(finding.place).startswith(f"{repo.root.parent / 'submit.sh'}:1:")
+    assert rendered(repo.root)[1] == 1
+    (repo.root / "jobs/team/train.yaml").unlink()
+    report, code = run_import(repo.root, script(repo.root.parent, line.format(7)), namespace="team")
+    assert (report.summary, code) == ("imported 1 job, which is ready; run `gen render`", 0)
+    assert rendered(repo.root)[1] == 0
+
+
 @for_each(
     ("line", "fields"),
     [

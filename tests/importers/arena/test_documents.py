@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from gen.base.findings import Findings
 from gen.base.yaml.source import read, source_of
@@ -200,13 +201,149 @@ def test_the_pipeline_of_a_document_leads_to_a_run(repo: Repository) -> None:
     assert source is not None
     assert isinstance(source.data, dict)
     assert [*source.data["params"]] == [name for name in DEFAULTS if name != "data"], "the order of the function"
+    assert source.data["workers"] == "{{ params.workers }}", "a parameter is not a default, whatever its value"
     assert "--model resnet101 --batch_size 64 --variable_update horovod --optimizer momentum" in text
 
 
-def imported_and_rendered(repo: Repository, file: str, importer: str, run: str) -> str:
+def training_pods(role: str, image: str, *, gpus: int = 0) -> dict[str, Any]:
+    container: dict[str, Any] = {
+        "name": "tensorflow",
+        "image": f"registry.aliyuncs.com/tensorflow-samples/tf-mnist-distributed:{image}",
+        "env": [{"name": "TEST_TMPDIR", "value": "/training"}],
+        "command": ["python", "/app/main.py"],
+        "volumeMounts": [{"name": "nas", "mountPath": "/training"}],
+        **({"resources": {"limits": {"nvidia.com/gpu": gpus}}} if gpus else {}),
+        **({"imagePullPolicy": "Always"} if role != "MASTER" else {}),
+    }
+    pods = {"containers": [container], "volumes": [NAS], "restartPolicy": "OnFailure"}
+    return {"replicas": 1, "tfReplicaType": role, "template": {"spec": pods}}
+
+
+NAS = {"name": "nas", "persistentVolumeClaim": {"claimName": "kubeflow-dist-nas-mnist"}}
+BOARD = {
+    "containers": [
+        {
+            "name": "tensorboard",
+            "image": "tensorflow/tensorflow:1.7.0",
+            "command": ["/usr/local/bin/tensorboard"],
+            "args": ["--logdir", "/training/tensorflow/logs"],
+            "volumeMounts": [{"name": "nas", "mountPath": "/training"}],
+            "ports": [{"containerPort": 6006, "protocol": "TCP"}],
+        }
+    ],
+    "volumes": [NAS],
+}
+CLAIM = "kubeflow-dist-nas-mnist"
+MANIFESTS: dict[str, dict[str, Any]] = {
+    "nas-dist-pv.yaml": {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": CLAIM}, "spec": {}},
+    "nas-dist-pvc.yaml": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM}, "spec": {}},
+    "mnist-simple-gpu-dist.yaml": {
+        "apiVersion": "kubeflow.org/v1alpha1",
+        "kind": "TFJob",
+        "metadata": {"name": "mnist-simple-gpu-dist"},
+        "spec": {
+            "replicaSpecs": [
+                training_pods("MASTER", "gpu", gpus=1),
+                training_pods("WORKER", "gpu", gpus=1),
+                training_pods("PS", "cpu"),
+            ]
+        },
+    },
+    "tensorboard.yaml": {
+        "apiVersion": "extensions/v1beta1",
+        "kind": "Deployment",
+        "metadata": {"name": "tensorboard", "labels": {"app": "tensorboard"}},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": "tensorboard"}},
+            "template": {"metadata": {"labels": {"app": "tensorboard"}}, "spec": BOARD},
+        },
+    },
+}
+
+
+def test_the_manifests_of_a_document_lead_to_a_run(repo: Repository) -> None:
+    folder = repo.root.parent / "manifests"
+    folder.mkdir()
+    for name, body in MANIFESTS.items():
+        (folder / name).write_text(json.dumps(body), "utf-8")
+    text = imported_and_rendered(repo, str(folder), "manifests", "tfjob-mnist-simple-gpu-dist")
+    source = read(repo.root, "jobs/team/mnist-simple-gpu-dist.yaml", Findings())
+    assert source is not None
+    assert isinstance(source.data, dict)
+    ours, theirs = dict(source.data), example("mnist-simple-gpu-dist")
+    assert ours.pop("tensorboard") == {**theirs.pop("tensorboard"), "image": "tensorflow/tensorflow:1.7.0"}
+    assert [theirs["roles"]["ps"].pop(name) for name in ("cpu", "memory", "replicas")] == ["2", "4Gi", "1"]
+    assert (theirs.pop("workers"), theirs.pop("restart")) == ("1", "OnFailure"), "the defaults"
+    assert ours == theirs
+    assert text.count("tf-mnist-distributed:gpu") == 2
+    assert any("tensorboard" in path for path in repo.rendered())
+
+
+PARTS = [
+    "sudo service docker restart",
+    "sudo service docker status",
+    "set -x",
+    "docker run -t --network host --gpus all <image-name> bash concurrent/task.sh",
+]
+REQUESTS = [
+    {
+        "ComputeEnv": {
+            "EnvName": "batch-concurrent-test",
+            "EnvData": {
+                "InstanceType": "GN10X.2XLARGE40",
+                "ImageId": "img-xxxxxx",
+                "SystemDisk": {"DiskSize": 120},
+                "DesiredComputeNodeCount": 2,
+            },
+        },
+        "Placement": {"Zone": "ap-guangzhou-3"},
+    },
+    {
+        "Placement": {"Zone": "ap-guangzhou-3"},
+        "Job": {
+            "JobName": "test-job",
+            "Tasks": [
+                {
+                    "TaskName": "concurrent-task",
+                    "InputMappings": [
+                        {
+                            "SourcePath": "cos://concurrent-1250000000.cos.ap-guangzhou.myqcloud.com/code/",
+                            "DestinationPath": "/workspace/",
+                        }
+                    ],
+                    "TaskInstanceNum": 2,
+                    "Application": {"Command": " && ".join(PARTS)},
+                    "EnvId": "batch-concurrent-test",
+                    "RedirectInfo": {
+                        f"{name}RedirectPath": "cos://concurrent-1250000000.cos.ap-guangzhou.myqcloud.com/logs/"
+                        for name in ("Stdout", "Stderr")
+                    },
+                }
+            ],
+        },
+    },
+]
+
+
+def test_the_requests_of_a_document_lead_to_a_run(repo: Repository) -> None:
+    file = repo.root.parent / "requests.json"
+    file.write_text(json.dumps(REQUESTS), "utf-8")
+    options = {"image": "registry.example.com/mnist:1", "define": ("GPUS=1",)}
+    text = imported_and_rendered(repo, str(file), "batchcompute", "job-test-job", **options)
+    (body,) = yaml.safe_load_all(text)
+    container = body["spec"]["template"]["spec"]["containers"][0]
+    assert (container["image"], container["command"][-1]) == (options["image"], "bash concurrent/task.sh")
+    assert container["resources"]["limits"]["nvidia.com/gpu"] == "1"
+    assert (body["spec"]["parallelism"], body["spec"]["completionMode"]) == (2, "Indexed")
+    assert {"MASTER_ADDR", "RANK"} <= {one["name"] for one in container["env"]}, "the two pods meet"
+
+
+def imported_and_rendered(repo: Repository, file: str, importer: str, run: str, **options: Any) -> str:
     """The rendered run of an import into an overlay."""
-    report, code = run_import(repo.root, file, importer=importer, namespace="team", overlay="dev", yes=True)
-    assert (report.summary, code) == ("imported 1 job, which is ready; run `gen render`", 0)
+    report, code = run_import(repo.root, file, importer=importer, namespace="team", overlay="dev", yes=True, **options)
+    first = report.summary.splitlines()[0]
+    assert (first, code) == ("imported 1 job, which is ready; run `gen render`", 0)
     report, code = repo.render()
     assert code == 0, report
     (text,) = [text for path, text in repo.rendered().items() if run in path]
