@@ -85,7 +85,7 @@ def _environment(draft: Draft, command: str) -> None:
 
 def _code_setting(draft: Draft, name: str, text: str, value: Value) -> None:
     field = _CODE_SETTINGS.get(name)
-    if not draft.given.last("sync-source"):
+    if not draft.given.last("sync-source") or not draft.given.text("sync-mode"):
         hint = "remove it, or fetch code with `code: {git: <URL>}`"
         draft.found.warning(NOT_CARRIED, value.place, f"`{name}` is not carried: the job fetches no code", hint)
     elif field is not None:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from gen.base import Diagnostic, Findings, Location, as_texts, regex
 from gen.base.codes.imports import CANNOT_RUN, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
-from gen.importers.draft import label, literal
+from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp.graph import INPUT, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
@@ -148,8 +148,8 @@ def _name_of(placeholder: str) -> str:
 
 
 def _with_given(fields: Fields, unknown: Iterable[str]) -> Fields:
-    """The fields with a parameter of the job for each value that the user of the pipeline gives."""
-    names = {one: name for one in unknown if (name := _given_name(one))}
+    """The fields with a parameter of the job for each value that the user of the pipeline gives, except for secrets."""
+    names = {one: name for one in unknown if (name := _given_name(one)) and not is_secret(name, _name_of(one))}
     values = [
         Placeholder(text=one, name=param_name(name), value=_name_of(one), route=()) for one, name in names.items()
     ]

@@ -151,3 +151,14 @@ def test_blanks_without_meaning_are_one(command: str, expected: str) -> None:
 def test_a_command_with_an_error_is_not_called_missing() -> None:
     _, found = imported("arena submit tf --name=a --image=a/b:1 --env=USER=<GIT-USERNAME> 'python a.py'\n")
     assert [one.message for one in found] == ["`<GIT-USERNAME>` is a placeholder, which a shell reads as redirections"]
+
+
+def test_the_branch_of_code_that_is_not_fetched_is_reported() -> None:
+    """Arena ignores `--sync-source` without `--sync-mode`."""
+    command = "arena submit tf --name=a --image=a/b:1 --sync-source=https://example.com/a.git --env=GIT_SYNC_BRANCH=v1"
+    (job,), found = imported(f"{command} 'python a.py'\n")
+    assert "code" not in job.fields
+    assert {
+        "`GIT_SYNC_BRANCH` is not carried: the job fetches no code",
+        "`--sync-source` is not carried: Arena ignores it without `--sync-mode`",
+    } <= {one.message for one in found}

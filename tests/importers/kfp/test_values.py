@@ -191,6 +191,13 @@ def test_parameters_without_a_value_are_params_of_the_job(repo: Repository) -> N
     assert (code, report.findings) == (0, ())
 
 
+def test_a_secret_without_a_value_is_no_param() -> None:
+    (job,), found = read(workflow(dag(task("a", "x")), program("x", "--key", "{{workflow.parameters.api_token}}")))
+    assert job.fields["command"] == ["run", "--key", "change-me-api-token"]
+    assert "params" not in job.fields
+    assert [one.severity.value for one in found] == ["warning"]
+
+
 def test_the_comment_has_the_whole_name_of_the_pipeline() -> None:
     document = workflow(dag(task("a", "x"), task("b", "x")), program("x", "run"))
     document["metadata"] = {"name": "a-name-that-is-longer-than-the-name-of-the-job"}
