@@ -32,6 +32,7 @@ from gen.importers.manifests.pods import (
     has_idle_ports,
     queue_of,
     report_ports,
+    with_selector,
     without_metadata,
 )
 from gen.importers.manifests.run import read_run, reserved
@@ -213,6 +214,9 @@ def _imported(
     model = ALL_KINDS[kind]
     draft = JobDraft(item.name, kind, namespace, place, found)
     body = _modern(draft, item, model, facts)
+    for one in templates(facts, body) if facts.nodes is None else ():
+        if one.spec:
+            body = replaced(body, (*one.route, "spec"), with_selector(one.spec))
     pods = templates(facts, body)
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
     files = file_volumes(pods, maps)

@@ -20,7 +20,7 @@ from gen.job.names import LABEL_KEY, LABEL_VALUE
 from gen.job.profile import Effect
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.objects import INSTANCE_TYPE, PRIORITY_LABEL, QUEUE_LABEL, ZONE, Body
+from gen.kubernetes.objects import INSTANCE_TYPE, PRIORITY_LABEL, QUEUE_LABEL, ZONE, Body, present
 from gen.overlay.profiles.accelerators import ACCELERATORS, Request
 from gen.render.parts.metadata import is_of_controllers, is_of_pods, is_reserved
 from gen.render.parts.pods import LEAST_WITH_GPUS
@@ -197,8 +197,9 @@ def as_program(container: Body) -> Body:
     script: the same program.
     """
     command, args = as_texts(container.get("command")), as_texts(container.get("args"))
-    if len(args) == 1 and len(command) == len(_SHELL) and command[-1] == "-c":
-        command = [*command, *args]
+    whole = [*command, *args]
+    if len(whole) == len(_SHELL) + 1 and whole[1] == "-c" and command and command[0].endswith("sh"):
+        command = whole
         container = {key: value for key, value in container.items() if key != "args"}
     if command[:2] == ["/bin/sh", "-c"]:
         command = [*_SHELL, *command[2:]]
@@ -320,7 +321,8 @@ def _placement(draft: JobDraft, spec: Body, effect: Effect) -> Fields:
     placement: Fields = {}
     wanted = spec.get("nodeSelector")
     labels: Fields = dict(wanted) if isinstance(wanted, dict) else {}
-    labels |= _affinity(spec)
+    affinity = _affinity(spec)
+    labels |= affinity if all(len(values) > 1 for values in affinity.values()) else {}
     for key, values in labels.items():
         if effect.node_labels.get(key) == values:
             continue
@@ -335,16 +337,34 @@ def _placement(draft: JobDraft, spec: Body, effect: Effect) -> Fields:
     return placement
 
 
-def _affinity(spec: Body) -> Fields:
+_TERMS: Final = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+
+
+def _affinity(spec: Body) -> dict[str, list[object]]:
     """Labels of a required affinity with one term of `In`; others become a patch."""
-    terms = at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    terms = at(spec, *_TERMS)
     if not isinstance(terms, list) or len(terms) != 1 or set(as_mapping(terms[0])) != {"matchExpressions"}:
         return {}
     expressions = terms[0]["matchExpressions"]
     if not isinstance(expressions, list) or any(at(one, "operator") != "In" for one in expressions):
         return {}
     values = {str(one.get("key")): as_list(one.get("values")) for one in expressions}
-    return values if all(len(several) > 1 for several in values.values()) else {}
+    return values if len(values) == len(expressions) and all(values.values()) else {}
+
+
+def with_selector(spec: Body) -> Body:
+    """A pod with the labels of its affinity that have one value in its node selector, which means the same."""
+    labels = _affinity(spec)
+    selector = as_mapping(spec.get("nodeSelector"))
+    single = {key: values[0] for key, values in labels.items() if len(values) == 1 and key not in selector}
+    if not single or len(as_mapping(at(spec, *_TERMS[:2]))) != 1:
+        return spec
+    rest = [{"key": key, "operator": "In", "values": values} for key, values in labels.items() if key not in single]
+    affinity = {name: value for name, value in spec["affinity"].items() if name != _TERMS[1]}
+    if rest:
+        affinity[_TERMS[1]] = {_TERMS[2]: {_TERMS[3]: [{"matchExpressions": rest}]}}
+    kept = {name: value for name, value in spec.items() if name != "affinity"}
+    return {**kept, "nodeSelector": {**selector, **single}, **present(affinity=affinity)}
 
 
 def _tolerations(draft: JobDraft, spec: Body, effect: Effect) -> list[Fields]:

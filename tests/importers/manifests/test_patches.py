@@ -357,3 +357,35 @@ def test_a_value_of_most_roles_is_that_of_the_job() -> None:
     assert (proof.patch, proof.remaining) == (None, ())
     assert proof.job.fields["image"] == IMAGE
     assert proof.job.fields["roles"] == {"master": {}, "ps": {"image": "registry.example.com/ps:1"}}
+
+
+def required(*expressions: tuple[str, list[str]]) -> dict[str, Any]:
+    terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": values} for key, values in expressions]}]
+    return {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}},
+    }
+
+
+@for_each(
+    ("affinity", "selector"),
+    [
+        (required(("gpu", ["a100"])), {"gpu": "a100"}),
+        (required(("gpu", ["a100"]), ("pool", ["a", "b"])), {"gpu": "a100", "pool": ["a", "b"]}),
+        (required(("pool", ["a", "b"])), {"pool": ["a", "b"]}),
+    ],
+)
+def test_an_affinity_to_labels_is_a_selector(affinity: dict[str, Any], selector: dict[str, Any]) -> None:
+    proof = proof_of(changed(PYTORCH, affinity=affinity))
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert proof.job.fields["placement"] == {"nodeSelector": selector}
+
+
+@for_each(
+    ("command", "args"),
+    [(["/bin/sh", "-c"], ["sleep 60"]), (["/bin/sh"], ["-c", "sleep 60"]), (["sh", "-c", "sleep 60"], None)],
+)
+def test_a_script_is_one_field(command: list[str], args: list[str] | None) -> None:
+    proof = proof_of(of_container(command=command, **({"args": args} if args else {})))
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert proof.job.fields["command"] == "sleep 60"
+    assert "args" not in proof.job.fields
