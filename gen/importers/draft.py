@@ -22,7 +22,8 @@ from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret
 from gen.overlay.profiles.storage import RESERVED_VOLUMES
 from gen.render.model import parse_job
 
-_EXPRESSION: Final = regex(r"\$+(?=\{[{%#])|\{[{%#]")
+_EXPRESSION: Final = regex(r"\$+(?=\{[{%])|\{[{%]|(?<!\$)\{#(?=[^\n#]*#\})")
+"""What gen takes for its own syntax, and not `${#A[@]}` of shells."""
 _MAX_LABEL: Final = 63
 
 
@@ -150,7 +151,7 @@ def literal(text: str) -> str:
 
 
 def _quoted(found: re.Match[str]) -> str:
-    """An expression with the text as its value. gen refuses `{#` and `{%` anywhere."""
+    """An expression with the text as its value. gen refuses `{#` and `{%`, also in expressions."""
     shown = found[0]
     if shown.endswith(("%", "#")):
         return f"{{{{ '{{' }}}}{shown[1:]}"

@@ -27,11 +27,17 @@ def test_lists_in_lists_end(depth: int) -> None:
     assert read(body)[0] == []
 
 
-@for_each("text", ["{{ 7 * 7 }}", "${{ x }}", "$${{ x }}", "{% if %}", "a {# b #}", "{{ '{{' }}"])
+@for_each("text", ["{{ 7 * 7 }}", "${{ x }}", "$${{ x }}", "{% if %}", "a {# b #}", "{{ '{{' }}", "${# a #}"])
 def test_expressions_stay_texts(text: str) -> None:
     proof = proof_of(of_container(env=[{"name": "TEXT", "value": text}], args=[text]))
     assert proof.patch is None, proof.patch
     assert proof.remaining == ()
+
+
+@for_each("text", ["A=(x y)\necho ${#A[@]}", "echo ${#A} {#", "awk '{#x'"])
+def test_shell_syntax_is_not_quoted(text: str) -> None:
+    proof = proof_of(of_container(command=["bash", "-c", text]))
+    assert (proof.job.fields["command"][-1], proof.patch, proof.remaining) == (text, None, ())
 
 
 HOSTILE = {
