@@ -110,8 +110,9 @@ _COMPUTED: Final = frozenset(
 
 def without_defaults(root: Path, job: ImportedJob, overlay: str, text: str) -> ImportedJob:
     """The job without the fields that only repeat their default: it renders the same without them."""
-    known = _texts_of(in_memory(root, job, overlay, text, Findings()))
-    for route in [*_computed(job.fields)][:_TRIED] if known else ():
+    routes = [*_computed(job.fields)][:_TRIED]
+    known = _texts_of(in_memory(root, job, overlay, text, Findings())) if routes else []
+    for route in routes if known else ():
         if route[-1] not in _COMPUTED and follow(job.fields, route):
             continue  # a role with fields
         shorter = replace(job, fields=with_field(job.fields, route, None))

@@ -138,7 +138,11 @@ class _Known(Struct, frozen=True, kw_only=True):
 def _given_name(placeholder: str) -> str:
     """The name of a parameter that the user of the pipeline gives; empty for a value that only a run has."""
     given = PARAMETER.fullmatch(placeholder) or INPUT.fullmatch(placeholder)
-    return str(given[1]) if given is not None else ""
+    return str(given[1]) if given is not None and _CHANNEL not in given[1] else ""
+
+
+_CHANNEL: Final = "pipelinechannel--"
+"""Part of the names of items of loops and of outputs that inner graphs get."""
 
 
 def _name_of(placeholder: str) -> str:

@@ -191,6 +191,15 @@ def test_parameters_without_a_value_are_params_of_the_job(repo: Repository) -> N
     assert (code, report.findings) == (0, ())
 
 
+def test_an_item_of_a_loop_is_not_given_by_the_user() -> None:
+    text = "{{inputs.parameters.pipelinechannel--train-Output-loop-item}}"
+    (job,), found = read(workflow(dag(task("a", "x")), program("x", text)))
+    assert "params" not in job.fields
+    assert [one.message for one in found] == [
+        f"`{text[:60]}` of step `a` is not carried: only a run of the pipeline has its value"
+    ]
+
+
 def test_a_secret_without_a_value_is_no_param() -> None:
     (job,), found = read(workflow(dag(task("a", "x")), program("x", "--key", "{{workflow.parameters.api_token}}")))
     assert job.fields["command"] == ["run", "--key", "change-me-api-token"]
