@@ -12,6 +12,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from gen.base import as_mapping, at, follow
+from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields
 from gen.importers.draft import ORDER, JobDraft, as_read, label, literal, literals
 from gen.importers.manifests.objects import Item, Template, beside, templates
@@ -120,6 +121,7 @@ _GRANTS: Final = {"priority": "priorities", "serviceAccount": "serviceAccounts"}
 def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, files: FileVolumes) -> None:
     """Set the fields of a job from an object of `facts`; `files` has its volumes that become files."""
     every = templates(facts, body)
+    _check_names(draft, item, every)
     roles = {}
     for one in every:
         place = item.place(*one.route)
@@ -132,7 +134,8 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     _life(draft, item, body, facts)
     _queue(draft, item, body, model, facts, every)
     for field, value in copied(model, facts, body, every):
-        draft.set(value, *field.split("."), place=item.place("spec"))
+        route = tuple(step for step in model.copied.get(field, ()) if not isinstance(step, Wildcard))
+        draft.set(value, *field.split("."), place=item.place(*(route or ("spec",))))
     runtime = draft.fields.get("runtime")
     if isinstance(runtime, dict):
         draft.need(
@@ -153,6 +156,13 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     _set_roles(draft, model, every, roles, policies[0])
     _set_counts(draft, item, model.read_counts(body["spec"]) if facts is model.facts and every else {})
     _remove_refused(draft, model)
+
+
+def _check_names(draft: JobDraft, item: Item, every: list[Template]) -> None:
+    for number, one in enumerate(every):
+        if any(other.role == one.role for other in every[:number]):
+            hint = "give each a name of its own, as the API server requires"
+            draft.found.error(INVALID_MANIFEST, item.place(*one.route), f"two roles have the name `{one.role}`", hint)
 
 
 def _pod_settings(draft: JobDraft, one: Template, item: Item) -> None:

@@ -8,6 +8,7 @@ from shutil import copytree
 from typing import Any
 
 import pytest
+import yaml
 
 from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS, ImportInput
@@ -227,6 +228,17 @@ def test_a_job_with_a_schedule_keeps_the_volumes_of_its_maps() -> None:
             "kubeflow.org/v1beta1 becomes kubeflow.org/v1",
         ),
         ([PYTORCH, BOARD], Severity.WARNING, ""),
+        (
+            [
+                an_object(
+                    "batch.volcano.sh/v1alpha1",
+                    "Job",
+                    {"tasks": [{"name": "task", "replicas": 1, "template": pod("main")} for _ in "ab"]},
+                )
+            ],
+            Severity.ERROR,
+            "two roles have the name `task`",
+        ),
     ],
 )
 def test_reports(bodies: list[dict[str, Any]], severity: Severity, message: str) -> None:
@@ -480,3 +492,15 @@ def test_names_of_any_form_are_no_bug(name: Any) -> None:
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {}}
     _, found = read(body, settings, an_object("argoproj.io/v1alpha1", "Workflow", flow, name="flow"))
     assert [one for one in found if one.code == "internal-error"] == []
+
+
+def test_a_value_is_reported_at_its_line(repo: Repository) -> None:
+    task = {"name": "task", "replicas": 1, "template": pod("main")}
+    body = an_object("batch.volcano.sh/v1alpha1", "Job", {"tasks": [task], "minAvailable": 3}, namespace="team")
+    file = repo.root.parent / "job.yaml"
+    file.write_text(yaml.safe_dump(body, sort_keys=False))
+    report, _ = run_import(repo.root, str(file), importer="manifests")
+    (finding,) = [one for one in report.findings if one.severity is Severity.ERROR]
+    assert finding.message == "`minAvailable` is more than the 1 pods of the job"
+    line = file.read_text().splitlines()[finding.place.line - 1]
+    assert line == "  minAvailable: 3"
