@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, as_texts, regex
+from gen.base import Diagnostic, Findings, Location, as_texts, at, regex
 from gen.base.codes.imports import CANNOT_RUN, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
@@ -279,6 +279,9 @@ def _job(known: _Known, found: Findings) -> Any:
     """The container of a step as a Job."""
     pod = {"restartPolicy": "Never", **_texts(known.call.leaf.pod, known, found)}
     container = pod["containers"][0]
+    if isinstance(limits := at(container, "resources", "limits"), dict):  # a number cannot be unknown
+        gone = {_name_of(one) for one in known.unknown}
+        container["resources"]["limits"] = {name: text for name, text in limits.items() if text not in gone}
     if container.get("command"):  # as one list, so that a shell with a script becomes a text
         container["command"] = [*as_texts(container["command"]), *as_texts(container.pop("args", None))]
     spec = {"backoffLimit": known.call.retries.limit, "template": {"spec": pod}}

@@ -200,6 +200,18 @@ def test_an_item_of_a_loop_is_not_given_by_the_user() -> None:
     ]
 
 
+def test_a_limit_that_only_a_run_has_is_left_out() -> None:
+    template = program("y")
+    template["container"]["resources"] = {"limits": {"cpu": "{{tasks.a.outputs.parameters.cpu}}", "memory": "2Gi"}}
+    (job,), found = read(workflow(dag(task("a", "x"), task("b", "y", dependencies=["a"])), program("x"), template))
+    step = job.fields["steps"]["b"]
+    assert ("cpu" in step, step["memory"]) == (False, "2Gi")
+    assert [one.message for one in found] == [
+        "`{{tasks.a.outputs.parameters.cpu}}` of step `b` is not carried: only a run of the pipeline has its value"
+    ]
+    assert job.obstacles == (), "it runs without the limit"
+
+
 def test_a_secret_without_a_value_is_no_param() -> None:
     (job,), found = read(workflow(dag(task("a", "x")), program("x", "--key", "{{workflow.parameters.api_token}}")))
     assert job.fields["command"] == ["run", "--key", "change-me-api-token"]
