@@ -18,9 +18,11 @@ from gen.importers.shell_script import opened_container
 from gen.kubernetes import quantity
 from gen.kubernetes.manifests.read import read_manifests
 
+_COUNT: Final = regex(r"[0-9]{1,9}")
+
 
 class Record:
-    """Fields of a mapping, with the places of their values."""
+    """Fields of a mapping, with the places of their values. A value of another type than expected stays unread."""
 
     def __init__(self, data: object, place: Callable[[Route], Location], route: Route = ()) -> None:
         self._data = data if isinstance(data, dict) else {}
@@ -36,26 +38,31 @@ class Record:
         self._read.add(name)
         return self._data.get(name)
 
+    def _taken(self, name: str, *, fits: Callable[[Any], bool]) -> Any:
+        value = self._data.get(name)
+        return self.take(name) if fits(value) else None
+
     def text(self, name: str) -> str:
         """A string or a number as text; empty for other types."""
-        value = self.take(name)
-        return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+        value = self._taken(name, fits=lambda one: isinstance(one, str | int | float) and not isinstance(one, bool))
+        return str(value) if value is not None else ""
 
     def number(self, name: str) -> int | None:
         """A number that is not negative, which may be written as text."""
-        text = self.text(name)
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None  # noqa: PLR2004 - not a count
+        text = str(self._taken(name, fits=lambda value: _COUNT.fullmatch(str(value)) is not None))
+        return int(text) if text.isdecimal() else None
 
     def record(self, name: str) -> Record:
         """A mapping, which is empty if it is missing."""
-        return self._added(self.take(name), name)
+        return self._added(self._taken(name, fits=lambda value: isinstance(value, dict)), name)
 
     def records(self, name: str) -> list[Record]:
         """The mappings of a list."""
-        return [self._added(one, name, number) for number, one in enumerate(as_list(self.take(name)))]
+        every = self._taken(name, fits=_list_of(dict))
+        return [self._added(one, name, number) for number, one in enumerate(as_list(every))]
 
     def texts(self, name: str) -> list[str]:
-        return as_texts(self.take(name))
+        return as_texts(self._taken(name, fits=_list_of(str)))
 
     def has(self, name: str) -> bool:
         return self._data.get(name) not in (None, "", [], {})
@@ -82,6 +89,10 @@ class Record:
         for name, place in self.unread():
             why, hint = reasons.get(name, ("it has no field", "check whether the job needs it"))
             draft.drop(place, f"`{name}`", why, hint)
+
+
+def _list_of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(isinstance(one, kind) for one in value)
 
 
 _COS: Final = regex(r"cos://(?P<bucket>[a-z0-9.-]+)\.cos\.(?P<region>[a-z0-9-]+)\.myqcloud\.com(?P<path>/.*)?")
@@ -286,7 +297,20 @@ def _machine(draft: JobDraft, task: Record, environments: dict[str, Record]) -> 
     if memory := options.number("Memory"):
         draft.set(f"{memory}Gi", "memory", place=options.place("Memory"))
     if named in environments:
+        _zone_of(draft, environments[named].record("Placement"))
         env.report(draft, TASK)
+        _own_rest(environments[named], draft, _REQUEST)
+
+
+def _zone_of(draft: JobDraft, placement: Record) -> None:
+    """The zone of the environment, if the job has none."""
+    zone, known = placement.text("Zone"), draft.fields.get("placement", {}).get("zone")
+    if zone and known is None:
+        draft.set(literal(zone), "placement", "zone", place=placement.place("Zone"))
+    elif zone and literal(zone) != known:
+        why = f"the job is in `{known}`"
+        draft.drop(placement.place("Zone"), f"the zone `{zone}` of the environment", why, "check which one is meant")
+    placement.report(draft, TASK)
 
 
 _IN_GIT: Final = "keep the description in the pull request"
@@ -353,6 +377,10 @@ def _report_unused(requests: list[Record], found: Findings) -> None:
     """Report environments that no task names, because no job has any of their values."""
     used = {task.text("EnvId") for one in requests for task in one.record("Job").records("Tasks")}
     for one in requests:
+        if not one.has("Job") and not one.has("ComputeEnv"):
+            hint = "name requests of `SubmitJob` and `CreateComputeEnv`"
+            message = "a document is not carried: it has neither `Job` nor `ComputeEnv`"
+            found.warning(NOT_CARRIED, one.place(), message, hint)
         if one.has("ComputeEnv") and used.isdisjoint(_environment_keys(one)):
             hint = "set `EnvId` of the tasks to its `EnvName`, or set `placement` and `gpus` of the jobs"
             found.warning(
@@ -392,7 +420,8 @@ def _jobs(
 
 def _own_rest(record: Record, draft: JobDraft, reasons: dict[str, tuple[str, str]]) -> None:
     """Report values of a record itself; those of its tasks have been reported."""
-    for name, place in record.own_unread():
+    for name, place in [*record.own_unread()]:
+        record.take(name)  # several tasks can use the environment
         why, hint = reasons.get(name, ("it has no field", "check whether the job needs it"))
         draft.drop(place, f"`{name}`", why, hint)
 

@@ -269,3 +269,31 @@ def test_other_commands_around_docker_stay(command: str) -> None:
 def test_instances_that_meet_are_no_array(command: str, array: bool | None) -> None:
     (job,), _ = read(with_task(Application={"Command": command, "Docker": {"Image": "hub/x:1"}}))
     assert (job.fields["workers"], job.fields.get("array")) == (3, array)
+
+
+@for_each(
+    ("field", "value"),
+    [("MaxRetryCount", "often"), ("Timeout", {"a": 1}), ("EnvId", True), ("InputMappings", "cos://a"), ("Docker", "a")],
+)
+def test_a_value_of_another_type_is_reported(field: str, value: Any) -> None:
+    _, found = read(with_task(**{field: value}))
+    assert any(one.message.startswith(f"`{field}` is not carried") for one in found)
+
+
+def test_the_zone_of_an_environment_is_that_of_its_job() -> None:
+    env = {**ENVIRONMENT, "Placement": {"Zone": "ap-guangzhou-1"}, "X": 1}
+    request = with_task(EnvId="gpu")
+    del request["Placement"]
+    (job,), found = read(env, request)
+    assert job.fields["placement"]["zone"] == "ap-guangzhou-1"
+    assert any(one.message == "`X` is not carried: it has no field" for one in found)
+    (job,), found = read(env, with_task(EnvId="gpu"))
+    assert job.fields["placement"]["zone"] == "ap-guangzhou-2"
+    assert any("the zone `ap-guangzhou-1` of the environment is not carried" in one.message for one in found)
+
+
+def test_a_document_of_another_form_is_reported() -> None:
+    _, found = read({"Image": "a"}, REQUEST)
+    assert [one.message for one in found if one.place.line == 1 and "document" in one.message] == [
+        "a document is not carried: it has neither `Job` nor `ComputeEnv`"
+    ]
