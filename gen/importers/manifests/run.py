@@ -131,6 +131,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         draft.places.update({name: place for name in fields if name not in draft.places})
     for one in every:
         _pod_settings(draft, one, item)
+    _grant_accounts(draft, body, facts)
     _life(draft, item, body, facts)
     _queue(draft, item, body, model, facts, every)
     for field, value in copied(model, facts, body, every):
@@ -156,6 +157,21 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     _set_roles(draft, model, every, roles, policies[0])
     _set_counts(draft, item, model.read_counts(body["spec"]) if facts is model.facts and every else {})
     _remove_refused(draft, model)
+
+
+def _grant_accounts(draft: JobDraft, body: Body, facts: Resource) -> None:
+    """Grant the ServiceAccounts that patches of a runtime name."""
+    for name in _accounts(body.get("spec")) if facts.nodes is not None else ():
+        draft.grant("serviceAccounts", name)
+
+
+def _accounts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(name := value.get("serviceAccountName"), str):
+            yield name
+        value = [*value.values()]
+    for inner in value if isinstance(value, list) else ():
+        yield from _accounts(inner)
 
 
 def _check_names(draft: JobDraft, item: Item, every: list[Template]) -> None:

@@ -389,3 +389,14 @@ def test_a_script_is_one_field(command: list[str], args: list[str] | None) -> No
     assert (proof.patch, proof.remaining) == (None, ())
     assert proof.job.fields["command"] == "sleep 60"
     assert "args" not in proof.job.fields
+
+
+def test_the_account_in_patches_of_a_runtime_is_granted() -> None:
+    body = deepcopy(EQUAL["train"])
+    pods = {"template": {"spec": {"template": {"spec": {"serviceAccountName": "training"}}}}}
+    replicated = {"template": {"spec": {"replicatedJobs": [{"name": "node", **pods}]}}}
+    body["spec"]["runtimePatches"] = [{"manager": "example.io/team", "trainingRuntimeSpec": replicated}]
+    proof = proof_of(body)
+    assert proof.job.grants["serviceAccounts"] == ["training"]
+    assert proof.remaining == ()
+    assert proof.patch is not None
