@@ -1,11 +1,15 @@
 """Commands in a shell script: those of one program, with reports of the parts around them that importers ignore, and
-those that start a container on a machine, opened, because their image and inner command belong to the pod.
+those that start a container on a machine, opened, because their image and inner command belong to the pod. Ends of
+words and values of integer expressions, for importers that follow a script.
 """
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import translate
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -294,3 +298,131 @@ def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] |
     if program != "shifter" and inner:
         image = inner.pop(0)
     return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
+
+
+def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | None:
+    """The result of `${NAME#…}`, `${NAME%…}`, `${NAME/…}` and of a change of case."""
+    if rest in ("^^", ",,"):
+        return known.upper() if rest == "^^" else known.lower()
+    sign = rest[:2] if rest[:2] in ("##", "%%", "//") else rest[:1]
+    pattern = value(rest[len(sign) :])
+    if sign in ("/", "//"):
+        old, _, new = pattern.partition("/")
+        return known.replace(old, new, -1 if sign == "//" else 1) if old and not re.search(r"[*?\[]", old) else None
+    if sign not in ("#", "##", "%", "%%") or len(known) > _MOST_CUT:
+        return None
+    compiled = regex(translate(pattern))
+    lengths = range(len(known) + 1) if len(sign) == 1 else range(len(known), -1, -1)
+    for length in lengths:
+        part = known[:length] if sign[0] == "#" else known[len(known) - length :]
+        if compiled.match(part):
+            return known[length:] if sign[0] == "#" else known[: len(known) - length]
+    return known
+
+
+_OPERATORS: Final[Mapping[type[ast.AST], Callable[[int, int], int]]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: lambda a, b: a % b if b else 0,
+    ast.FloorDiv: lambda a, b: a // b if b else 0,
+    ast.Lt: lambda a, b: int(a < b), ast.Gt: lambda a, b: int(a > b), ast.LtE: lambda a, b: int(a <= b),
+    ast.GtE: lambda a, b: int(a >= b), ast.Eq: lambda a, b: int(a == b), ast.NotEq: lambda a, b: int(a != b),
+}  # fmt: skip
+
+
+def integer(text: str) -> int | None:
+    """The value of an expression of integers; None for any other. Nothing of it is run."""
+    if len(text) > 400 or not re.fullmatch(r"[\d\s()+\-*/%<>=!_]+", text) or "**" in text or not text.strip():  # noqa: PLR2004
+        return None
+    try:
+        plain = re.sub(r"\b0+(?=\d)", "", re.sub(r"(?<=\d)_(?=\d)", "", text)).replace("/", "//").strip()
+        return _integer(ast.parse(plain, mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _integer(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) < 1 << 62:
+        return node.value
+    if isinstance(node, ast.BinOp) and (calculate := _OPERATORS.get(type(node.op))) is not None:
+        return calculate(_integer(node.left), _integer(node.right))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_integer(node.operand)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
+        return _OPERATORS[type(node.ops[0])](_integer(node.left), _integer(node.comparators[0]))
+    raise ValueError
+
+
+_NAME: Final = regex(r"[A-Za-z_]\w*")
+_QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_MOST_CUT: Final = 1000
+
+
+def word_end(text: str, start: int) -> int:
+    """The position behind a word of a script."""
+    at = start
+    while at < len(text) and not (text[at].isspace() or text[at] in ";&|()<>"):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "'":
+            end = text.find("'", at + 1)
+            at = end if end > 0 else len(text)
+        elif char == '"':
+            at = closing_quote(text, at)
+        elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
+            at = end - 1
+        at += 1
+    return min(at, len(text))
+
+
+def closing_quote(text: str, start: int) -> int:
+    """The position of the quote that ends a text in double quotes."""
+    at = start + 1
+    while at < len(text):
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == '"':
+            return at
+        elif text[at] in "$`" and (end := expansion_end(text, at)) > at + 1:
+            at = end - 1
+        at += 1
+    return len(text)
+
+
+def expansion_end(text: str, start: int) -> int:
+    """The position behind an expansion; the next one if the character is itself."""
+    if text[start] == "`":
+        end = text.find("`", start + 1)
+        return end + 1 if end > 0 else start + 1
+    following = text[start + 1 : start + 2]
+    if following == "'":
+        end = text.find("'", start + 2)
+        return end + 1 if end > 0 else start + 1
+    if following in ("(", "{"):
+        return _balanced(text, start + 1)
+    match = _NAME.match(text, start + 1)
+    if match is not None:
+        return match.end()
+    return start + 2 if following and following in "0123456789@*#?$!-" else start + 1
+
+
+def _balanced(text: str, start: int) -> int:
+    """The position behind the bracket that closes the one at the start."""
+    opening, closing = text[start], {"(": ")", "{": "}"}[text[start]]
+    depth, at = 0, start
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "'":
+            at = max(text.find("'", at + 1), at)
+        elif char == '"' and at > start:
+            quoted = _QUOTED.match(text, at)
+            at = quoted.end() - 1 if quoted is not None else at
+        elif char == opening:
+            depth += 1
+        elif char == closing:
+            depth -= 1
+            if depth == 0:
+                return at + 1
+        at += 1
+    return len(text)

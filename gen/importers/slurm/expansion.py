@@ -1,18 +1,22 @@
-"""Words of a batch script with the values of its variables, as far as they are known without running anything.
+"""Words and conditions of a batch script with the values of its variables, as far as they are known without running
+anything.
 
 A value is a text in which `OPEN` and `CLOSE` enclose what only a pod knows, such as `$RANK`, as shell source.
 """
 
 from __future__ import annotations
 
-import ast
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from fnmatch import translate
-from typing import Final
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
 
-from gen.base import regex
+from gen.base import Location, regex
+from gen.importers.shell_script import changed_value, closing_quote, expansion_end, integer
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 OPEN, CLOSE = "\ue000", "\ue001"
 MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
@@ -27,20 +31,28 @@ _PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
 _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
-_QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _OUTPUT: Final = regex(r"\"?\$\(")
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
 """An expression in brackets."""
-_MOST_CUT: Final = 1000
 RUN_ID: Final = "GEN_RUN_ID"
 """Stands for the id of the run in shell source."""
 MOST: Final = 100_000
 """Characters of a value; a script can double one on each line."""
 COST_OF_WORD: Final = 20
 """Characters that take as long as a word: a list of short words is bounded, too."""
+_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    "-eq": operator.eq,
+    "-ne": operator.ne,
+    "-lt": operator.lt,
+    "-gt": operator.gt,
+    "-le": operator.le,
+    "-ge": operator.ge,
+}
+_OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
+_OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
 
 Value = str | tuple[str, ...]
 
@@ -53,6 +65,7 @@ def marked(source: str) -> str:
 ADDRESS: Final = marked("$MASTER_ADDR")
 PORT: Final = marked("$MASTER_PORT")
 RUN: Final = marked("{{ run.id }}")
+_OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 
 
 def is_known(value: str) -> bool:
@@ -291,7 +304,7 @@ class Expander:
                 return known if known is not None else self.outside(name)
         if not isinstance(known, str) or not is_known(known):
             return marked(f"${{{text}}}") if known is not None else self.outside(name)
-        changed = _changed(known, rest, self.value)
+        changed = changed_value(known, rest, self.value)
         return changed if changed is not None else marked(f"${{{text}}}")
 
     def arithmetic(self, text: str) -> str:
@@ -319,130 +332,96 @@ def _all(value: Value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-def _changed(known: str, rest: str, value: Callable[[str], str]) -> str | None:
-    """The result of `${NAME#…}`, `${NAME%…}`, `${NAME/…}` and of a change of case."""
-    if rest in ("^^", ",,"):
-        return known.upper() if rest == "^^" else known.lower()
-    sign = rest[:2] if rest[:2] in ("##", "%%", "//") else rest[:1]
-    pattern = value(rest[len(sign) :])
-    if sign in ("/", "//"):
-        old, _, new = pattern.partition("/")
-        return known.replace(old, new, -1 if sign == "//" else 1) if old and not re.search(r"[*?\[]", old) else None
-    if sign not in ("#", "##", "%", "%%") or len(known) > _MOST_CUT:
-        return None
-    compiled = regex(translate(pattern))
-    lengths = range(len(known) + 1) if len(sign) == 1 else range(len(known), -1, -1)
-    for length in lengths:
-        part = known[:length] if sign[0] == "#" else known[len(known) - length :]
-        if compiled.match(part):
-            return known[length:] if sign[0] == "#" else known[: len(known) - length]
-    return known
-
-
-_OPERATORS: Final[Mapping[type[ast.AST], Callable[[int, int], int]]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: lambda a, b: a % b if b else 0,
-    ast.FloorDiv: lambda a, b: a // b if b else 0,
-    ast.Lt: lambda a, b: int(a < b), ast.Gt: lambda a, b: int(a > b), ast.LtE: lambda a, b: int(a <= b),
-    ast.GtE: lambda a, b: int(a >= b), ast.Eq: lambda a, b: int(a == b), ast.NotEq: lambda a, b: int(a != b),
-}  # fmt: skip
-
-
-def integer(text: str) -> int | None:
-    """The value of an expression of integers; None for any other. Nothing of it is run."""
-    if len(text) > 400 or not re.fullmatch(r"[\d\s()+\-*/%<>=!_]+", text) or "**" in text or not text.strip():  # noqa: PLR2004
-        return None
-    try:
-        plain = re.sub(r"\b0+(?=\d)", "", re.sub(r"(?<=\d)_(?=\d)", "", text)).replace("/", "//").strip()
-        return _integer(ast.parse(plain, mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def _integer(node: ast.expr) -> int:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) < 1 << 62:
-        return node.value
-    if isinstance(node, ast.BinOp) and (calculate := _OPERATORS.get(type(node.op))) is not None:
-        return calculate(_integer(node.left), _integer(node.right))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_integer(node.operand)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
-        return _OPERATORS[type(node.ops[0])](_integer(node.left), _integer(node.comparators[0]))
-    raise ValueError
-
-
 def split(value: str) -> list[str]:
     """The words of an expansion without quotes; a part of the pod stays whole."""
     words = re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^\s{OPEN}])+", value)
     return [str(one) for one in words]
 
 
-def word_end(text: str, start: int) -> int:
-    """The position behind a word of a script."""
-    at = start
-    while at < len(text) and not (text[at].isspace() or text[at] in ";&|()<>"):
-        char = text[at]
-        if char == "\\":
-            at += 1
-        elif char == "'":
-            end = text.find("'", at + 1)
-            at = end if end > 0 else len(text)
-        elif char == '"':
-            at = closing_quote(text, at)
-        elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
-            at = end - 1
-        at += 1
-    return min(at, len(text))
+def any_of(known: list[bool | None]) -> bool | None:
+    """Whether one of several conditions holds."""
+    return True if True in known else None if None in known else False
 
 
-def closing_quote(text: str, start: int) -> int:
-    """The position of the quote that ends a text in double quotes."""
-    at = start + 1
-    while at < len(text):
-        if text[at] == "\\":
-            at += 1
-        elif text[at] == '"':
-            return at
-        elif text[at] in "$`" and (end := expansion_end(text, at)) > at + 1:
-            at = end - 1
-        at += 1
-    return len(text)
+def all_of(known: list[bool | None]) -> bool | None:
+    """Whether all of several conditions hold."""
+    return False if False in known else None if None in known else True
 
 
-def expansion_end(text: str, start: int) -> int:
-    """The position behind an expansion; the next one if the character is itself."""
-    if text[start] == "`":
-        end = text.find("`", start + 1)
-        return end + 1 if end > 0 else start + 1
-    following = text[start + 1 : start + 2]
-    if following == "'":
-        end = text.find("'", start + 2)
-        return end + 1 if end > 0 else start + 1
-    if following in ("(", "{"):
-        return _balanced(text, start + 1)
-    match = _NAME.match(text, start + 1)
-    if match is not None:
-        return match.end()
-    return start + 2 if following and following in "0123456789@*#?$!-" else start + 1
+class Conditions(Expander):
+    """Decides conditions. A subclass has the source of the script."""
 
+    def text(self, node: Node) -> str:
+        """The source of a node."""
+        raise NotImplementedError
 
-def _balanced(text: str, start: int) -> int:
-    """The position behind the bracket that closes the one at the start."""
-    opening, closing = text[start], {"(": ")", "{": "}"}[text[start]]
-    depth, at = 0, start
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            at += 1
-        elif char == "'":
-            at = max(text.find("'", at + 1), at)
-        elif char == '"' and at > start:
-            quoted = _QUOTED.match(text, at)
-            at = quoted.end() - 1 if quoted is not None else at
-        elif char == opening:
-            depth += 1
-        elif char == closing:
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        at += 1
-    return len(text)
+    def place(self, node: Node) -> Location:
+        raise NotImplementedError
+
+    def holds(self, node: Node) -> bool | None:
+        """Whether a condition holds; None if it is not a test, or depends on more than values."""
+        known: bool | None = None
+        if node.type == "test_command":
+            text = self.text(node).strip()
+            inner = text[2:-2] if text.startswith(("[[", "((")) else text[1:-1]
+            known = self._calculated(inner) if text.startswith("((") else self._test(inner.strip())
+        elif node.type == "negated_command" and node.named_children:
+            inside = self.holds(node.named_children[0])
+            known = None if inside is None else not inside
+        elif node.type == "list":
+            parts = [self.holds(one) for one in node.named_children]
+            known = all_of(parts) if any(one.type == "&&" for one in node.children) else any_of(parts)
+        elif node.type == "command":
+            known = self._command_holds(self.text(node))
+        elif node.type in ("redirected_statement", "compound_statement", "subshell"):
+            body = node.child_by_field_name("body") or next(iter(node.named_children), None)
+            known = self.holds(body) if body is not None else None
+        return known
+
+    def _command_holds(self, text: str) -> bool | None:
+        if text in ("true", "false"):
+            return text == "true"
+        if text.startswith("test "):
+            return self._test(text[5:].strip())
+        return False if re.match(r"(?:command -v|which|type|hash|grep)\b", text) else None
+
+    def _calculated(self, text: str) -> bool | None:
+        known = self.arithmetic(text)
+        return known != "0" if re.fullmatch(r"-?\d+", known) else None
+
+    def _test(self, text: str) -> bool | None:
+        for signs, together in ((r"\|\||-o", any_of), ("&&|-a", all_of)):
+            parts = re.split(rf"\s(?:{signs})\s", text)
+            if len(parts) > 1:
+                return together([self._test(one.strip()) for one in parts])
+        if text.startswith("! "):
+            inner = self._test(text[2:].strip())
+            return None if inner is None else not inner
+        if (one := _OF_ONE.fullmatch(text)) is not None:
+            return self._of_one(one[1], one[2])
+        if (two := _OF_TWO.fullmatch(text)) is not None:
+            return self._of_two(self.condition_value(two[1]), two[2], self.condition_value(two[3]))
+        return self.condition_value(text) != "" if text and " " not in text else None
+
+    def _of_one(self, sign: str, text: str) -> bool:
+        """`-z`, `-n` and `-v`; others ask for a file, which no pod has."""
+        if sign in "zn":
+            return (self.condition_value(text) == "") is (sign == "z")
+        return sign == "v" and self.lookup(text.strip()) is not None
+
+    @staticmethod
+    def _of_two(left: str, sign: str, right: str) -> bool | None:
+        if not is_known(left) or not is_known(right):
+            return None
+        if sign in ("==", "=", "!="):
+            return fnmatchcase(left, right) is (sign != "!=")
+        number = re.fullmatch(r"-?\d{1,15} -?\d{1,15}", f"{left} {right}")
+        return _NUMBERS[sign](int(left), int(right)) if number and sign in _NUMBERS else None
+
+    def condition_value(self, text: str) -> str:
+        """A value in a condition, where a variable from outside counts as not set."""
+        value = self.value(text.strip())
+        for one in sources(value):
+            if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD:
+                value = value.replace(marked(one), "")
+        return value
