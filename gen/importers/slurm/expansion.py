@@ -65,6 +65,8 @@ def marked(source: str) -> str:
 ADDRESS: Final = marked("$MASTER_ADDR")
 PORT: Final = marked("$MASTER_PORT")
 RUN: Final = marked("{{ run.id }}")
+HOSTS: Final = marked("$SLURM_JOB_NODELIST")
+"""The list of nodes. Only its first one has a meaning in pods."""
 _OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 
 

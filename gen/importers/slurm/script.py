@@ -1,4 +1,4 @@
-"""The batch part of a Slurm script, which happens once, and the commands of its tasks, without running anything.
+"""The constructs of the batch part of a Slurm script, which happens once, without running anything.
 
 Variables, arrays, conditions and loops over known values are followed. Idioms of head nodes, ports and ids become
 the variables of a pod. What cannot be known stays as it is, or has no value.
@@ -7,26 +7,24 @@ the variables of a pod. What cannot be known stays as it is, or has no value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Location, names
+from gen.base import Location, names, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import (
     assigned_in,
     in_double_quotes,
     nodes_below,
-    opened_apptainer,
     readable,
     syntax_errors,
     with_braces,
 )
-from gen.importers.slurm.batch_values import BatchValues, DroppedPart
-from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text
+from gen.importers.slurm.batch_commands import BatchCommands, Called, DroppedPart, Step
+from gen.importers.slurm.expansion import ADDRESS, HOSTS, MARKED, Value, is_known, marked, shown, source_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,9 +32,9 @@ if TYPE_CHECKING:
 _BLOCKS: Final = frozenset(
     {"variable_assignments", "compound_statement", "subshell", "program", "do_group", "else_clause"}
 )
-_CHANGING: Final = frozenset({"wait", "coproc", "eval", "exec", "command", "trap"})
-_AROUND: Final = frozenset({"nohup", "timeout", "stdbuf", "unbuffer", "env", "nice", "sudo"})
 _READERS: Final = frozenset({"read", "readarray", "mapfile"})
+_CALCULATED: Final = regex(r"\(\((.*?)\)\)")
+_ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _MOST_TURNS: Final = 64
 _MOST_DEPTH: Final = 40
 _MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
@@ -48,28 +46,12 @@ _OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cu
 """Programs behind a pipe that only change the logs."""
 
 
-class Step(Struct, frozen=True, kw_only=True):
-    """A program that the script starts."""
-
-    words: tuple[str, ...] = ()
-    place: Location
-    by_srun: bool = False
-    options: tuple[str, ...] = ()
-    """Words behind `srun`."""
-    assigned: tuple[tuple[str, str], ...] = ()
-    """Variables that are set for it alone."""
-    background: bool = False
-    text: str = ""
-    """A construct of the shell that stays as it is, instead of words."""
-
-
-class BatchScript(BatchValues):
+class BatchScript(BatchCommands):
     """Follows a script. `constants` are the variables of Slurm and those that the user gives."""
 
     def __init__(self, file: str, constants: Mapping[str, str], *, first_line: int = 1, in_task: bool = False) -> None:
         super().__init__(constants, in_task=in_task)
         self.file, self._first_line = file, first_line
-        self.steps: list[Step] = []
         self.files: dict[str, tuple[str, Location]] = {}
         """Texts that the script writes, by path."""
         self._functions: dict[str, Node] = {}
@@ -90,8 +72,6 @@ class BatchScript(BatchValues):
         self.unreadable: Location | None = None
         self.source = ""
         """The text that is followed."""
-        self.nested = False
-        """Whether it is the text of `bash -c`."""
         self._visits, self._depth = 0, 0
 
     def follow(self, text: str) -> BatchScript:
@@ -186,79 +166,70 @@ class BatchScript(BatchValues):
         elif words:
             self.run(self.place(node), words, tuple(own))
 
-    def run(self, place: Location, words: list[str], assigned: tuple[tuple[str, str], ...] = ()) -> None:
-        """Follow a command by its words."""
-        program = words[0].rpartition("/")[2]
-        if words[0] in self._functions:
-            self._call(words)
-        elif program == "srun" and not self.in_task:
-            self.steps.append(Step(options=tuple(words[1:]), place=place, by_srun=True, assigned=assigned))
-        elif program in (*_CHANGING, *_AROUND) and self._changed(place, program, words, assigned):
-            return
-        elif program in ("bash", "sh") and "-c" in words[1:3] and not words[-1].startswith("-"):
-            inner = type(self)(self.file, self.constants, first_line=place.line, in_task=self.in_task)
-            inner.variables = {**self.variables}
-            inner.nested, inner.indexed, inner.from_text = True, self.indexed, self.from_text
-            inner.follow(source_text(in_double_quotes(words[words.index("-c") + 1], MARKED)))
-            self.steps += inner.steps
-            self.left += inner.left
-            self.secrets |= inner.secrets
-            self.images += inner.images
-            self.mounts += inner.mounts
-            self.unreadable = self.unreadable or inner.unreadable
-        elif (opened := opened_apptainer(words)) is not None:
-            self.images += [(opened[0], place)] if opened[0] else []
-            self.mounts += [(one, place) for one in opened[2]]
-            self.run(place, opened[1], assigned)
-        elif program == "cd" and self.nested and words[1:] not in ([], ["."]):
-            self.steps.append(Step(words=("cd", *words[1:2]), place=place))
-        elif not self.changes_shell(place, program, words):
-            self.steps.append(Step(words=tuple(words), place=place, assigned=assigned))
-
-    def _changed(self, place: Location, program: str, words: list[str], assigned: tuple[tuple[str, str], ...]) -> bool:
-        """Follow a word that changes how its command runs. False for one that is a program here."""
-        plain = [number for number, one in enumerate(words) if number and not re.match(r"[A-Za-z_]\w*=", one)]
-        if program == "env" and plain and "srun" not in words and not words[plain[0]].startswith("-"):
-            pairs = [one.partition("=") for one in words[1 : plain[0]]]
-            self.run(place, words[plain[0] :], (*assigned, *((name, value) for name, _, value in pairs)))
-        elif program in _AROUND:
-            if "srun" not in words[:6] or self.in_task:
-                return program == "env" and not plain  # which shows the variables
-            hint = "set `timeout` of the job, or write it into `command`"
-            self.left.append(
-                DroppedPart(place, f"`{program}` around `srun`", "each pod starts the program itself", hint)
-            )
-            self.run(place, words[words.index("srun") :], assigned)
-        elif program == "wait":
-            self.steps += [Step(words=("wait",), place=place)] if any(one.background for one in self.steps) else []
-        elif program == "eval" and words[1:] and not is_known(words[1]):
-            text = shown(words[1])
-            if re.search(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b", text):
-                why, hint = "a container has an environment of its own", "install it in the image"
-                self.left.append(DroppedPart(place, f"`eval {text[:60]}`", why, hint))
-            else:
-                self.steps.append(Step(words=tuple(words), place=place))
-        elif program == "trap":
-            hint, why = "save checkpoints on SIGTERM", "a pod gets SIGTERM at its end"
-            if words[2:] and words[1] != "-":
-                self.left.append(DroppedPart(place, f"`trap {words[1][:60]}`", why, hint))
-        elif words[1:] and not words[1].startswith("-"):
-            self.run(place, self.words(" ".join(words[1:])) if program == "eval" else words[1:], assigned)
-            self.steps[-1:] = [replace(one, background=program == "coproc") for one in self.steps[-1:]]
-            self.ended = (place, "") if program == "exec" else self.ended
+    def follow_text(self, called: Called) -> bool:
+        """`bash -c TEXT`."""
+        words = called.words
+        if "-c" not in words[1:3] or words[-1].startswith("-"):
+            return False
+        inner = type(self)(self.file, self.constants, first_line=called.place.line, in_task=self.in_task)
+        inner.variables = {**self.variables}
+        inner.nested, inner.indexed, inner.from_text = True, self.indexed, self.from_text
+        inner.follow(source_text(in_double_quotes(words[words.index("-c") + 1], MARKED)))
+        self.absorb(inner)
+        self.steps += inner.steps
         return True
 
-    def _call(self, words: list[str]) -> None:
+    def absorb(self, inner: BatchScript) -> None:
+        """Take over what another part of the script needs and lacks, without its steps."""
+        self.left += inner.left
+        self.secrets |= inner.secrets
+        self.images += inner.images
+        self.mounts += inner.mounts
+        self.indexed |= inner.indexed
+        self.unreadable = self.unreadable or inner.unreadable
+
+    def read_values(self, node: Node, words: list[str], separators: str) -> str:
+        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
+        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
+        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
+        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
+        switches = {one for one in words if one.startswith("-")}
+        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
+            parts = (
+                [value]
+                if HOSTS in value or ADDRESS in value
+                else value.split(None if separators.isspace() else separators)
+            )
+            self.variables[names[-1]] = (ADDRESS, *parts) if value == HOSTS else tuple(parts)
+        elif here is None or not names or not switches <= {"-r"}:
+            self.computed |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+        elif is_known(value):
+            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
+            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
+        else:
+            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
+            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
+            self.from_text |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+            return text
+        return ""
+
+    def call(self, words: Sequence[str]) -> bool:
         """Follow the body of a function with these arguments."""
+        function = self._functions.get(words[0])
+        if function is None:
+            return False
         own: dict[str, Value] = {str(number): word for number, word in enumerate(words) if number}
         own |= {"@": tuple(words[1:]), "#": str(len(words) - 1)}
         saved = {key: self.variables.get(key) for key in own}
         self.variables |= own
-        body = self._functions[words[0]].child_by_field_name("body")
+        body = function.child_by_field_name("body")
         self._block(body.children if body is not None else ())
         for key, value in saved.items():
             self.variables.pop(key, None)
             self.variables |= {key: value} if value is not None else {}
+        return True
 
     def _redirected(self, node: Node) -> None:
         body = node.child_by_field_name("body")
@@ -413,6 +384,19 @@ class BatchScript(BatchValues):
                 self._as_it_is(called)
         text = self.residual(self.text(node))
         self.steps += [Step(text=one, place=self.place(node)) for one in (*self.assignments(text), text)]
+
+    def assignments(self, text: str) -> Iterator[str]:
+        """The lines before a construct of the shell that give it its variables, as far as they are known."""
+        names = [*_ARRAY.findall(text), *re.findall(r"[A-Za-z_]\w*", " ".join(_CALCULATED.findall(text)))]
+        arrays = {
+            one: self.variables[one] for one in names if self.variables.get(one, marked(f"${one}")) != marked(f"${one}")
+        }
+        for name, value in {**self.before, **arrays}.items():
+            words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
+            if not any(HOSTS in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
+                self.kept.add(name)
+                yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
+        self.before.clear()
 
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")

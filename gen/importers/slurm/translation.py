@@ -18,6 +18,7 @@ from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in, placeholders
+from gen.importers.slurm.batch_commands import Step
 from gen.importers.slurm.directives import Layout, Option, options_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -32,7 +33,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.script import BatchScript, Step
+from gen.importers.slurm.script import BatchScript
 from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -136,12 +137,7 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.variables = {name: script.variables[name] for name in script.exported if name in script.variables}
     task.variables |= {"MASTER_ADDR": ADDRESS, "MASTER_PORT": PORT} | dict(step.assigned)
     task.run(step.place, words, step.assigned)
-    script.left += task.left
-    script.secrets |= task.secrets
-    script.images += task.images
-    script.mounts += task.mounts
-    script.unreadable = script.unreadable or task.unreadable
-    script.indexed |= task.indexed
+    script.absorb(task)
     return task.steps
 
 

@@ -1,19 +1,23 @@
-"""Values of the batch part: variables of Slurm, and idioms of head nodes, ports and ids as variables of a pod."""
+"""Values and commands of the batch part: variables of Slurm, idioms of head nodes, ports and ids as variables of a pod,
+and words that change the shell.
+"""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import word_end
+from gen.importers.shell_script import opened_apptainer, word_end
 from gen.importers.slurm.expansion import (
     ADDRESS,
+    HOSTS,
     PORT,
     RUN,
     RUN_ID,
@@ -29,8 +33,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-HOSTS: Final = marked("$SLURM_JOB_NODELIST")
-"""The list of nodes. Only its first one has a meaning in pods."""
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _FIRST: Final = regex(
     r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
@@ -49,17 +51,16 @@ _SILENT: Final = names(
 _SILENT_IN_TASKS: Final = frozenset({"set", "echo", "hostname", "ulimit", "nvidia-smi", "date", "env", "printenv"})
 _CONDA: Final = frozenset({"conda", "mamba", "micromamba", "deactivate", "pyenv"})
 _SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/profile|modules/init|setvars")
+_SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b")
 _IN_IMAGE: Final = "install it in the image"
 _MODULES: Final = frozenset({"module", "ml", "spack"})
+_ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
-
-_CALCULATED: Final = regex(r"\(\((.*?)\)\)")
-_ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 
 _NOT_STARTED: Final = _SILENT | _CONDA | _MODULES | names("[ cd source . exit export")
 """Words of a script that start no program of the run."""
@@ -78,6 +79,37 @@ def _joined(folder: str, target: str) -> str:
     """The folder after `cd`, without a need for the folders."""
     known = target and is_known(folder) and is_known(target)
     return posixpath.normpath(posixpath.join(folder, target)) if known else target
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A program that the script starts."""
+
+    words: tuple[str, ...] = ()
+    place: Location
+    by_srun: bool = False
+    options: tuple[str, ...] = ()
+    """Words behind `srun`."""
+    assigned: tuple[tuple[str, str], ...] = ()
+    """Variables that are set for it alone."""
+    background: bool = False
+    text: str = ""
+    """A construct of the shell that stays as it is, instead of words."""
+
+
+class Called(Struct, frozen=True):
+    """A command with its words, and the variables before it."""
+
+    words: tuple[str, ...]
+    place: Location
+    assigned: tuple[tuple[str, str], ...]
+
+    @property
+    def program(self) -> str:
+        return self.words[0].rpartition("/")[2]
+
+    @property
+    def text(self) -> str:
+        return " ".join(map(shown, self.words))
 
 
 class BatchValues(Conditions):
@@ -191,33 +223,6 @@ class BatchValues(Conditions):
             elif child.type == "variable_name" and exports:
                 self.exported.setdefault(self.text(child), self.place(child))
 
-    def read_values(self, node: Node, words: list[str], separators: str) -> str:
-        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
-        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
-        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
-        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
-        switches = {one for one in words if one.startswith("-")}
-        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
-            parts = (
-                [value]
-                if HOSTS in value or ADDRESS in value
-                else value.split(None if separators.isspace() else separators)
-            )
-            self.variables[names[-1]] = (ADDRESS, *parts) if value == HOSTS else tuple(parts)
-        elif here is None or not names or not switches <= {"-r"}:
-            self.computed |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-        elif is_known(value):
-            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
-            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
-        else:
-            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
-            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
-            self.from_text |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-            return text
-        return ""
-
     def output(self, command: str) -> str:
         command = command.strip()
         if (written := _WRITTEN.fullmatch(command)) is not None:
@@ -282,49 +287,158 @@ class BatchValues(Conditions):
 
         return re.sub(r"\$(?:\{(\w+)\}|(\w+))", one, text)
 
-    def assignments(self, text: str) -> Iterator[str]:
-        """The lines before a construct of the shell that give it its variables, as far as they are known."""
-        names = [*_ARRAY.findall(text), *re.findall(r"[A-Za-z_]\w*", " ".join(_CALCULATED.findall(text)))]
-        arrays = {
-            one: self.variables[one] for one in names if self.variables.get(one, marked(f"${one}")) != marked(f"${one}")
+
+class BatchCommands(BatchValues):
+    """Follows commands by their words. A subclass follows the constructs of the shell."""
+
+    def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
+        super().__init__(constants, in_task=in_task)
+        self.steps: list[Step] = []
+        self.nested = False
+        """Whether it is the text of `bash -c`."""
+        self._words: dict[str, Callable[[Called], bool]] = {
+            "srun": self._srun,
+            "env": self._env,
+            **dict.fromkeys(("nohup", "timeout", "stdbuf", "unbuffer", "nice", "sudo"), self._around),
+            **dict.fromkeys(("exec", "command", "coproc"), self._in_place),
+            **dict.fromkeys(("bash", "sh"), self.follow_text),
+            "eval": self._eval,
+            "trap": self._trap,
+            "wait": self._wait,
+            **dict.fromkeys(("cd", "pushd"), self._cd),
+            "exit": self._exit,
+            **dict.fromkeys(_MODULES, self._module),
+            **dict.fromkeys(_CONDA, self._conda),
+            **dict.fromkeys(("source", "."), self._source),
         }
-        for name, value in {**self.before, **arrays}.items():
-            words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
-            if not any(HOSTS in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
-                self.kept.add(name)
-                yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
-        self.before.clear()
+        """Words that change the shell, or how a command runs. False of one that is a program here."""
+
+    def call(self, words: Sequence[str]) -> bool:
+        """Follow a function of the script. False if there is none of this name."""
+        raise NotImplementedError
+
+    def follow_text(self, called: Called) -> bool:
+        """Follow `bash -c TEXT`. False for another program of bash."""
+        raise NotImplementedError
+
+    def run(self, place: Location, words: list[str], assigned: tuple[tuple[str, str], ...] = ()) -> None:
+        """Follow a command by its words."""
+        called = Called(tuple(words), place, assigned)
+        if self.call(words) or self._words.get(called.program, self._shows)(called):
+            return
+        if (opened := opened_apptainer(words)) is not None:
+            self.images += [(opened[0], place)] if opened[0] else []
+            self.mounts += [(one, place) for one in opened[2]]
+            self.run(place, opened[1], assigned)
+        else:
+            self._start(called.words, called)
+
+    def _start(self, words: tuple[str, ...], called: Called) -> None:
+        self.steps.append(Step(words=words, place=called.place, assigned=called.assigned))
+
+    def _srun(self, called: Called) -> bool:
+        if not self.in_task:
+            step = Step(options=called.words[1:], place=called.place, by_srun=True, assigned=called.assigned)
+            self.steps.append(step)
+        return not self.in_task
+
+    def _env(self, called: Called) -> bool:
+        """`env A=1 PROGRAM`; without a program, it shows the variables."""
+        words = called.words
+        at = next((number for number, one in enumerate(words) if number and not _ASSIGNS.match(one)), 0)
+        if not at or "srun" in words or words[at].startswith("-"):
+            return not at or self._around(called)
+        pairs = [one.partition("=") for one in words[1:at]]
+        assigned = (*called.assigned, *((name, value) for name, _, value in pairs))
+        self.run(called.place, [*words[at:]], assigned)
+        return True
+
+    def _around(self, called: Called) -> bool:
+        """A program that starts `srun`, whose tasks do without it."""
+        words, place = called.words, called.place
+        if "srun" not in words[:6] or self.in_task:
+            return False
+        what, hint = f"`{called.program}` around `srun`", "set `timeout` of the job, or write it into `command`"
+        self._drop(called, what, "each pod starts the program itself", hint)
+        self.run(place, [*words[words.index("srun") :]], called.assigned)
+        return True
+
+    def _wait(self, called: Called) -> bool:
+        if any(one.background for one in self.steps):
+            self._start(("wait",), called)
+        return True
+
+    def _trap(self, called: Called) -> bool:
+        words, hint = called.words, "save checkpoints on SIGTERM"
+        if words[2:] and words[1] != "-":
+            self._drop(called, f"`trap {words[1][:60]}`", "a pod gets SIGTERM at its end", hint)
+        return True
+
+    def _eval(self, called: Called) -> bool:
+        words = called.words
+        if words[1:] and not is_known(words[1]):
+            text = shown(words[1])
+            if _SETS_UP.search(text):
+                self._drop(called, f"`eval {text[:60]}`", "a container has an environment of its own", _IN_IMAGE)
+            else:
+                self._start(words, called)
+        elif words[1:] and not words[1].startswith("-"):
+            self.run(called.place, self.words(" ".join(words[1:])), called.assigned)
+        return True
+
+    def _in_place(self, called: Called) -> bool:
+        """`exec`, `coproc` and `command`, with a program."""
+        if called.words[1:] and not called.words[1].startswith("-"):
+            self.run(called.place, [*called.words[1:]], called.assigned)
+            background = called.words[0] == "coproc"
+            self.steps[-1:] = [replace(one, background=background) for one in self.steps[-1:]]
+            self.ended = (called.place, "") if called.words[0] == "exec" else self.ended
+        return True
+
+    def _exit(self, called: Called) -> bool:
+        fails = called.words[1:2] not in ((), ("0",))
+        if fails or not self.in_task:
+            self.ended = called.place, self._said if fails else ""
+        return True
+
+    def _cd(self, called: Called) -> bool:
+        """The folder of the pod, or a command in the text of `bash -c`."""
+        target = called.words[1] if called.words[1:] else ""
+        if not self.nested or called.program != "cd":
+            self.folder, self.folder_place = _joined(self.folder, target), called.place
+        elif target not in ("", "."):
+            self._start(("cd", target), called)
+        return True
+
+    def _module(self, called: Called) -> bool:
+        return self._drop(called, f"`{called.text}`", "a container has no modules", _IN_IMAGE)
+
+    def _conda(self, called: Called) -> bool:
+        why = "a container has an environment of its own"
+        return called.words[1:2] != ("run",) and self._drop(called, f"`{called.text}`", why, _IN_IMAGE)
+
+    def _source(self, called: Called) -> bool:
+        if _SETUP.search(called.text):
+            return self._conda(called)
+        hint, file = "put the file into the image, or write its variables as `env`", called.text.partition(" ")[2]
+        return self._drop(called, f"the file `{file}`", "gen reads no files that a script names", hint)
+
+    def _drop(self, called: Called, what: str, why: str, hint: str) -> bool:
+        self.left.append(DroppedPart(called.place, what, why, hint))
+        return True
 
     @staticmethod
     def is_silent(program: str) -> bool:
         """Whether a program only shows something, or sets up what an image has."""
         return program.rpartition("/")[2] in _NOT_STARTED
 
-    def changes_shell(self, place: Location, program: str, words: list[str]) -> bool:
-        """Whether a command only changes or shows what belongs to the batch part, or to an image."""
-        text = " ".join(map(shown, words))
-        if program == "exit":
-            if words[1:2] not in ([], ["0"]) or not self.in_task:
-                self.ended = place, self._said if words[1:2] not in ([], ["0"]) else ""
-        elif program in ("cd", "pushd"):
-            self.folder, self.folder_place = _joined(self.folder, words[1] if len(words) > 1 else ""), place
-        elif program in _MODULES:
-            self.left.append(DroppedPart(place, f"`{text}`", "a container has no modules", _IN_IMAGE))
-        elif (program in _CONDA and words[1:2] != ["run"]) or (program in ("source", ".") and _SETUP.search(text)):
-            self.left.append(DroppedPart(place, f"`{text}`", "a container has an environment of its own", _IN_IMAGE))
-        elif program in ("source", "."):
-            hint = "put the file into the image, or write its variables as `env`"
-            self.left.append(
-                DroppedPart(
-                    place, f"the file `{text.partition(' ')[2]}`", "gen reads no files that a script names", hint
-                )
-            )
-        elif program in _SILENT and not (self.in_task and program not in _SILENT_IN_TASKS):
-            self.stops = self.stops or (program == "set" and re.match(r"-\w*e", " ".join(words[1:2])) is not None)
-            if program == "echo":
-                self._said = " ".join(words[1:])[:200]
-            if self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):
-                self.left.append(DroppedPart(place, f"`{text[:60]}`", "it only shows the state of a node", "remove it"))
-        else:
+    def _shows(self, called: Called) -> bool:
+        """A program that only shows something."""
+        program, text = called.program, called.text
+        if program not in _SILENT or (self.in_task and program not in _SILENT_IN_TASKS):
             return False
+        self.stops = self.stops or (program == "set" and re.match(r"-\w*e", " ".join(called.words[1:2])) is not None)
+        self._said = " ".join(called.words[1:])[:200] if program == "echo" else self._said
+        if self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):
+            self._drop(called, f"`{text[:60]}`", "it only shows the state of a node", "remove it")
         return True
