@@ -129,8 +129,9 @@ getent|nslookup|dig) echo "${GEN_HOST}0 ${GEN_HOST}0";;
 date|uuidgen|shuf|mktemp) echo "$GEN_ID";;
 nvidia-smi|rocm-smi) for ((i = 0; i < ${GEN_GPUS:-1}; i++)); do echo "GPU $i"; done;;
 sleep) # in a loop that waits for what never happens here; others go on, such as those in the background
-  /gen/real/sleep 0.05; echo >> "/gen/out/sleeps$PPID"
-  [ "$(/gen/real/wc -l < "/gen/out/sleeps$PPID")" -lt %(sleeps)d ] || kill -9 $PPID;;
+  mine="/gen/out/sleeps$PPID-${*//[^0-9]}"
+  /gen/real/sleep 0.05; echo >> "$mine"
+  [ "$(/gen/real/wc -l < "$mine")" -lt %(sleeps)d ] || kill -9 $PPID;;
 nproc) echo "${SLURM_CPUS_PER_TASK:-8}";;
 whoami|id) echo "$USER";;
 which) echo "$1";;
@@ -183,6 +184,7 @@ values=" %(values)s " pairs=" %(pairs)s "
 ranks=$GEN_RANKS slots=$GEN_SLOTS per=
 while [[ $1 == -* ]]; do
   name=${1#-}; name=${name#-}; value=${name#*=}; given=${name%%%%=*}; given=${given//-/_}
+  [[ $given != x || $2 != *=* ]] || export "$2"
   if [[ $pairs == *" $given "* ]]; then shift 3 || exit 0
   elif [[ $name != *=* && $values == *" $given "* ]]; then value=$2; shift 2 || exit 0
   else shift; fi

@@ -307,7 +307,8 @@ def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | N
     sign = rest[:2] if rest[:2] in ("##", "%%", "//") else rest[:1]
     pattern = value(rest[len(sign) :])
     if sign in ("/", "//"):
-        old, _, new = pattern.partition("/")
+        parts = [value(one) for one in re.split(r"(?<!\\)/", rest[len(sign) :], maxsplit=1)]
+        old, new = parts[0], parts[1] if parts[1:] else ""
         return known.replace(old, new, -1 if sign == "//" else 1) if old and not re.search(r"[*?\[]", old) else None
     if sign not in ("#", "##", "%", "%%") or len(known) > _MOST_CUT:
         return None

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import Location, regex
+from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import opened_apptainer, word_end
+from gen.importers.shell_script import nodes_below, opened_apptainer, word_end
 from gen.importers.slurm.expansion import (
     ADDRESS,
-    HOSTS,
+    NODES,
     PORT,
     RUN,
     RUN_ID,
@@ -26,7 +27,20 @@ from gen.importers.slurm.expansion import (
     is_known,
     marked,
     shown,
+    source_text,
     sources,
+)
+from gen.importers.slurm.site import (
+    CONDA,
+    IN_IMAGE,
+    MODULES,
+    SETS_UP,
+    SETUP,
+    SILENT,
+    SILENT_IN_TASKS,
+    DroppedPart,
+    answer,
+    is_silent,
 )
 
 if TYPE_CHECKING:
@@ -34,26 +48,11 @@ if TYPE_CHECKING:
 
 
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
-_FIRST: Final = regex(
-    r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
-)
-_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs")
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
-_SILENT: Final = names(
-    "echo set ulimit sleep hostname printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
-    "date nvidia-smi scontrol printf true : ibstat sacct scancel uname lsb_release ifconfig ip umask return break "
-    "continue local type shift popd tput clear alias read getopt getopts false readonly command test du kill enroot "
-    "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
-)
-"""Programs that show, or change the shell of the batch part only."""
-_SILENT_IN_TASKS: Final = frozenset({"set", "echo", "hostname", "ulimit", "nvidia-smi", "date", "env", "printenv"})
-_CONDA: Final = frozenset({"conda", "mamba", "micromamba", "deactivate", "pyenv"})
-_SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/profile|modules/init|setvars")
-_SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b")
-_IN_IMAGE: Final = "install it in the image"
-_MODULES: Final = frozenset({"module", "ml", "spack"})
+_OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch"})
+_COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
 _WRITTEN: Final = regex(
@@ -61,18 +60,6 @@ _WRITTEN: Final = regex(
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
-
-_NOT_STARTED: Final = _SILENT | _CONDA | _MODULES | names("[ cd source . exit export")
-"""Words of a script that start no program of the run."""
-
-
-class DroppedPart(Struct, frozen=True):
-    """A part that is not in the job."""
-
-    place: Location
-    what: str
-    why: str
-    hint: str
 
 
 def _joined(folder: str, target: str) -> str:
@@ -94,6 +81,14 @@ class Step(Struct, frozen=True, kw_only=True):
     background: bool = False
     text: str = ""
     """A construct of the shell that stays as it is, instead of words."""
+    input: str = ""
+    """The file that it reads."""
+    joined: bool = False
+    """Whether it starts only if the one before it succeeds."""
+    exported: Mapping[str, Value] = {}
+    """The environment that the script gives it."""
+    folder: str = ""
+    folder_place: Location | None = None
 
 
 class Called(Struct, frozen=True):
@@ -131,6 +126,8 @@ class BatchValues(Conditions):
         """Values of variables that a job reads from a Secret."""
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
+        self.fails = False
+        """Whether it ends with an error."""
         self._said = ""
         self.before: dict[str, Value] = {}
         """Variables that a construct of the shell reads."""
@@ -152,7 +149,7 @@ class BatchValues(Conditions):
         if name in self.variables:
             return self.variables[name]
         if name in _LIST and not self.in_task:
-            return HOSTS
+            return NODES
         if name in self.constants:
             return self.constants[name]
         if name == RUN_ID:
@@ -183,9 +180,9 @@ class BatchValues(Conditions):
         new: Value
         if text.startswith("(") and text.endswith(")"):
             new = tuple(self.words(re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", text[1:-1])))
-            if len(new) == 1 and new[0] == HOSTS:
-                new = (ADDRESS, HOSTS)
-            elif new[:1] == (HOSTS,):
+            if len(new) == 1 and new[0] == NODES:
+                new = (ADDRESS, NODES)
+            elif new[:1] == (NODES,):
                 new = (ADDRESS, *new)
         else:
             new = self.value(text)
@@ -227,10 +224,10 @@ class BatchValues(Conditions):
         command = command.strip()
         if (written := _WRITTEN.fullmatch(command)) is not None:
             return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
-        inner = " ".join(self.words(command))
-        known = self._output_of_nodes(command, inner)
-        if known is None:
-            known = self._output_of_folder(command)
+        gpus = self.constants.get("SLURM_GPUS_ON_NODE")
+        known = answer(command, " ".join(self.words(command)), self.folder or ".", gpus, in_task=self.in_task)
+        if known is None and re.match(r"whoami|id ", command):
+            known = self.outside("USER")
         if known is not None:
             return known
         if re.fullmatch(r"echo\s+[^|;&`$<>]*|echo\s+\"?\$\{?\w+\}?\"?", command):
@@ -241,25 +238,6 @@ class BatchValues(Conditions):
             return PORT if _IS_PORT.search(self._assigned) else RUN
         return marked(f"$({self.residual(command)})")
 
-    def _output_of_nodes(self, command: str, inner: str) -> str | None:
-        """The address of the first node, and the number of GPUs of each."""
-        listed = "scontrol" in command and "hostname" in command
-        if listed or ("SLURM_JOB_NODELIST" in inner and not self.in_task) or "SLURM_NODELIST" in command:
-            return ADDRESS if _FIRST.search(command) or "getent" in command else HOSTS
-        if (_HOST.search(command) and (not self.in_task or ADDRESS in inner)) or "MASTER_ADDR" in inner:
-            return ADDRESS
-        gpus = self.constants.get("SLURM_GPUS_ON_NODE")
-        return gpus if gpus is not None and re.match(r"nvidia-smi\b.*wc\s+-l", command) else None
-
-    def _output_of_folder(self, command: str) -> str | None:
-        if re.match(r"dirname\b.*\b(?:PWD|pwd)\b", command):
-            return f"{self.folder or '.'}/.."
-        if command in ("pwd", "pwd -P") or re.match(r"(?:dirname|readlink|realpath|cd)\b", command):
-            return self.folder or "."
-        if re.match(r"whoami|id ", command):
-            return self.outside("USER")
-        return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
-
     def arithmetic(self, text: str) -> str:
         if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
             return PORT if _IS_PORT.search(self._assigned) else RUN
@@ -269,7 +247,11 @@ class BatchValues(Conditions):
         """Shell source with the known values of its variables."""
 
         def one(match: re.Match[str]) -> str:
-            known = self.lookup(match[1] or match[2])
+            known = self.lookup(match[1] or match[2] or match[3])
+            if match[3]:
+                if known is not None and known != marked(f"${match[3]}"):
+                    self.before.setdefault(match[3], known)
+                return match[0]
             if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./ -]*", known)):
                 return known
             if (
@@ -285,7 +267,7 @@ class BatchValues(Conditions):
                 self.before.setdefault(match[1] or match[2], known)
             return match[0]
 
-        return re.sub(r"\$(?:\{(\w+)\}|(\w+))", one, text)
+        return re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
 
 
 class BatchCommands(BatchValues):
@@ -294,8 +276,10 @@ class BatchCommands(BatchValues):
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         super().__init__(constants, in_task=in_task)
         self.steps: list[Step] = []
-        self.nested = False
-        """Whether it is the text of `bash -c`."""
+        self.functions: dict[str, Node] = {}
+        self.unreadable: Location | None = None
+        self.cut: Location | None = None
+        """The first statement that is not followed, because there are too many."""
         self._words: dict[str, Callable[[Called], bool]] = {
             "srun": self._srun,
             "env": self._env,
@@ -307,8 +291,8 @@ class BatchCommands(BatchValues):
             "wait": self._wait,
             **dict.fromkeys(("cd", "pushd"), self._cd),
             "exit": self._exit,
-            **dict.fromkeys(_MODULES, self._module),
-            **dict.fromkeys(_CONDA, self._conda),
+            **dict.fromkeys(MODULES, self._module),
+            **dict.fromkeys(CONDA, self._conda),
             **dict.fromkeys(("source", "."), self._source),
         }
         """Words that change the shell, or how a command runs. False of one that is a program here."""
@@ -333,13 +317,26 @@ class BatchCommands(BatchValues):
         else:
             self._start(called.words, called)
 
+    def absorb(self, inner: BatchCommands) -> None:
+        """Take over what another part of the script needs and lacks, without its steps."""
+        self.left += inner.left
+        self.secrets |= inner.secrets
+        self.images += inner.images
+        self.mounts += inner.mounts
+        self.indexed |= inner.indexed
+        self.unreadable, self.cut = self.unreadable or inner.unreadable, self.cut or inner.cut
+
+    def add(self, step: Step) -> None:
+        """Start a program with the variables and the folder of now."""
+        exported = {name: self.variables[name] for name in self.exported if name in self.variables}
+        self.steps.append(replace(step, exported=exported, folder=self.folder, folder_place=self.folder_place))
+
     def _start(self, words: tuple[str, ...], called: Called) -> None:
-        self.steps.append(Step(words=words, place=called.place, assigned=called.assigned))
+        self.add(Step(words=words, place=called.place, assigned=called.assigned))
 
     def _srun(self, called: Called) -> bool:
         if not self.in_task:
-            step = Step(options=called.words[1:], place=called.place, by_srun=True, assigned=called.assigned)
-            self.steps.append(step)
+            self.add(Step(options=called.words[1:], place=called.place, by_srun=True, assigned=called.assigned))
         return not self.in_task
 
     def _env(self, called: Called) -> bool:
@@ -370,16 +367,18 @@ class BatchCommands(BatchValues):
 
     def _trap(self, called: Called) -> bool:
         words, hint = called.words, "save checkpoints on SIGTERM"
-        if words[2:] and words[1] != "-":
+        if {"EXIT", "0"} & {*words[2:]} and self.is_program(words[1]):
+            self.add(Step(text=f"trap {shown(words[1])} EXIT", place=called.place))
+        elif words[2:] and words[1] != "-":
             self._drop(called, f"`trap {words[1][:60]}`", "a pod gets SIGTERM at its end", hint)
         return True
 
     def _eval(self, called: Called) -> bool:
         words = called.words
-        if words[1:] and not is_known(words[1]):
-            text = shown(words[1])
-            if _SETS_UP.search(text):
-                self._drop(called, f"`eval {text[:60]}`", "a container has an environment of its own", _IN_IMAGE)
+        if not all(map(is_known, words[1:])):
+            text = " ".join(map(shown, words[1:]))
+            if SETS_UP.search(text):
+                self._drop(called, f"`eval {text[:60]}`", "a container has an environment of its own", IN_IMAGE)
             else:
                 self._start(words, called)
         elif words[1:] and not words[1].startswith("-"):
@@ -396,29 +395,25 @@ class BatchCommands(BatchValues):
         return True
 
     def _exit(self, called: Called) -> bool:
-        fails = called.words[1:2] not in ((), ("0",))
-        if fails or not self.in_task:
-            self.ended = called.place, self._said if fails else ""
+        self.fails = called.words[1:2] not in ((), ("0",))
+        if self.fails or not self.in_task:
+            self.ended = called.place, self._said if self.fails else ""
         return True
 
     def _cd(self, called: Called) -> bool:
-        """The folder of the pod, or a command in the text of `bash -c`."""
         target = called.words[1] if called.words[1:] else ""
-        if not self.nested or called.program != "cd":
-            self.folder, self.folder_place = _joined(self.folder, target), called.place
-        elif target not in ("", "."):
-            self._start(("cd", target), called)
+        self.folder, self.folder_place = _joined(self.folder, target), called.place
         return True
 
     def _module(self, called: Called) -> bool:
-        return self._drop(called, f"`{called.text}`", "a container has no modules", _IN_IMAGE)
+        return self._drop(called, f"`{called.text}`", "a container has no modules", IN_IMAGE)
 
     def _conda(self, called: Called) -> bool:
         why = "a container has an environment of its own"
-        return called.words[1:2] != ("run",) and self._drop(called, f"`{called.text}`", why, _IN_IMAGE)
+        return called.words[1:2] != ("run",) and self._drop(called, f"`{called.text}`", why, IN_IMAGE)
 
     def _source(self, called: Called) -> bool:
-        if _SETUP.search(called.text):
+        if SETUP.search(called.text):
             return self._conda(called)
         hint, file = "put the file into the image, or write its variables as `env`", called.text.partition(" ")[2]
         return self._drop(called, f"the file `{file}`", "gen reads no files that a script names", hint)
@@ -427,18 +422,25 @@ class BatchCommands(BatchValues):
         self.left.append(DroppedPart(called.place, what, why, hint))
         return True
 
-    @staticmethod
-    def is_silent(program: str) -> bool:
-        """Whether a program only shows something, or sets up what an image has."""
-        return program.rpartition("/")[2] in _NOT_STARTED
+    def is_program(self, text: str) -> bool:
+        """Whether a text starts more than what shows something, or removes files."""
+        found = nodes_below(syntax_tree(source_text(text).encode("utf-8", "replace")), "command_name")
+        called = [(one.text or b"").decode("utf-8", "replace") for one in found]
+        return any(not is_silent(one) and one not in (*_OF_FILES, *self.functions) for one in called)
+
+    def unset(self, variables: Iterable[str]) -> None:
+        for name in variables:
+            self.variables.pop(name, None)
+            self.exported.pop(name, None)
 
     def _shows(self, called: Called) -> bool:
         """A program that only shows something."""
         program, text = called.program, called.text
-        if program not in _SILENT or (self.in_task and program not in _SILENT_IN_TASKS):
+        if program not in SILENT or (self.in_task and program not in SILENT_IN_TASKS):
             return False
         self.stops = self.stops or (program == "set" and re.match(r"-\w*e", " ".join(called.words[1:2])) is not None)
-        self._said = " ".join(called.words[1:])[:200] if program == "echo" else self._said
+        if program in ("echo", "printf"):
+            self._said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
         if self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):
             self._drop(called, f"`{text[:60]}`", "it only shows the state of a node", "remove it")
         return True

@@ -51,6 +51,10 @@ class Option(Struct, frozen=True):
     place: Location
 
 
+_TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")
+"""Something like `<YOUR OPTIONS>` in the place of options."""
+
+
 def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int]:
     """Options of the `#SBATCH` lines, and the number of lines before the first command: Slurm ignores later ones."""
     options: list[Option] = []
@@ -75,10 +79,13 @@ def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int
 def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
     """Options in a line."""
     try:
-        words = shlex.split(_COMMENT.sub("", text))
+        words = shlex.split(_COMMENT.sub("", _TO_COMPLETE.sub("", text)))
     except ValueError:
         found.error(INVALID_COMMAND_LINE, place, "a quote is not closed", "close it")
         return
+    if (mark := _TO_COMPLETE.match(text)) is not None:
+        message = f"`{mark[0].strip()}` is a placeholder, and not an option"
+        found.error(INVALID_COMMAND_LINE, place, message, "replace it with options, or remove it")
     options, left = options_of(words, place, found)
     if left:
         hint = "write the name of an option with `--`"

@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "\ue000", "\ue001"
 MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
+_WILD: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[*?]")
+_PATTERN: Final = regex(f"{OPEN}([*?]){CLOSE}")
+_PART: Final = regex(r":(\d{1,5}|[ ]-\d{1,5})(?::(-?\d{1,5}))?")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
 _PARAMETER: Final = regex(
-    r"(?P<length>\#(?=[A-Za-z_]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*\#?$!-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)",
+    r"(?P<length>\#(?=[A-Za-z_]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*\#?$!-])"
+    r"(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)",
     re.DOTALL,
 )
 _EVERY: Final = regex(r"\$@|\$\{@\}|\$\{[A-Za-z_]\w*\[@\]\}")
 """All values of an array; without values, it adds no word."""
 _PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
+_SEVERAL: Final = regex(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
 _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
@@ -65,7 +70,7 @@ def marked(source: str) -> str:
 ADDRESS: Final = marked("$MASTER_ADDR")
 PORT: Final = marked("$MASTER_PORT")
 RUN: Final = marked("{{ run.id }}")
-HOSTS: Final = marked("$SLURM_JOB_NODELIST")
+NODES: Final = marked("$SLURM_JOB_NODELIST")
 """The list of nodes. Only its first one has a meaning in pods."""
 _OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 
@@ -76,7 +81,7 @@ def is_known(value: str) -> bool:
 
 def source_text(value: str) -> str:
     """A value as shell source, with a variable for the id of the run."""
-    return MARKED.sub(lambda match: f"${RUN_ID}" if match[1].startswith("{{") else match[1], value)
+    return _braced(value.replace(RUN, marked(f"${RUN_ID}")))
 
 
 def sources(value: str) -> list[str]:
@@ -84,23 +89,28 @@ def sources(value: str) -> list[str]:
     return MARKED.findall(value)
 
 
+def with_patterns(word: str) -> str:
+    """A word without quotes, of which the shell of the pod expands `*` and `?`."""
+    return _WILD.sub(lambda match: match[0] if match[0].startswith(OPEN) else marked(match[0]), word)
+
+
 def shown(word: str) -> str:
     """A word as a person writes it for a shell."""
+    if len(pieces := _PATTERN.split(word)) > 1:
+        return "".join(one if number % 2 else one and shown(one) for number, one in enumerate(pieces))
     plain = MARKED.sub("", word)
     parts = sources(word)
     if not plain and len(parts) == 1 and _OUTPUT.match(parts[0]):
         return parts[0]
-    if (not plain or _PLAIN.fullmatch(plain)) and all(_SAFE.fullmatch(part) for part in parts) and word:
+    is_plain = not plain or (_PLAIN.fullmatch(plain) and not _SEVERAL.search(plain))
+    if is_plain and all(_SAFE.fullmatch(part) for part in parts) and word:
         text = _braced(word)
         return text if not text.startswith(("~", "{")) or parts else f"'{text}'"
     if not parts and "'" not in word:
         return f"'{word}'"
     pieces = re.split(f"({OPEN}[^{OPEN}{CLOSE}]*{CLOSE})", word)
-    return (
-        '"'
-        + "".join(one[1:-1].strip('"') if one.startswith(OPEN) else _SPECIAL.sub(r"\\\g<0>", one) for one in pieces)
-        + '"'
-    )
+    inner = (one[1:-1].strip('"') if one.startswith(OPEN) else _SPECIAL.sub(r"\\\g<0>", one) for one in pieces)
+    return f'"{"".join(inner)}"'
 
 
 def _braced(word: str) -> str:
@@ -194,17 +204,17 @@ class Expander:
                 yield from self._split(self.parameter("HOME"), splits=False)
                 at += 1
             else:
-                yield char, False
+                yield marked(char) if splits and char in "*?" else char, False
                 at += 1
 
     def _split(self, value: Value, *, splits: bool) -> Iterator[tuple[str | None, bool]]:
         """An expansion without quotes."""
         if isinstance(value, tuple):
-            yield from self._listed([word for one in value for word in split(one)])
+            yield from self._listed([with_patterns(word) for one in value for word in split(one)])
         elif not splits:
             yield value, False
         else:
-            pieces = split(value)
+            pieces = [with_patterns(one) for one in split(value)]
             if value[:1].isspace():
                 yield None, True
             yield from self._listed(pieces)
@@ -306,7 +316,9 @@ class Expander:
                 return known if known is not None else self.outside(name)
         if not isinstance(known, str) or not is_known(known):
             return marked(f"${{{text}}}") if known is not None else self.outside(name)
-        changed = changed_value(known, rest, self.value)
+        part = _PART.fullmatch(rest)
+        changed = known[int(part[1]) :][: int(part[2]) if part[2] else None] if part else None
+        changed = changed if part is not None else changed_value(known, rest, self.value)
         return changed if changed is not None else marked(f"${{{text}}}")
 
     def arithmetic(self, text: str) -> str:
@@ -326,7 +338,7 @@ class Expander:
 
         plain = re.sub(r"\$?\b([A-Za-z_]\w*)", number, plain)
         if "$(" in plain and OPEN not in plain:
-            plain = " ".join(self.words(plain))
+            plain = self.value(plain)
         return MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)
 
 
@@ -371,14 +383,22 @@ class Conditions(Expander):
             inside = self.holds(node.named_children[0])
             known = None if inside is None else not inside
         elif node.type == "list":
-            parts = [self.holds(one) for one in node.named_children]
-            known = all_of(parts) if any(one.type == "&&" for one in node.children) else any_of(parts)
+            known = self._list_holds(node)
         elif node.type == "command":
             known = self._command_holds(self.text(node))
         elif node.type in ("redirected_statement", "compound_statement", "subshell"):
             body = node.child_by_field_name("body") or next(iter(node.named_children), None)
             known = self.holds(body) if body is not None else None
         return known
+
+    def _list_holds(self, node: Node) -> bool | None:
+        """A command can change what the conditions behind it depend on, and what the script does later."""
+        parts = [(one, self.holds(one)) for one in node.named_children]
+        decides = any(one.type == "||" for one in node.children)
+        for one, known in parts:
+            if known is decides or (known is None and one.type not in ("test_command", "negated_command")):
+                return known
+        return any_of([known for _, known in parts]) if decides else all_of([known for _, known in parts])
 
     def _command_holds(self, text: str) -> bool | None:
         if text in ("true", "false"):

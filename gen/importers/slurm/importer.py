@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, regex
@@ -19,9 +19,16 @@ from gen.importers.slurm import translation
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of, mount
 from gen.importers.slurm.expansion import is_known, marked, shown, source_text
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import PATH, Site, read_site, roots_of
+from gen.importers.slurm.site import (
+    Lacking,
+    Site,
+    mount_folders,
+    read_site,
+    with_values,
+    without_placeholders,
+)
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.translation import Run, constants, with_values, without_placeholders
+from gen.importers.slurm.translation import Run, constants
 from gen.job.commands import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
@@ -32,9 +39,11 @@ _TEMPLATE: Final = regex(
 )
 """Expressions of Jinja, which bash would read as words."""
 _MAX_NAME: Final = 36
+_DEEP: Final = "/f" * 20
+"""A folder with as many parents as a script leaves with `cd ..`."""
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
-_BASH: Final = regex(r"\[\[|\(\(|<<<|<\(|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\bsource\b")
+_BASH: Final = regex(r"\[\[|\(\(|<<<|<\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\bsource\b")
 """Syntax of bash in a construct that stays."""
 
 
@@ -54,13 +63,6 @@ class SlurmImporter(Importer):
         return compare_tasks(given, job, runs, found)
 
 
-class Lacking(Struct):
-    """Needs of a job from the site of its script."""
-
-    values: list[str] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
-
-
 def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None, Lacking]:
     """The job of a script, and its missing values."""
     lacking = Lacking()
@@ -75,7 +77,9 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     place = Location(given.file)
     if not options:
         hint = "name a script with `#SBATCH` lines before its first command"
-        found.error(INVALID_COMMAND_LINE, place, "no `#SBATCH` line found", hint)
+        if re.search(r"(?m)^\s*sbatch\b.*<<", text):
+            hint = "write the script behind `sbatch <<` into a file of its own, and import that"
+        found.error(INVALID_COMMAND_LINE, place, "no `#SBATCH` line found before the first command", hint)
         return None, lacking
     namespace = given.namespace_of("")
     if not namespace:
@@ -111,10 +115,18 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
         draft.cannot_run(Location(given.file, number), f"bash ends the script at the placeholder `{mark[:60]}`", hint)
     _translate(draft, script, options, given.image or site.image, site, lacking)
-    if script.unreadable is not None:
-        hint = "correct it, which `bash -n` explains, or quote the word"
-        draft.cannot_run(script.unreadable, "gen cannot read the syntax of the shell here", hint)
+    _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
+
+
+def _unread(draft: JobDraft, script: BatchScript) -> None:
+    """Report what gen has not read."""
+    if script.cut is not None:
+        hint = "write the loop into a file of the image, and import a script that starts it"
+        draft.cannot_run(script.cut, "the script starts too many programs for one command, and gen stops here", hint)
+    if script.unreadable is not None:
+        hint = "correct it if `bash -n` refuses it, or write it in a simpler way"
+        draft.cannot_run(script.unreadable, "gen cannot read the syntax of the shell here", hint)
 
 
 def _short(name: str, stem: str) -> str:
@@ -149,8 +161,10 @@ def _translate(
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what, one.why, one.hint)
     if not runs:
-        draft.found.error(INVALID_COMMAND_LINE, draft.place, "the script has no command", "add `command` to the job")
+        message = "the script starts no program, as far as gen reads it without the files of the machines"
+        draft.found.error(INVALID_COMMAND_LINE, draft.place, message, "add `command` to the job")
         return
+    runs = translation.with_own_variables(script, runs)
     _whole_nodes(draft, options, runs, site)
     if any(_is_of_mpi(one, layout) for one in runs):
         _mpi(draft, layout)
@@ -168,47 +182,60 @@ def _translate(
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
-    runs = [*arrays, *_in_folder(draft, script, runs)]
+    runs = [*arrays, *_in_folders(draft, runs)]
     if script.stops and sum(one.words[:1] not in (("mkdir",), ("wait",)) for one in runs) > 1:
         runs = [Run(words=(), text="set -e", place=draft.place), *runs]
     text = translation.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(one.text and _BASH.search(one.text) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
-    _paths(draft, site, lacking)
+    mount_folders(draft, "\n" * script.first_line + script.source, site, lacking)
+    _lacking(draft, script, runs, lacking)
+
+
+def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
+    """Report the values that no pod has."""
     for name, place in translation.unknown(draft, script, runs).items():
-        if name in script.computed:
-            hint = "write its value into the script, or a line into `command` that computes it"
-            draft.cannot_run(
-                place, f"`${name}` has no value in a pod: the script reads it from a file or a program", hint
-            )
-            continue
-        lacking.values += [] if name.startswith("SLURM_") else [name]
+        why = "the script gets it from outside"
         hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
-        draft.cannot_run(place, f"`${name}` has no value in a pod: the script gets it from outside", hint)
+        if translation.lists_nodes(script, name):
+            why = "it is a list of nodes"
+            hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
+        elif name in script.computed or name in script.variables:
+            why = "the script reads it from a file or a program"
+            hint = "write its value into the script, or a line into `command` that computes it"
+        elif not name.startswith("SLURM_"):
+            lacking.values.append(name)
+        draft.cannot_run(place, f"`${name}` has no value in a pod: {why}", hint)
 
 
-def _in_folder(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs in the folder of `cd`: a field, or a command for one in the folder of the image."""
-    folder, place = script.folder, script.folder_place
-    inner = [one for one in runs if one.words[:1] == ("cd",)]
-    if (
-        (place is None or folder in ("", "."))
-        and inner == runs[:1]
-        and inner[0].words[1][:1] == "/"
-        and is_known(inner[0].words[1])
-    ):
-        folder, place, runs = inner[0].words[1], inner[0].place, runs[1:]
-    if place is None or folder in ("", "."):
+def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
+    """The programs in the folders of `cd`: a field for the first one, or commands."""
+    started = [one for one in runs if one.words[:1] not in (("mkdir",), ("wait",))]
+    if not started:
         return runs
-    if not is_known(folder) or folder.startswith("-"):
-        hint = "set `workingDir` to the folder in the image or in `code`"
-        draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
-    elif folder.startswith("/"):
-        draft.set(literal(folder), "workingDir", place=place)
-    else:
-        return [Run(words=("cd", folder), place=place), *runs]
-    return runs
+    made: list[Run] = []
+    before = now = ""
+    for run in runs:
+        folder, place = run.folder, run.folder_place or run.place
+        if run not in started or folder in (now, now or "."):
+            made.append(run)
+            continue
+        if folder.startswith("-") or not translation.is_of_pod(folder):
+            hint = "set `workingDir` to the folder in the image or in `code`"
+            draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
+        elif folder.startswith("/") and is_known(folder) and run is started[0]:
+            draft.set(literal(folder), "workingDir", place=place)
+        elif now.startswith("/") and not folder.startswith("/"):
+            back = "$OLDPWD" if folder == before else folder
+            made.append(Run(words=("cd", marked(back)), place=place))
+        else:
+            relative = is_known(folder) and not folder.startswith("/")
+            target = posixpath.relpath(f"{_DEEP}/{folder}", f"{_DEEP}/{now}") if relative else folder
+            made.append(Run(words=("cd", target), place=place))
+        made.append(run)
+        before, now = now, folder
+    return made
 
 
 def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
@@ -283,6 +310,10 @@ def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
         draft.cannot_run(run.place, message, "import the script without the other programs")
     if layout.nodes > 1 and run.by_srun and not of_mpi:
         draft.set("pytorch", "kind")
+    if run.by_srun and run.per_node > 1:
+        what = f"{run.per_node} starts of `{run.words[run.at].rpartition('/')[2]}` on each node"
+        hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
+        draft.drop(run.place, what, "each pod starts it once", hint)
     processes = given.processes
     if processes.isdecimal() and str(draft.fields.get("gpus", "")) not in ("", processes):
         option = next(one for one in run.words if "nproc" in one)
@@ -295,6 +326,8 @@ def _by_mpirun(run: Run, layout: Layout) -> Run:
     """A program that `srun` starts, started by `mpirun`."""
     whole = run.nodes == layout.nodes
     start = ("mpirun", *_numbers(layout, run.per_node if whole else 0, 0 if whole else run.nodes * run.per_node))
+    start += tuple(word for name, value in translation.of_program(run) for word in ("-x", f"{name}={value}"))
+    run = replace(run, assigned=())
     if any(not is_known(word) for word in run.words):  # only the shell of a task knows its rank
         return replace(run, words=(*start, "sh", "-c", source_text(" ".join(map(shown, run.words)))))
     return replace(run, words=(*start, *run.words))
@@ -334,7 +367,7 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
     for one in runs:
         once = not one.by_srun or one.nodes < layout.nodes
         if once and not one.text and one.words[0] not in ("mkdir", "cd", "wait"):
-            program = one.words[0].rpartition("/")[2]
+            program = source_text(one.words[0]).rpartition("/")[2]
             hint = "remove it from `command`, and do it before the job, if it may happen only once"
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)
 
@@ -350,30 +383,6 @@ def _images(draft: JobDraft, script: BatchScript, site: Site) -> None:
         else:
             hint = "import it again with `--image`, or map it with `images` of a site file"
             draft.drop(place, "the image of the command", "it is a file of the machines", hint)
-
-
-def _paths(draft: JobDraft, site: Site, lacking: Lacking) -> None:
-    """Volumes for the folders of the site, and a report of folders that no pod has."""
-    texts = [str(draft.fields.get(name, "")) for name in ("command", "workingDir")]
-    texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
-    mounted = [str(path) for path in draft.fields.get("data", {}).values()]
-    files = draft.fields.get("files", {})
-    for text in texts:
-        for match in PATH.finditer(text):
-            path = match[0]
-            known = site.volume_of(path)
-            if known is not None and known[0] not in mounted:
-                folder, volume = known
-                draft.set(folder, "data", draft.volume(volume, {"claim": volume}), place=draft.place)
-                mounted.append(folder)
-            elif any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in (*mounted, *files)):
-                continue
-            elif [*roots_of(path)]:
-                root = f"/{path.split('/')[1]}"
-                mounted.append(root)
-                lacking.folders.append(root)
-                hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
-                draft.cannot_run(draft.place, f"no pod has the folder `{path[:80]}`", hint)
 
 
 _MOST: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}

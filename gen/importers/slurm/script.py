@@ -23,18 +23,21 @@ from gen.importers.shell_script import (
     syntax_errors,
     with_braces,
 )
-from gen.importers.slurm.batch_commands import BatchCommands, Called, DroppedPart, Step
-from gen.importers.slurm.expansion import ADDRESS, HOSTS, MARKED, Value, is_known, marked, shown, source_text
+from gen.importers.slurm.batch_commands import BatchCommands, Called, Step
+from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, Value, is_known, marked, shown, source_text
+from gen.importers.slurm.site import OF_LOGS, DroppedPart, is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_BLOCKS: Final = frozenset(
-    {"variable_assignments", "compound_statement", "subshell", "program", "do_group", "else_clause"}
-)
+_BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
+_CLAUSES: Final = ("elif_clause", "else_clause", "fi")
+_RESERVED: Final = names("then else elif fi do done esac")
+"""Words that are no programs: the grammar takes one that is misplaced for a command."""
 _READERS: Final = frozenset({"read", "readarray", "mapfile"})
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
+_OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
 _MOST_TURNS: Final = 64
 _MOST_DEPTH: Final = 40
 _MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
@@ -42,19 +45,14 @@ _MOST_STEPS: Final = 200
 _MOST_VISITS: Final = 20_000
 
 
-_OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cut column less rotatelogs multilog")
-"""Programs behind a pipe that only change the logs."""
-
-
 class BatchScript(BatchCommands):
     """Follows a script. `constants` are the variables of Slurm and those that the user gives."""
 
     def __init__(self, file: str, constants: Mapping[str, str], *, first_line: int = 1, in_task: bool = False) -> None:
         super().__init__(constants, in_task=in_task)
-        self.file, self._first_line = file, first_line
+        self.file, self.first_line = file, first_line
         self.files: dict[str, tuple[str, Location]] = {}
         """Texts that the script writes, by path."""
-        self._functions: dict[str, Node] = {}
         self._followers: dict[str, Callable[[Node], object]] = {
             "variable_assignment": self.assign_node,
             "declaration_command": self.declaration,
@@ -68,8 +66,9 @@ class BatchScript(BatchCommands):
             "c_style_for_statement": self._while,
             "case_statement": self._case,
             "function_definition": self._define,
+            "subshell": self._subshell,
+            "unset_command": lambda node: self.unset(self.text(node).split()[1:]),
         }
-        self.unreadable: Location | None = None
         self.source = ""
         """The text that is followed."""
         self._visits, self._depth = 0, 0
@@ -90,7 +89,7 @@ class BatchScript(BatchCommands):
         return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def place(self, node: Node) -> Location:
-        return Location(self.file, node.start_point[0] + self._first_line)
+        return Location(self.file, node.start_point[0] + self.first_line)
 
     def leave(self, node: Node, what: str, why: str, hint: str) -> None:
         self.left.append(DroppedPart(self.place(node), what, why, hint))
@@ -98,12 +97,17 @@ class BatchScript(BatchCommands):
     def _block(self, nodes: Iterable[Node]) -> None:
         before = 0
         for node in nodes:
-            if self.ended is not None or len(self.steps) > _MOST_STEPS:
+            if len(self.steps) > _MOST_STEPS:
+                self.cut = self.cut or self.place(node)
+            if self.ended is not None or self.cut is not None:
                 return
             if node.start_byte < self.read_until:
                 continue
             if node.type == "&" and len(self.steps) > before:
                 self.steps[-1] = replace(self.steps[-1], background=True)
+                if len(self.steps) > before + 1:
+                    hint = "write them as `{ …; } &` into `command`"
+                    self.leave(node, "the background of all but the last program", "they start one by one", hint)
             elif node.is_named:
                 before = len(self.steps)
                 if self.text(node).startswith("-"):  # the line before it ends without a backslash
@@ -113,6 +117,7 @@ class BatchScript(BatchCommands):
     def _statement(self, node: Node) -> None:
         self._visits += 1
         if self._visits > _MOST_VISITS or self._depth > _MOST_DEPTH:
+            self.cut = self.cut or self.place(node)
             return
         self._depth += 1
         try:
@@ -126,45 +131,52 @@ class BatchScript(BatchCommands):
             self._depth -= 1
 
     def _define(self, node: Node) -> None:
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if name is not None and body is not None:
-            self._functions[self.text(name)] = node
+        self.functions |= {self.text(one): node for one in node.children_by_field_name("name")[:1]}
+
+    def _subshell(self, node: Node) -> None:
+        """A block that leaves the variables and the folder as they are."""
+        variables, exported, place = {**self.variables}, {**self.exported}, (self.folder, self.folder_place)
+        self._block(node.children)
+        self.variables, self.exported, (self.folder, self.folder_place) = variables, exported, place
+        self.ended = None
 
     def _command(self, node: Node) -> None:
         name = node.child_by_field_name("name")
         before = [one for one in node.children if one.type == "variable_assignment"]
         if name is None:
-            for one in before:
-                self.assign_node(one)
+            self._block(before)
             return
-        own: list[tuple[str, str]] = []
-        hidden = {}
-        for one in before:
-            behind = self.bytes[one.end_byte : name.start_byte]
-            key = self.text(one).partition("=")[0].removesuffix("+")
-            old = self.variables.get(key)
-            made = self.assign_node(one)
-            if made is None or b"\n" in behind.replace(b"\\\n", b"") or name.start_byte < self.read_until:
-                continue  # an assignment of its own, which the grammar joins with the next line or with its last part
-            own.append(made)
-            hidden[key] = old
+        own = self._set_for(before, name)
         start = max(name.start_byte, self.read_until)
         words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
         # `time` is a word of bash, which sh lacks
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words
-        for key, value in hidden.items():
-            self.variables.pop(key, None)
-            if value is not None:
-                self.variables[key] = value
-        if words and words[0] in _READERS:
+        if words and words[0] in _RESERVED:
+            self.unreadable = self.unreadable or self.place(node)
+        elif words and words[0] in _READERS:
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
-            self.steps += [Step(text=line, place=self.place(node))] if line else []
+            if line:
+                self.add(Step(text=line, place=self.place(node)))
         elif any(one.type == "herestring_redirect" for one in node.children) and self._starts_program(
             node.parent or node
         ):
             self._as_it_is(node)
         elif words:
             self.run(self.place(node), words, tuple(own))
+
+    def _set_for(self, assignments: Iterable[Node], name: Node) -> list[tuple[str, str]]:
+        """The variables that are set for a command alone. Its words have those of the script."""
+        own: list[tuple[str, str]] = []
+        before = {**self.variables}
+        for one in assignments:
+            behind = self.bytes[one.end_byte : name.start_byte].replace(b"\\\n", b"")
+            made = self.assign_node(one)
+            if made is not None and (b"\n" in behind or name.start_byte < self.read_until):
+                before[made[0]] = self.variables[made[0]]  # the grammar joins it with the next line or its last part
+            elif made is not None:
+                own.append(made)
+        self.variables = before
+        return own
 
     def follow_text(self, called: Called) -> bool:
         """`bash -c TEXT`."""
@@ -173,20 +185,12 @@ class BatchScript(BatchCommands):
             return False
         inner = type(self)(self.file, self.constants, first_line=called.place.line, in_task=self.in_task)
         inner.variables = {**self.variables}
-        inner.nested, inner.indexed, inner.from_text = True, self.indexed, self.from_text
+        inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
+        inner.indexed, inner.from_text = self.indexed, self.from_text
         inner.follow(source_text(in_double_quotes(words[words.index("-c") + 1], MARKED)))
         self.absorb(inner)
         self.steps += inner.steps
         return True
-
-    def absorb(self, inner: BatchScript) -> None:
-        """Take over what another part of the script needs and lacks, without its steps."""
-        self.left += inner.left
-        self.secrets |= inner.secrets
-        self.images += inner.images
-        self.mounts += inner.mounts
-        self.indexed |= inner.indexed
-        self.unreadable = self.unreadable or inner.unreadable
 
     def read_values(self, node: Node, words: list[str], separators: str) -> str:
         """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
@@ -197,10 +201,10 @@ class BatchScript(BatchCommands):
         if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
             parts = (
                 [value]
-                if HOSTS in value or ADDRESS in value
+                if NODES in value or ADDRESS in value
                 else value.split(None if separators.isspace() else separators)
             )
-            self.variables[names[-1]] = (ADDRESS, *parts) if value == HOSTS else tuple(parts)
+            self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
         elif here is None or not names or not switches <= {"-r"}:
             self.computed |= {*names}
             self.variables |= {name: marked(f"${name}") for name in names}
@@ -217,7 +221,7 @@ class BatchScript(BatchCommands):
 
     def call(self, words: Sequence[str]) -> bool:
         """Follow the body of a function with these arguments."""
-        function = self._functions.get(words[0])
+        function = self.functions.get(words[0])
         if function is None:
             return False
         own: dict[str, Value] = {str(number): word for number, word in enumerate(words) if number}
@@ -243,16 +247,18 @@ class BatchScript(BatchCommands):
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
         files = [self.text(one) for redirect in node.children for one in redirect.children_by_field_name("destination")]
         files = [one for one in files if one and not one.isdecimal() and not one.startswith("/dev/")]
-        kept = "<" in signs or program in _OF_LOGS
+        kept = "<" in signs or program in OF_LOGS
         if files and kept and program not in (*_READERS, "srun") and self._starts_program(node):
             self._as_it_is(node)
             return
         before = len(self.steps)
         self._statement(body)
-        if len(self.steps) > before and self.steps[-1].words[:1] not in (("mkdir",), ("rm",)):
+        if "<" in signs and files and len(self.steps) > before:
+            self.steps[-1] = replace(self.steps[-1], input=self.value(files[0]))
+        elif len(self.steps) > before and self.steps[-1].words[:1] not in (("mkdir",), ("rm",)):
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
-        elif files and self.is_silent(program):
+        elif files and is_silent(program):
             hint = "write it as a file in `files`, or in `command`"
             self.leave(node, f"the file `{self.value(files[-1])[:60]}`", "gen writes no files of the batch part", hint)
 
@@ -270,20 +276,25 @@ class BatchScript(BatchCommands):
             pieces = list(self._quoted(text))
             text = "".join(one or "" for one, _ in pieces)
         if program in ("cat", "tee") and destination is not None:
-            self.files[self.value(self.text(destination))] = (text, self.place(node))
+            path = self.value(self.text(destination))
+            appends = any(one.type == ">>" for target in targets for one in target.children)
+            self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
         elif program == "read" and body is not None:
             self.variables[self.text(body).split()[-1]] = text
         elif body is not None and program not in (*_READERS, "srun") and self._starts_program(node):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
             source = self.text(node)
-            self.steps.append(Step(text=source if quoted else self.residual(source), place=self.place(node)))
+            self.add(Step(text=source if quoted else self.residual(source), place=self.place(node)))
+        elif body is not None and program == "srun":
+            self._statement(body)
+            self.leave(node, "the input behind `<<`", "`srun` gives it to a task", "write it as a file in `files`")
 
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]
         programs = [next(iter(self.text(one).split()), "") for one in others]
         before = len(self.steps)
-        if {*programs} <= _OF_LOGS or self.text(first).split()[:1] == ["srun"]:
+        if {*programs} <= OF_LOGS or self.text(first).split()[:1] == ["srun"]:
             self._statement(first)
         elif self._starts_program(node):
             self._as_it_is(node)
@@ -310,41 +321,41 @@ class BatchScript(BatchCommands):
         ):
             self._as_it_is(node)
         elif known is None:
+            start = len(self.steps)
             self._statement(parts[0])
+            middle = len(self.steps)
             if sign == "&&" and len(parts) > 1:
                 self._statement(parts[1])
+                second = self.steps[middle : middle + 1] if middle > start else []
+                self.steps[middle : middle + len(second)] = [replace(one, joined=True) for one in second]
+            elif self._starts_program(parts[-1]):
+                hint = "write it into `command`, if the run needs it"
+                self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)
         elif known is (sign == "&&") and len(parts) > 1:
-            self._statement(parts[1])
+            self._guarded(parts[0], parts[1:2])
 
     def _if(self, node: Node) -> None:
-        condition = next((one for one in node.children if one.type not in ("if", "comment") and one.is_named), None)
-        known = self.holds(condition) if condition is not None else None
-        then = [one for one in node.children if one is not condition]
-        start = next((number for number, one in enumerate(then) if one.type == "then"), 0)
-        body = [one for one in then[start + 1 :] if one.type not in ("elif_clause", "else_clause", "fi")]
-        others = [one for one in then if one.type in ("elif_clause", "else_clause")]
-        if known is None:
-            self._undecided(node)
-        elif known:
-            self._block(body)
-        else:
-            self._otherwise(node, others)
-
-    def _otherwise(self, node: Node, clauses: list[Node]) -> None:
-        for clause in clauses:
-            if clause.type == "else_clause":
-                self._block(clause.children)
-                return
-            parts = clause.children
+        for clause in (node, *(one for one in node.children if one.type in ("elif_clause", "else_clause"))):
+            parts = [one for one in clause.children if one.type not in (*_CLAUSES, "comment")]
             start = next((number for number, one in enumerate(parts) if one.type == "then"), 0)
-            condition = next((one for one in parts[1:start] if one.is_named), None)
-            known = self.holds(condition) if condition is not None else None
+            conditions = [one for one in parts[:start] if one.is_named]
+            known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
                 self._undecided(node)
+            if known is not False:
+                single = known and not any(one.type in _CLAUSES[:2] for one in node.children)
+                self._guarded(conditions[0] if single and conditions else None, parts[start + 1 :] if known else ())
                 return
-            if known:
-                self._block(parts[start + 1 :])
-                return
+
+    def _guarded(self, condition: Node | None, nodes: Iterable[Node]) -> None:
+        """A block after its condition. One that ends the script because a file is missing is left out."""
+        before, variables = len(self.steps), {**self.variables}
+        self._block(nodes)
+        text = self.text(condition) if condition is not None and self.ended is not None and self.fails else ""
+        if condition is not None and _OF_FILE.search(text):
+            self.ended, self.variables, self.steps = None, variables, self.steps[:before]
+            hint = "check that the image or a volume of the job has it"
+            self.leave(condition, f"the check `{text[:60]}`", "gen does not see files of machines", hint)
 
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""
@@ -371,19 +382,20 @@ class BatchScript(BatchCommands):
     def _starts_program(self, node: Node) -> bool:
         """Whether a construct starts more than programs that show something."""
         names = [self.text(one) for one in nodes_below(node, "command_name")]
-        return any(one in self._functions or not self.is_silent(one) for one in names)
+        return any(one in self.functions or not is_silent(one) for one in names)
 
     def _as_it_is(self, node: Node) -> None:
         """A construct of the shell as a step, after the functions that it calls."""
         for one in nodes_below(node, "command_name"):
-            called = self._functions.pop(self.text(one), None)
+            called = self.functions.pop(self.text(one), None)
             if called is not None:
                 local = [*map(str, range(10)), *assigned_in(self.text(called))]
                 self.kept |= {*local}
                 self.variables |= {name: marked(f"${name}") for name in local}
                 self._as_it_is(called)
         text = self.residual(self.text(node))
-        self.steps += [Step(text=one, place=self.place(node)) for one in (*self.assignments(text), text)]
+        for line in (*self.assignments(text), text):
+            self.add(Step(text=line, place=self.place(node)))
 
     def assignments(self, text: str) -> Iterator[str]:
         """The lines before a construct of the shell that give it its variables, as far as they are known."""
@@ -393,7 +405,7 @@ class BatchScript(BatchCommands):
         }
         for name, value in {**self.before, **arrays}.items():
             words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
-            if not any(HOSTS in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
+            if not any(NODES in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
                 self.kept.add(name)
                 yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
         self.before.clear()
@@ -401,24 +413,28 @@ class BatchScript(BatchCommands):
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
         values = [self.text(one) for one in node.children_by_field_name("value")]
-        items = self.words(" ".join(values))
+        items = self.words(with_braces(" ".join(values)))
         if variable is None or body is None:
             return
         plain = all(is_known(one) and not re.search(r"[{*]", one) for one in items)
         if not plain or len(items) > _MOST_TURNS:
             self._undecided(node)
             return
+        before, variables = len(self.steps), {**self.variables}
         for item in items:
             self.variables[self.text(variable)] = item
             self._block(body.children)
+        if self.cut is not None or (len(self.steps) - before > _MOST_TURNS and "srun" not in self.text(body)):
+            del self.steps[before:]
+            self.variables, self.cut = variables, None
+            self._undecided(node)
 
     def _while(self, node: Node) -> None:
         condition = node.child_by_field_name("condition")
         text = self.text(node)
         known = self.holds(condition) if condition is not None and text.startswith("while") else None
-        if known is False or "getopt" in text.split("\n", 1)[0] or "$#" in text.split("\n", 1)[0]:
-            return
-        self._undecided(node)
+        if known is not False and not re.match(r".*(?:getopt|\$#)", text):
+            self._undecided(node)
 
     def _case(self, node: Node) -> None:
         value = node.child_by_field_name("value")

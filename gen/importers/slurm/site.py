@@ -1,4 +1,5 @@
-"""The site file: names of a company's Slurm with their meaning in an overlay, once for all its scripts.
+"""The site file: names of a company's Slurm with their meaning in an overlay, once for all its scripts. Programs and
+variables of the machines of any site, which no pod has.
 
 image: registry.example.com/train:1    # the software of the nodes
 nodes: {gpus: 8, cpu: 96}              # a whole node, of --exclusive and of scripts without --gres
@@ -12,14 +13,20 @@ define: {USER: jane}                   # variables from outside
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+from shlex import quote
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from gen.base import Findings, Location, did_you_mean, regex
+from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
+from gen.importers.draft import JobDraft
+from gen.importers.shell_script import placeholders
+from gen.importers.slurm.expansion import ADDRESS, NODES
 
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
@@ -93,3 +100,135 @@ def _expected(name: str, value: object) -> str | None:
 def roots_of(text: str) -> Iterable[str]:
     """The folders at the top of a machine that a text names, without those of an image."""
     return (match[1] for match in PATH.finditer(text) if match[1][1:] not in _OWN)
+
+
+class DroppedPart(Struct, frozen=True):
+    """A part that is not in the job."""
+
+    place: Location
+    what: str
+    why: str
+    hint: str
+
+
+SILENT: Final = names(
+    "echo set ulimit sleep hostname printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
+    "date nvidia-smi scontrol printf true : ibstat sacct scancel uname lsb_release ifconfig ip umask return break "
+    "continue local type shift popd tput clear alias read getopt getopts false readonly command test du kill enroot "
+    "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
+)
+"""Programs that show, or change the shell of the batch part only."""
+SILENT_IN_TASKS: Final = frozenset({"set", "echo", "hostname", "ulimit", "nvidia-smi", "date", "env", "printenv"})
+CONDA: Final = frozenset({"conda", "mamba", "micromamba", "deactivate", "pyenv"})
+SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/profile|modules/init|setvars")
+SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b")
+OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cut column less rotatelogs multilog")
+"""Programs behind a pipe that only change the logs."""
+IN_IMAGE: Final = "install it in the image"
+MODULES: Final = frozenset({"module", "ml", "spack"})
+_NOT_STARTED: Final = SILENT | CONDA | MODULES | names("[ cd source . exit export")
+"""Words of a script that start no program of the run."""
+
+
+def is_silent(program: str) -> bool:
+    """Whether a program only shows something, or sets up what an image has."""
+    return program.rpartition("/")[2] in _NOT_STARTED
+
+
+OF_SITE: Final = regex(
+    r"(?:NCCL|GLOO|TP|UCX|FI|OMPI|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy"
+    r"|LD_LIBRARY_PATH|LD_PRELOAD|PATH|LIBRARY_PATH|CPATH|CUDA_HOME|CUDA_PATH|(?:CUDA|NVIDIA)_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|ROCR?_\w+|HIP_\w+|CC|CXX|MODULEPATH|TERM"
+    r"|HOME|USER|PWD|SHELL|TMPDIR|CONDA\w*|MAMBA\w*|SINGULARITY\w*|APPTAINER\w*|ENROOT\w*|SRUN\w*|SLURM_\w+|SBATCH_\w+|MELLANOX\w*",
+    re.IGNORECASE,
+)
+"""Variables of the machines, of the network and of Slurm, which a pod gets from its image and its overlay."""
+HARMLESS: Final = frozenset(
+    {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_TIMEOUT"}
+)
+
+
+class Lacking(Struct):
+    """Needs of a job from the site of its script."""
+
+    values: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+
+def _line_of(draft: JobDraft, source: str, path: str) -> Location:
+    """The line of the script with a path, or with the most of its first folders."""
+    for part in (path, *map(str, PurePosixPath(path).parents)):
+        at = next((at.start() for at in re.finditer(rf"(?m)^(?!\s*#).*?({re.escape(part)})(?![\w.-])", source)), -1)
+        if at >= 0 and part != "/":
+            return Location(draft.place.file, source.count("\n", 0, at) + 1)
+    return draft.place
+
+
+def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) -> None:
+    """Volumes for the folders of the site, and a report of folders that no pod has."""
+    texts = [str(draft.fields.get(name, "")) for name in ("command", "workingDir")]
+    texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
+    mounted = [str(path) for path in draft.fields.get("data", {}).values()]
+    files = draft.fields.get("files", {})
+    for text in texts:
+        for match in PATH.finditer(text):
+            path = match[0]
+            known = site.volume_of(path)
+            if known is not None and known[0] not in mounted:
+                folder, volume = known
+                draft.set(folder, "data", draft.volume(volume, {"claim": volume}), place=draft.place)
+                mounted.append(folder)
+            elif any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in (*mounted, *files)):
+                continue
+            elif [*roots_of(path)]:
+                root = f"/{path.split('/')[1]}"
+                mounted.append(root)
+                lacking.folders.append(root)
+                hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
+                draft.cannot_run(_line_of(draft, source, path), f"no pod has the folder `{path[:80]}`", hint)
+
+
+_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str:
+    """An option with the values of variables: Slurm expands none, but scripts are often templates."""
+    return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
+
+
+def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, str, str]]]:
+    """A script with given values in place of placeholders such as `TOKEN=<your token>`, and the line, the placeholder
+    and the variable of each other one.
+    """
+    parts: list[str] = []
+    left: list[tuple[int, str, str]] = []
+    end = 0
+    for at, mark, name in placeholders(text):
+        if text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#"):
+            continue
+        parts += [text[end:at], quote(values.get(name, mark))]
+        end = at + len(mark)
+        if name not in values:
+            left.append((text.count("\n", 0, at) + 1, mark, name))
+    return "".join([*parts, text[end:]]), left
+
+
+_FIRST: Final = regex(
+    r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
+)
+_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs")
+
+
+def answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
+    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
+    listed = "scontrol" in command and "hostname" in command
+    if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
+        return ADDRESS if _FIRST.search(command) or "getent" in command else NODES
+    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
+        return ADDRESS
+    if re.match(r"nvidia-smi\b.*wc\s+-l", command):
+        return gpus
+    if re.match(r"dirname\b.*\b(?:PWD|pwd)\b", command):
+        return f"{folder}/.."
+    if command in ("pwd", "pwd -P") or re.match(r"(?:dirname|readlink|realpath|cd)\b", command):
+        return folder
+    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None

@@ -21,14 +21,12 @@ from gen.importers.sandbox import BATCH, CONTAINER, HOME, MPIRUN, SRUN, Learned,
 from gen.importers.shell_script import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
-from gen.importers.slurm.site import Site, read_site
+from gen.importers.slurm.site import Site, read_site, with_values, without_placeholders
 from gen.importers.slurm.translation import (
     DEFAULT_PORT,
     Run,
     constants,
     launcher_of,
-    with_values,
-    without_placeholders,
     without_set,
 )
 from gen.job.commands import mpirun

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from shlex import quote
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
-from gen.importers.shell_script import assigned_in, placeholders
+from gen.importers.shell_script import assigned_in
 from gen.importers.slurm.batch_commands import Step
 from gen.importers.slurm.directives import Layout, Option, options_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
+    NODES,
     OPEN,
     PORT,
     RUN,
@@ -34,6 +34,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart
 from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -46,16 +47,6 @@ _MODULES: Final = {
     module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
 }
 _WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
-_OF_SITE: Final = regex(
-    r"(?:NCCL|GLOO|TP|UCX|FI|OMPI|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy"
-    r"|LD_LIBRARY_PATH|LD_PRELOAD|PATH|LIBRARY_PATH|CPATH|CUDA_HOME|CUDA_PATH|(?:CUDA|NVIDIA)_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|ROCR?_\w+|HIP_\w+|CC|CXX|MODULEPATH|TERM"
-    r"|HOME|USER|PWD|SHELL|TMPDIR|CONDA\w*|MAMBA\w*|SINGULARITY\w*|APPTAINER\w*|ENROOT\w*|SRUN\w*|SLURM_\w+|SBATCH_\w+|MELLANOX\w*",
-    re.IGNORECASE,
-)
-"""Variables of the machines, of the network and of Slurm, which a pod gets from its image and its overlay."""
-_HARMLESS: Final = frozenset(
-    {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_TIMEOUT"}
-)
 _OF_KIND: Final = names(
     "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK LOCAL_SIZE NNODES"
 )
@@ -73,23 +64,16 @@ _WIDE: Final = 110
 """Characters of a line, beyond which each option gets its own."""
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class Run(Step, frozen=True, kw_only=True):
     """A program of the job."""
 
-    words: tuple[str, ...]
-    place: Location
     launcher: Launcher | None = None
     at: int = 0
     """Index of the launcher among the words."""
-    by_srun: bool = False
     nodes: int = 1
     """Nodes on which `srun` starts it."""
     per_node: int = 1
     """Tasks that `srun` starts on each node."""
-    assigned: tuple[tuple[str, str], ...] = ()
-    text: str = ""
-    """A construct of the shell, instead of words."""
-    background: bool = False
 
 
 def runs_of(
@@ -102,8 +86,10 @@ def runs_of(
         inner, tasks = [step], (1, 1)
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
+            _report_unset(script, known)
             inner = _in_tasks(script, step, rest, constants) if rest else []
-            inner[-1:] = [replace(one, background=step.background) for one in inner[-1:]]
+            inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
+            inner[-1:] = [replace(one, background=step.background, input=step.input) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
             tasks = _tasks_of(known, layout)
         runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
@@ -126,6 +112,15 @@ def _tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
     return nodes, per_node or layout.per_node
 
 
+def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:
+    """Options with a variable that the script does not set: without a value, `srun` takes the next word for it."""
+    for one in options:
+        name = one.value[2:-1]
+        if one.value == marked(f"${name}") and name not in _GIVEN and name not in script.variables:
+            what, why = f"the value `${name}` of `--{one.name}`", "the script gets it from outside"
+            script.left.append(DroppedPart(one.place, what, why, "set it in the script, or remove the option"))
+
+
 def _without_unset(words: Sequence[str]) -> list[str]:
     """The words behind `srun` without options in variables from outside, which are often empty."""
     return [word for number, word in enumerate(words) if number > _MOST_OPTIONS or not _OPTIONS.fullmatch(word)]
@@ -134,8 +129,9 @@ def _without_unset(words: Sequence[str]) -> list[str]:
 def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str]) -> list[Step]:
     """What each task does, with the environment of the batch part."""
     task = BatchScript(script.file, {**script.constants, **constants}, in_task=True)
-    task.variables = {name: script.variables[name] for name in script.exported if name in script.variables}
-    task.variables |= {"MASTER_ADDR": ADDRESS, "MASTER_PORT": PORT} | dict(step.assigned)
+    task.variables = {**step.exported, "MASTER_ADDR": ADDRESS, "MASTER_PORT": PORT, **dict(step.assigned)}
+    task.exported = dict.fromkeys(step.exported, step.place)
+    task.folder, task.folder_place = step.folder, step.folder_place
     task.run(step.place, words, step.assigned)
     script.absorb(task)
     return task.steps
@@ -143,18 +139,8 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
 
 def _run(step: Step, tasks: tuple[int, int], *, by_srun: bool) -> Run:
     launcher, at = launcher_of(step.words)
-    return Run(
-        words=step.words,
-        place=step.place,
-        launcher=launcher,
-        at=at,
-        by_srun=by_srun,
-        nodes=tasks[0],
-        per_node=tasks[1],
-        assigned=step.assigned,
-        text=step.text,
-        background=step.background,
-    )
+    given = {**asdict(step), "by_srun": by_srun}
+    return Run(**given, launcher=launcher, at=at, nodes=tasks[0], per_node=tasks[1])
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
@@ -226,12 +212,9 @@ def line_of(run: Run) -> str:
         return f"{line_of(replace(run, background=False))} &"
     if run.text:
         return run.text
-    words = [
-        f"{name}={shown(value)}"
-        for name, value in run.assigned
-        if not _OF_SITE.fullmatch(name) and name not in _OF_KIND
-    ]
-    words += [shown(word) for word in run.words]
+    words = [f"{name}={shown(value)}" for name, value in of_program(run)]
+    words += [_program(run.words[0]), *map(shown, run.words[1:])]
+    words += ["<", shown(run.input)] if run.input else []
     line = " ".join(words)
     if len(line) <= _WIDE:
         return line
@@ -248,16 +231,64 @@ def line_of(run: Run) -> str:
     return " \\\n  ".join(parts)
 
 
+def of_program(run: Run) -> list[tuple[str, str]]:
+    """The variables that are set for a program alone, without those of the machines."""
+    return [one for one in run.assigned if not OF_SITE.fullmatch(one[0]) and one[0] not in _OF_KIND]
+
+
+def is_of_pod(value: str) -> bool:
+    """Whether the shell of each pod knows a value."""
+    return all({*_VARIABLE.findall(one)} <= _GIVEN | {RUN_ID} and "$(" not in one for one in sources(value))
+
+
+def _program(word: str) -> str:
+    """A program, in quotes if a shell would take it for an assignment."""
+    return f"'{word}'" if re.match(r"[A-Za-z_]\w*\+?=", word) and is_known(word) else shown(word)
+
+
 def text_of_command(runs: Sequence[Run]) -> str:
     """The text of all programs, with expressions only for the id of the run and parameters."""
-    text = literal(
-        "\n".join(line_of(one) for one in runs).replace("{{ run.id }}", "\ue002").replace("{{ params.task }}", "\ue003")
-    )
+    lines: list[str] = []
+    for one in runs:
+        lines[-1:] = [f"{line} &&" if one.joined else line for line in lines[-1:]]
+        lines.append(line_of(one))
+    text = literal("\n".join(lines).replace("{{ run.id }}", "\ue002").replace("{{ params.task }}", "\ue003"))
     return (
         text.replace("\ue002", "{{ run.id }}")
         .replace("\ue003", "{{ params.task }}")
         .replace("$GEN_RUN_ID", "{{ run.id }}")
     )
+
+
+def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs with the values of variables that the script changes for later ones. The environment of the job is
+    that of the last one.
+    """
+    now = runs[-1].exported
+    script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
+    script.variables |= now
+    made: list[Run] = []
+    now = {**now}
+    for run in runs:
+        own = tuple(
+            (name, str(value))
+            for name, value in run.exported.items()
+            if value != now.get(name) and name not in dict(run.assigned)
+        )
+        own = tuple((name, value) for name, value in own if _is_own(name, value, script, run))
+        if own and run.text:
+            text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in own)))
+            made.append(Run(text=text, place=run.place, folder=run.folder))
+            now |= dict(own)
+        made.append(run if run.text else replace(run, assigned=(*own, *run.assigned)))
+    return made
+
+
+def _is_own(name: str, value: str, script: BatchScript, run: Run) -> bool:
+    """Whether a program gets a value of its own for a variable."""
+    of_site = name in _OF_KIND or (OF_SITE.fullmatch(name) and name not in HARMLESS)
+    known = is_known(value.replace(RUN, "")) and name not in script.secrets
+    return known and not of_site and not _is_part(name, value, script, [run])
 
 
 def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
@@ -272,7 +303,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None
         ):
             continue
         text = value if isinstance(value, str) else " ".join(value)
-        if _OF_SITE.fullmatch(name) and name not in _HARMLESS:
+        if OF_SITE.fullmatch(name) and name not in HARMLESS:
             hint = "set it in the image or in a network of the overlay, if it is needed"
             draft.drop(place, f"the variable `{name}`", "it belongs to the machines of the site", hint)
         elif _is_part(name, text, script, runs):
@@ -311,6 +342,13 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     return names
 
 
+def lists_nodes(script: BatchScript, name: str) -> bool:
+    """Whether a variable has the names of all nodes."""
+    value = script.variables.get(name, "")
+    values = (value,) if isinstance(value, str) else value
+    return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
+
+
 _ADDRESS: Final = ("MASTER_ADDR", "MASTER_PORT")
 _FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
 DEFAULT_PORT: Final = "29500"
@@ -332,31 +370,6 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
     ]
     text = f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
     return [Run(words=(), text=text, place=runs[0].place), *runs]
-
-
-_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
-
-
-def with_values(text: str, values: Mapping[str, str]) -> str:
-    """An option with the values of variables: Slurm expands none, but scripts are often templates."""
-    return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
-
-
-def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, str, str]]]:
-    """A script with given values in place of placeholders such as `TOKEN=<your token>`, and the line, the placeholder
-    and the variable of each other one.
-    """
-    parts: list[str] = []
-    left: list[tuple[int, str, str]] = []
-    end = 0
-    for at, mark, name in placeholders(text):
-        if text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#"):
-            continue
-        parts += [text[end:at], quote(values.get(name, mark))]
-        end = at + len(mark)
-        if name not in values:
-            left.append((text.count("\n", 0, at) + 1, mark, name))
-    return "".join([*parts, text[end:]]), left
 
 
 def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:

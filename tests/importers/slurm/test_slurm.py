@@ -157,7 +157,11 @@ def test_no_limit(text: str) -> None:
     ("text", "severity", "message"),
     [
         ("python train.py\n", "error", "no `#SBATCH` line found"),
-        (script("-N 1", body=""), "error", "the script has no command"),
+        (
+            script("-N 1", body=""),
+            "error",
+            "the script starts no program, as far as gen reads it without the files of the machines",
+        ),
         (script("--nodes=many"), "error", "`--nodes`: expected a number, got `many`"),
         (script("--time=tomorrow"), "error", "`--time`: expected a time, got `tomorrow`"),
         (script("--mem=lots"), "error", "`--mem`: expected a size, got `lots`"),
