@@ -189,7 +189,7 @@ def _translate(
     _array(draft, layout, text)
     bash = any(one.text and _BASH.search(one.text) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
-    mount_folders(draft, "\n" * script.first_line + script.source, site, lacking)
+    mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
     _lacking(draft, script, runs, lacking)
 
 
@@ -221,14 +221,14 @@ def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
         if run not in started or folder in (now, now or "."):
             made.append(run)
             continue
-        if folder.startswith("-") or not translation.is_of_pod(folder):
+        back = now.startswith("/") and not folder.startswith("/")
+        if folder.startswith("-") or not translation.is_of_pod(folder) or (back and folder != before):
             hint = "set `workingDir` to the folder in the image or in `code`"
             draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
         elif folder.startswith("/") and is_known(folder) and run is started[0]:
             draft.set(literal(folder), "workingDir", place=place)
-        elif now.startswith("/") and not folder.startswith("/"):
-            back = "$OLDPWD" if folder == before else folder
-            made.append(Run(words=("cd", marked(back)), place=place))
+        elif back:
+            made.append(Run(words=("cd", marked("$OLDPWD")), place=place))
         else:
             relative = is_known(folder) and not folder.startswith("/")
             target = posixpath.relpath(f"{_DEEP}/{folder}", f"{_DEEP}/{now}") if relative else folder

@@ -424,7 +424,7 @@ class BatchScript(BatchCommands):
         for item in items:
             self.variables[self.text(variable)] = item
             self._block(body.children)
-        if self.cut is not None or (len(self.steps) - before > _MOST_TURNS and "srun" not in self.text(body)):
+        if (self.cut or len(self.steps) - before > _MOST_TURNS) and "srun" not in self.text(body):
             del self.steps[before:]
             self.variables, self.cut = variables, None
             self._undecided(node)

@@ -1,0 +1,123 @@
+"""Each program of a script has the variables, the folder and the words that bash gives it."""
+
+from __future__ import annotations
+
+from tests.cases import for_each
+from tests.importers.slurm.test_slurm import BASH, job, read, script
+from tests.importers.slurm.test_translation import command
+
+NODE = ("-N 1",)
+NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("for i in 1 2; do export LR=$i; srun a; done", "LR=1 a\na"),
+        ("export A=1\nsrun a\nexport A=2\nsrun b", "A=1 a\nb"),
+        ("export A=1\nsrun a\nunset A\nsrun b", "A=1 a\nb"),
+        ("export A=1\nsrun a $A\nexport A='b c'\nsrun b", "A=1 a 1\nb"),
+        ("for i in 1 2; do export i; srun bash -c 'a --lr $i'; done", "i=1 a --lr 1\na --lr 2"),
+        ("srun bash -c 'export A=1; a'\nsrun b", "A=1 a\nb"),
+        ("export NCCL_IB_HCA=a\nsrun a\nexport NCCL_IB_HCA=b\nsrun b", "a\nb"),
+        ("A=1\n(A=2; srun a $A)\nsrun b $A", "a 2\nb 1"),
+        ("A=1\nA=2 srun a $A", "A=2 a 1"),
+        ("export A=1\nwhile ask; do a; done\nexport A=2\nsrun b", "export A=1\nwhile ask; do a; done\nA=2 b"),
+    ],
+)
+def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> None:
+    text = command(body)
+    assert text in (expected, expected.replace("\nA=2 b", "\nb"))
+
+
+def test_the_environment_of_the_job_is_that_of_the_last_program() -> None:
+    body = "export A=1 B=1\nsrun a\nexport A=2\nsrun b\nexport A=3 C=1"
+    assert job(script(*NODE, body=body, interpreter=BASH)).fields["env"] == {"A": "2", "B": "1"}
+
+
+@for_each(
+    ("body", "expected", "folder"),
+    [
+        ("(cd data && a)\nb", "cd data\na\ncd ..\nb", None),
+        ("cd x\na\ncd ../y\nb", "cd x\na\ncd ../y\nb", None),
+        ("cd /workspace/x\na\ncd y\nb", "a\ncd /workspace/x/y\nb", "/workspace/x"),
+        ("srun bash -c 'cd x; a'\nsrun b", "cd x\na\ncd ..\nb", None),
+        ("a\n(cd /workspace/x && b)\nc", "a\ncd /workspace/x\nb\ncd $OLDPWD\nc", None),
+        ("mkdir -p logs\ncd /workspace\na", "mkdir -p logs\na", "/workspace"),
+        ("cd $SCRATCH\na", "a", None),
+    ],
+)
+def test_a_program_has_the_folder_of_its_line(body: str, expected: str, folder: str | None) -> None:
+    fields = read(script(*NODE, body=body, interpreter=BASH))[0][0].fields
+    assert (fields["command"], fields.get("workingDir")) == (expected, folder)
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("python *.py 'a*' b?", "python *.py 'a*' b?"),
+        ("./train*.sh a", "./train*.sh a"),
+        ("P=./t*\n$P a", "./t* a"),
+        ("A=(*.txt 'x y')\npython \"${A[@]}\"", "python *.txt 'x y'"),
+        ("python a={b,c} $((2 * 3))", "python a=b a=c 6"),
+        ("python 'a={b,c}'", "python 'a={b,c}'"),
+        ("X=abc\npython ${X:1:1} ${X:1} ${X:0:-1} ${X/b/-}", "python b bc ab a-c"),
+        ("X=a/b\npython ${X//\\//_}", "python a_b"),
+        ("srun A=3 python a", "'A=3' python a"),
+        ('H=$(hostname)\nsrun bash -c "a --to ${H}x"', "a --to ${MASTER_ADDR}x"),
+        ("a && b && srun c", "a &&\nb &&\nc"),
+        ("cd x && a", "cd x\na"),
+        ("srun a < in.txt", "a < in.txt"),
+        ("trap 'python a' EXIT\nsrun b", "trap 'python a' EXIT\nb"),
+        ("trap 'rm -f x' EXIT\nsrun b", "b"),
+        ('if export A=1 && [ -n "$A" ]; then a; fi\nsrun b', 'if export A=1 && [ -n "$A" ]; then a; fi\nb'),
+        ("if x=1; [ $x = 1 ]; then a; fi\nsrun b", "if x=1; [ $x = 1 ]; then a; fi\nb"),
+        ("S=\nfor i in $(seq $N); do a --seed ${S:-$i}; done", "S=''\nfor i in $(seq $N); do a --seed ${S:-$i}; done"),
+        ("[[ -f x.sqsh ]] || { echo missing; exit 1; }\nsrun a", "a"),
+        ("if [ ! -d x ]; then echo missing; exit 1; fi\nsrun a", "a"),
+    ],
+)
+def test_words_are_those_of_bash(body: str, expected: str) -> None:
+    fields = read(script(*NODES, body=body, interpreter=BASH))[0][0].fields
+    text = fields["command"]
+    assert (text if isinstance(text, str) else text[-1]) == expected
+
+
+def test_braces_in_a_loop_need_bash() -> None:
+    body = "for i in 1 2; do for j in {1..99}; do a $i $j; done; done"
+    text = job(script(*NODE, body=body, interpreter=BASH)).fields["command"]
+    assert text[:2] == ["bash", "-c"]
+
+
+def test_a_file_is_continued() -> None:
+    body = "cat <<A > f.cfg\na\nA\ncat <<A >> f.cfg\nb\nA\nsrun python f.cfg"
+    assert job(script(*NODE, body=body, interpreter=BASH)).fields["files"] == {"/etc/job/f.cfg": "a\nb\n"}
+
+
+@for_each(
+    ("options", "body", "line", "message"),
+    [
+        (("-N 2", "--ntasks-per-node=2"), "srun torchrun a", 5, "2 starts of `torchrun` on each node is not carried"),
+        (NODE, "srun a || srun b", 4, "the program behind `||` is not carried"),
+        (NODE, "(a; b) &\nsrun c", 4, "the background of all but the last program is not carried"),
+        (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
+        (NODE, "srun a <<E\nb\nE", 4, "the input behind `<<` is not carried"),
+        (NODE, "[ -f x ] || exit 1\na", 4, "the check `[ -f x ]` is not carried: gen does not see files"),
+        (NODE, "for i in {1..64}; do srun a; srun b; srun c; srun d; done", 4, "the script starts too many programs"),
+        (NODE, "a\nelse\nb", 5, "gen cannot read the syntax of the shell here"),
+        (NODE, "A=$(curl b)\nsrun a ${A:1}", 5, "`$A` has no value in a pod: the script reads it from a file or a"),
+        (NODES, "N=($(scontrol show hostnames))\na ${N[@]}", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a"),
+        (NODE, "# the data\nD=/lustre/x\n\nsrun a --data $D/y", 5, "no pod has the folder `/lustre/x/y`"),
+        (("<OPTIONS>",), "a", 2, "`<OPTIONS>` is a placeholder, and not an option"),
+        ((), "sbatch <<E\n#SBATCH -N 1\nE", 1, "no `#SBATCH` line found before the first command"),
+        (
+            NODE,
+            'if [ -z "$1" ]; then printf "\\e[1musage\\n"; exit 1; fi',
+            4,
+            "the script ends here without a program: us",
+        ),
+    ],
+)
+def test_what_is_lost_has_its_line(options: tuple[str, ...], body: str, line: int, message: str) -> None:
+    _, found = read(script(*options, body=body, interpreter=BASH))
+    assert [one.message for one in found if one.place.line == line and one.message.startswith(message)], found
