@@ -332,6 +332,7 @@ def _once(
                     stderr=errors,
                     timeout=_SECONDS,
                     check=False,
+                    start_new_session=True,  # `kill 0` of a script reaches its process group, also outside
                     env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin", "LC_ALL": "C"},
                 )
                 raw = done.stdout

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import translate
 from typing import TYPE_CHECKING, Final
 
@@ -272,34 +272,6 @@ def in_double_quotes(text: str, marked: re.Pattern[str]) -> str:
 _SPECIAL: Final = regex(r'[\\"`$]')
 
 
-_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
-SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
-_MOUNTS: Final = names("-V --volume -B --bind")
-CONTAINER_VALUES: Final = frozenset(
-    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
-)
-"""Options of Apptainer with a value as the next word."""
-
-
-def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
-    """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
-    program = words[0].rpartition("/")[2]
-    if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
-        return None
-    at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()
-    while at < len(words) and words[at].startswith("-"):
-        name, equals, value = words[at].partition("=")
-        known = CONTAINER_VALUES if program != "shifter" else SHIFTER_VALUES
-        at += 1 if equals or name not in known else 2
-        value = value or words[min(at, len(words)) - 1]
-        image = value if name == "--image" else image
-        mounts += value.split(",") if name in _MOUNTS else []
-    inner = [*words[at:]]
-    if program != "shifter" and inner:
-        image = inner.pop(0)
-    return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
-
-
 def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | None:
     """The result of `${NAME#…}`, `${NAME%…}`, `${NAME/…}` and of a change of case."""
     if rest in ("^^", ",,"):
@@ -354,6 +326,8 @@ def _integer(node: ast.expr) -> int:
 
 _NAME: Final = regex(r"[A-Za-z_]\w*")
 _QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_BACKQUOTED: Final = regex(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
+_HEREDOC: Final = regex(r"<<-?[ \t]*(['\"\\]?)(\w+)[^\n]*\n(?:.*\n)*?[ \t]*\2[ \t]*$", re.MULTILINE)
 _MOST_CUT: Final = 1000
 
 
@@ -392,8 +366,8 @@ def closing_quote(text: str, start: int) -> int:
 def expansion_end(text: str, start: int) -> int:
     """The position behind an expansion; the next one if the character is itself."""
     if text[start] == "`":
-        end = text.find("`", start + 1)
-        return end + 1 if end > 0 else start + 1
+        quoted = _BACKQUOTED.match(text, start)
+        return quoted.end() if quoted is not None else start + 1
     following = text[start + 1 : start + 2]
     if following == "'":
         end = text.find("'", start + 2)
@@ -427,3 +401,31 @@ def _balanced(text: str, start: int) -> int:
                 return at + 1
         at += 1
     return len(text)
+
+
+def unclosed(text: str) -> int | None:
+    """The line, from 0, of the first quote or bracket of an expansion that is not closed."""
+    text = _HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    at = 0
+    while at < len(text):
+        char, end = text[at], at + 1
+        if char == "\\":
+            end += 1
+        elif char == "#" and (at == 0 or text[at - 1].isspace()):
+            end = (text.find("\n", at) + 1) or len(text)
+        elif char == "'":
+            end = text.find("'", at + 1) + 1
+        elif char == '"':
+            end = closing_quote(text, at) + 1
+        elif char == "$":
+            end = expansion_end(text, at)
+            end = 0 if end == len(text) and text[at + 1 : at + 2] in ("(", "{") and text[-1] not in ")}" else end
+        if end == 0 or end > len(text):
+            return text.count("\n", 0, at)
+        at = end
+    return None
+
+
+RESERVED: Final = names("then else elif fi do done esac")
+"""Words that are no programs: the grammar takes one that is misplaced for a command."""
+READERS: Final = frozenset({"read", "readarray", "mapfile"})

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import nodes_below, opened_apptainer, word_end
+from gen.importers.shell_script import nodes_below, word_end
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
@@ -41,6 +41,7 @@ from gen.importers.slurm.site import (
     DroppedPart,
     answer,
     is_silent,
+    opened_apptainer,
 )
 
 if TYPE_CHECKING:
@@ -137,6 +138,8 @@ class BatchValues(Conditions):
         """Variables with values that only the shell of the pod knows."""
         self.computed: set[str] = set()
         """Variables that the script reads from files and other programs."""
+        self.early: set[str] = set()
+        """Variables that it reads without a value."""
         self.from_text: set[str] = set()
         self._assigned = ""
         """The variable that is set now."""
@@ -159,7 +162,7 @@ class BatchValues(Conditions):
         return _SPECIAL.get(name)
 
     def outside(self, name: str) -> str:
-        self.computed |= {name} & self.variables.keys()
+        (self.computed if name in self.variables else self.early).add(name)
         return marked(f"${name}")
 
     def assign(self, name: str, value: Value) -> None:

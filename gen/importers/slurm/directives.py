@@ -78,12 +78,13 @@ def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int
 
 def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
     """Options in a line."""
+    mark = _TO_COMPLETE.match(text)
     try:
-        words = shlex.split(_COMMENT.sub("", _TO_COMPLETE.sub("", text)))
+        words = shlex.split(_COMMENT.sub("", text[mark.end() :] if mark is not None else text))
     except ValueError:
         found.error(INVALID_COMMAND_LINE, place, "a quote is not closed", "close it")
         return
-    if (mark := _TO_COMPLETE.match(text)) is not None:
+    if mark is not None:
         message = f"`{mark[0].strip()}` is a placeholder, and not an option"
         found.error(INVALID_COMMAND_LINE, place, message, "replace it with options, or remove it")
     options, left = options_of(words, place, found)

@@ -189,8 +189,9 @@ def _translate(
     _array(draft, layout, text)
     bash = any(one.text and _BASH.search(one.text) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
-    mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
-    _lacking(draft, script, runs, lacking)
+    if script.unreadable is None:  # what gen reads of it would name others
+        mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
+        _lacking(draft, script, runs, lacking)
 
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
@@ -201,9 +202,14 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
         if translation.lists_nodes(script, name):
             why = "it is a list of nodes"
             hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
-        elif name in script.computed or name in script.variables:
+        elif name in script.early and name in script.variables:
+            why, hint = "the script sets it only in a later line", "set it before, or remove it"
+        elif name in script.computed or not all(map(is_known, script.variables.get(name, ()))):
             why = "the script reads it from a file or a program"
             hint = "write its value into the script, or a line into `command` that computes it"
+        elif name in script.variables:
+            why = "the script does not export it, or gen cannot compute it"
+            hint = "write its value into the command, or export it"
         elif not name.startswith("SLURM_"):
             lacking.values.append(name)
         draft.cannot_run(place, f"`${name}` has no value in a pod: {why}", hint)
@@ -240,12 +246,15 @@ def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
 
 def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The files that the script writes as `files`, and the programs with their paths there."""
+    reported = set[Location]()
     for path, (content, place) in script.files.items():
         name = re.sub(r"[._-]*\ue000[^\ue001]*\ue001", "", path).rpartition("/")[2]
         target = path if path.startswith("/") and is_known(path) else f"{_FOLDER}/{name}"
         if not is_known(content) or not re.fullmatch(r"[\w.-]+", name):
             message = f"the script writes `{name[:60]}` with values that are known only on the machines"
-            draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
+            if place not in reported:
+                draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
+            reported.add(place)
             continue
         draft.set(literal(content), "files", target, place=place)
         written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import Location, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import (
+    READERS,
+    RESERVED,
     assigned_in,
     in_double_quotes,
     nodes_below,
     readable,
     syntax_errors,
+    unclosed,
     with_braces,
 )
 from gen.importers.slurm.batch_commands import BatchCommands, Called, Step
@@ -32,9 +35,6 @@ if TYPE_CHECKING:
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
 _CLAUSES: Final = ("elif_clause", "else_clause", "fi")
-_RESERVED: Final = names("then else elif fi do done esac")
-"""Words that are no programs: the grammar takes one that is misplaced for a command."""
-_READERS: Final = frozenset({"read", "readarray", "mapfile"})
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
@@ -70,7 +70,6 @@ class BatchScript(BatchCommands):
             "unset_command": lambda node: self.unset(self.text(node).split()[1:]),
         }
         self.source = ""
-        """The text that is followed."""
         self._visits, self._depth = 0, 0
 
     def follow(self, text: str) -> BatchScript:
@@ -78,10 +77,11 @@ class BatchScript(BatchCommands):
         self.source = text
         self.bytes = readable(text).encode("utf-8", "replace")
         top = syntax_tree(self.bytes, _MOST_LEVELS)
-        faults = (
-            one for one in syntax_errors(top) if (one.is_missing and one.type != "}") or self.text(one).strip("\\ \t\n")
-        )
-        self.unreadable = next(map(self.place, faults), None)
+        faults = [one for one in syntax_errors(top) if not one.is_missing or one.type != "}"]
+        faults = [one for one in faults if one.is_missing or self.text(one).strip("\\ \t\n")]
+        self.unreadable = self.place(faults[0]) if faults else None
+        if self.unreadable is not None and (line := unclosed(text)) is not None:
+            self.unreadable = Location(self.file, line + self.first_line)
         self._block(top.children)
         return self
 
@@ -151,9 +151,9 @@ class BatchScript(BatchCommands):
         words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
         # `time` is a word of bash, which sh lacks
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words
-        if words and words[0] in _RESERVED:
+        if words and words[0] in RESERVED:
             self.unreadable = self.unreadable or self.place(node)
-        elif words and words[0] in _READERS:
+        elif words and words[0] in READERS:
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             if line:
                 self.add(Step(text=line, place=self.place(node)))
@@ -248,7 +248,7 @@ class BatchScript(BatchCommands):
         files = [self.text(one) for redirect in node.children for one in redirect.children_by_field_name("destination")]
         files = [one for one in files if one and not one.isdecimal() and not one.startswith("/dev/")]
         kept = "<" in signs or program in OF_LOGS
-        if files and kept and program not in (*_READERS, "srun") and self._starts_program(node):
+        if files and kept and program not in (*READERS, "srun") and self._starts_program(node):
             self._as_it_is(node)
             return
         before = len(self.steps)
@@ -281,7 +281,7 @@ class BatchScript(BatchCommands):
             self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
         elif program == "read" and body is not None:
             self.variables[self.text(body).split()[-1]] = text
-        elif body is not None and program not in (*_READERS, "srun") and self._starts_program(node):
+        elif body is not None and program not in (*READERS, "srun") and self._starts_program(node):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
             source = self.text(node)

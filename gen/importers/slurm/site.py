@@ -14,7 +14,7 @@ define: {USER: jane}                   # variables from outside
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from shlex import quote
 from typing import Any, Final
@@ -37,6 +37,10 @@ _OWN: Final = frozenset(
 )
 """Folders at the top of an image."""
 PATH: Final = regex(r"(?<![\w.$}~/:-])(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
+
+
+_PATTERNS: Final = regex(r"\b(?:sed|g?awk|perl)(?:\s+-\S+)*\s+(?:'[^']*'|\"[^\"]*\")")
+"""Programs of `sed` and others, which have slashes that are no folders."""
 
 
 class Site(Struct, frozen=True, kw_only=True):
@@ -170,7 +174,7 @@ def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) ->
     mounted = [str(path) for path in draft.fields.get("data", {}).values()]
     files = draft.fields.get("files", {})
     for text in texts:
-        for match in PATH.finditer(text):
+        for match in PATH.finditer(_PATTERNS.sub("", text)):
             path = match[0]
             known = site.volume_of(path)
             if known is not None and known[0] not in mounted:
@@ -232,3 +236,31 @@ def answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_tas
     if command in ("pwd", "pwd -P") or re.match(r"(?:dirname|readlink|realpath|cd)\b", command):
         return folder
     return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
+
+
+_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
+SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
+_MOUNTS: Final = names("-V --volume -B --bind")
+CONTAINER_VALUES: Final = frozenset(
+    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
+)
+"""Options of Apptainer with a value as the next word."""
+
+
+def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
+    """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
+    program = words[0].rpartition("/")[2]
+    if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
+        return None
+    at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()
+    while at < len(words) and words[at].startswith("-"):
+        name, equals, value = words[at].partition("=")
+        known = CONTAINER_VALUES if program != "shifter" else SHIFTER_VALUES
+        at += 1 if equals or name not in known else 2
+        value = value or words[min(at, len(words)) - 1]
+        image = value if name == "--image" else image
+        mounts += value.split(",") if name in _MOUNTS else []
+    inner = [*words[at:]]
+    if program != "shifter" and inner:
+        image = inner.pop(0)
+    return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None

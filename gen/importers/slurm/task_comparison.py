@@ -18,10 +18,16 @@ from gen.base import Findings, Location, at, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
 from gen.importers.sandbox import BATCH, CONTAINER, HOME, MPIRUN, SRUN, Learned, Process, Record, Recording, recorded
-from gen.importers.shell_script import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
-from gen.importers.slurm.site import Site, read_site, with_values, without_placeholders
+from gen.importers.slurm.site import (
+    CONTAINER_VALUES,
+    SHIFTER_VALUES,
+    Site,
+    read_site,
+    with_values,
+    without_placeholders,
+)
 from gen.importers.slurm.translation import (
     DEFAULT_PORT,
     Run,

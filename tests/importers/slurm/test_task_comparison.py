@@ -130,6 +130,11 @@ def test_what_each_pod_computes_is_named(tmp_path: Path) -> None:
     assert "or each pod does, at line 6" in line
 
 
+def test_a_script_cannot_end_the_process_that_proves_it() -> None:
+    process = Process(words=("bash", "/script"), env={})
+    assert recorded([process], files={"/script": "first\nkill -9 0\nlast\n"}).ended
+
+
 def test_a_script_cannot_reach_files_or_the_network(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("hidden")
