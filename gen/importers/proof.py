@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, counted, follow, with_field
+from gen.base import Diagnostic, Findings, at, counted, follow, with_field
 from gen.base.codes import FatalCode
 from gen.base.codes.imports import DIFFERS
 from gen.base.repository.layout import JobFile
@@ -424,3 +424,17 @@ def _category(one: Difference) -> str:
     if words & {"labels", "annotations"} or one.route[-1] == "metadata":
         return "labels and annotations"
     return ""
+
+
+def renamed(body: Any, suffix: str) -> Any:
+    """The object with another name of its run."""
+    name = str(at(body, "metadata", "name"))
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: changed(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [changed(one) for one in value]
+        return value.replace(name, f"{name}{suffix}") if isinstance(value, str) else value
+
+    return changed(body)

@@ -20,7 +20,9 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from gen.base import UsageError, regex
+from gen.base import UsageError, at, regex
+from gen.kubernetes.facts.pods import CreatedPod
+from gen.kubernetes.objects import Body
 
 HOME: Final = "/srv/work"
 """The initial working directory of the scripts."""
@@ -32,6 +34,8 @@ _MOST_SLEEPS: Final = 20
 _MOST_BYTES: Final = 20_000_000
 _LONGEST_NAME: Final = 500
 _COUNT: Final = regex(r"-1|[0-9]{1,6}")
+_REFERENCE: Final = regex(r"\$\((\w+)\)")
+_INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
 _STARTED: Final = "started:"
 """Before the records, once all is set up."""
 _MISSING: Final = regex(
@@ -408,3 +412,29 @@ def _records(raw: bytes) -> Iterator[Record]:
             return
         env = {name: value for name, _, value in (one.partition("=") for one in values)}
         yield Record(task=int(task), line=int(line), folder=folder, env=env, words=words)
+
+
+def environment(pod: CreatedPod, container: Body, port: int) -> dict[str, str]:
+    """The variables of a container; `port` is added to those of the operator."""
+    env = {"HOSTNAME": pod.name, "USER": "root"}
+    for one in container.get("env") or ():
+        name, value = str(one["name"]), one.get("value")
+        if value is None:
+            field = str(at(one, "valueFrom", "fieldRef", "fieldPath"))
+            value = pod.name if field == "metadata.name" else str(at(pod.metadata, "annotations", field) or f"<{name}>")
+        elif name.endswith("_PORT") and str(value).isdecimal():
+            value = str(int(value) + port)
+        env[name] = expanded(str(value), env)
+    env["JOB_COMPLETION_INDEX"] = _index(pod.name)
+    return {name: _index(pod.name) if value.startswith("<") else value for name, value in env.items()}
+
+
+def expanded(text: str, env: Mapping[str, str]) -> str:
+    """A text with the references that Kubernetes replaces."""
+    return _REFERENCE.sub(lambda match: env.get(match[1], match[0]), text)
+
+
+def _index(name: str) -> str:
+    """The index of a pod in its name."""
+    numbers = _INDEX.findall(name)
+    return numbers[-1] if numbers else "0"

@@ -182,7 +182,7 @@ class BatchValues(Conditions):
         text = self._whole(value) if value is not None else ""
         new: Value
         if text.startswith("(") and text.endswith(")"):
-            new = tuple(self.words(re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", text[1:-1])))
+            new = tuple(self.words(re.sub(r"(?m)(^|(?<!\\)\s)#[^\n]*", r"\1", text[1:-1])))
             if len(new) == 1 and new[0] == NODES:
                 new = (ADDRESS, NODES)
             elif new[:1] == (NODES,):

@@ -9,15 +9,29 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, at, counted, regex
+from gen.base import Findings, Location, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
-from gen.importers.sandbox import BATCH, CONTAINER, HOME, MPIRUN, SRUN, Learned, Process, Record, Recording, recorded
+from gen.importers.proof import renamed
+from gen.importers.sandbox import (
+    BATCH,
+    CONTAINER,
+    HOME,
+    MPIRUN,
+    SRUN,
+    Learned,
+    Process,
+    Record,
+    Recording,
+    environment,
+    expanded,
+    recorded,
+)
 from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.site import (
@@ -43,14 +57,17 @@ from gen.kubernetes.objects import Body
 _MOST_TASKS: Final = 64
 _SCRIPT: Final = "/script"
 _WORD: Final = regex(r"[A-Za-z0-9]+")
-_REFERENCE: Final = regex(r"\$\((\w+)\)")
 _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""
-_INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
 _ENDS: Final = regex(r"(?m)^(\s*)set(?:\s+-[a-z]+)+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
 """`set -eu`: a program that the sandbox lacks does not end the script."""
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
+
+
+_OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
+"""Findings that do not explain another program or argument at their line."""
+_EXIT: Final = regex(r"\bexit\s+-?[1-9]\d*")
 
 
 class _World(Struct, frozen=True, kw_only=True):
@@ -97,16 +114,19 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     """
     script = _script(given, job)
     total, named, differences, unended = 0, set[int](), list[Difference](), False
-    said = {one.place.line for one in found if one.code == NOT_CARRIED.name and one.place.file == given.file}
+    lost = [one for one in found if one.code == NOT_CARRIED.name and one.place.file == given.file]
+    said = {one.place.line for one in lost if not _OF_OTHERS.match(one.message)}
+    script = _without_checks(script, {one.place.line for one in lost if one.message.startswith("the check")})
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
     learned = _of_command(job)
+    moves = any(one.message.startswith("the folder of `cd`") for one in lost)
     for index in dict.fromkeys((0, number - 1)):
         originals = [_original(script, job, index, world, learned) for world in _WORLDS]
         imported = [_imported(job, runs, index, world, learned) for world in _WORLDS]
         unended = unended or not all(one.ended for one in (*originals, *imported))
         total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
         for one in _differences(script, job, originals, imported):
-            if one.line in said or one.expected:
+            if one.line in said or one.expected or (moves and "in another folder" in one.text):
                 named.add(one.line)
             else:
                 differences.append(one)
@@ -134,6 +154,15 @@ def _script(given: ImportInput, job: ImportedJob) -> _Input:
     options, _ = directives(text, given.file, Findings())
     options = [replace(one, value=with_values(one.value, values)) for one in options]
     return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
+
+
+def _without_checks(script: _Input, lines: set[int]) -> _Input:
+    """The script without the ends behind checks of files, which the sandbox lacks."""
+    text = script.text
+    for line in lines:
+        at = sum(map(len, text.split("\n")[: line - 1])) + line - 1
+        text = text[:at] + _EXIT.sub(":", text[at:], count=1)
+    return replace(script, text=text)
 
 
 def _original(script: _Input, job: ImportedJob, index: int, world: _World, learned: Learned) -> Recording:
@@ -224,18 +253,18 @@ def _pods(body: Body) -> list[CreatedPod]:
 def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World, learned: Learned) -> Recording:
     """The programs that the pods of the job start, as the operator makes them."""
     array = "array" in job.fields
-    pods = _pods(_named(runs[0 if array else index], world))
+    pods = _pods(renamed(runs[0 if array else index], world.run))
     pods = pods[index : index + 1] if array else pods
     launcher = [pod for pod in pods if pod.role == "launcher"]
     processes: list[Process] = []
     for number, pod in enumerate((launcher or pods)[:_MOST_TASKS]):
         container = pod.containers[0]
-        env = _environment(pod, container, world)
+        env = environment(pod, container, world.port)
         if launcher:
             env |= _ranks(job)
         env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}
         words = [*(container.get("command") or ()), *(container.get("args") or ())]
-        words = [_expanded(str(one), env) for one in words]
+        words = [expanded(str(one), env) for one in words]
         folder = str(container.get("workingDir") or HOME)
         processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
     files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
@@ -249,46 +278,6 @@ def _ranks(job: ImportedJob) -> dict[str, str]:
     """The numbers of processes that `mpirun` starts without options."""
     slots = int(job.fields.get("slotsPerWorker") or job.fields.get("gpus") or 1)
     return {"GEN_SLOTS": str(slots), "GEN_RANKS": str(slots * int(job.fields.get("workers", 1)))}
-
-
-def _named(body: Any, world: _World) -> Any:
-    """The object with another name of its run."""
-    name = str(at(body, "metadata", "name"))
-
-    def changed(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: changed(one) for key, one in value.items()}
-        if isinstance(value, list):
-            return [changed(one) for one in value]
-        return value.replace(name, f"{name}{world.run}") if isinstance(value, str) else value
-
-    return changed(body)
-
-
-def _environment(pod: CreatedPod, container: Body, world: _World) -> dict[str, str]:
-    """The variables of a container; those of the operator have other ports in another run."""
-    env = {"HOSTNAME": pod.name, "USER": "root"}
-    for one in container.get("env") or ():
-        name, value = str(one["name"]), one.get("value")
-        if value is None:
-            field = str(at(one, "valueFrom", "fieldRef", "fieldPath"))
-            value = pod.name if field == "metadata.name" else str(at(pod.metadata, "annotations", field) or f"<{name}>")
-        elif name.endswith("_PORT") and str(value).isdecimal():
-            value = str(int(value) + world.port)
-        env[name] = _expanded(str(value), env)
-    env["JOB_COMPLETION_INDEX"] = _index(pod.name)
-    return {name: _index(pod.name) if value.startswith("<") else value for name, value in env.items()}
-
-
-def _expanded(text: str, env: Mapping[str, str]) -> str:
-    """A text with the references that Kubernetes replaces."""
-    return _REFERENCE.sub(lambda match: env.get(match[1], match[0]), text)
-
-
-def _index(name: str) -> str:
-    """The index of a pod in its name."""
-    numbers = _INDEX.findall(name)
-    return numbers[-1] if numbers else "0"
 
 
 class _Program(Struct, frozen=True):
@@ -311,10 +300,14 @@ def _both(recordings: Sequence[Recording]) -> list[_Program]:
     programs = []
     for one in first.records:
         queue = others.get(one.task) or [one]
-        same = next((other for other in queue if other.words[:1] == one.words[:1]), queue[0])
+        same = max(queue, key=lambda other: _likeness(one.words, other.words))
         queue.remove(same)
         programs.append(_program(one, same))
     return programs
+
+
+def _likeness(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[bool, bool, int]:
+    return one[:1] == other[:1], len(one) == len(other), sum(a == b for a, b in zip(one, other, strict=False))
 
 
 def _program(first: Record, second: Record) -> _Program:
@@ -338,6 +331,7 @@ def _differences(
 ) -> Iterator[Difference]:
     """All programs of the tasks that do not start the same."""
     before, after = _both(originals), _both(imported)
+    folders, back = dict[str, str](), dict[str, str]()
     tasks = sorted({0, *(one.record.task for one in (*before, *after) if one.record.task != BATCH)})
     for task in tasks:
         own = (BATCH, 0) if task == 0 else (task,)
@@ -347,6 +341,10 @@ def _differences(
             same = next((one for one in left if _same(job, program, one) is None), None)
             if same is not None:
                 left.remove(same)
+                pair = program.record.folder, same.record.folder
+                if folders.setdefault(pair[0], pair[1]) != pair[1] or back.setdefault(pair[1], pair[0]) != pair[0]:
+                    text = f"task {task} starts `{_text(program)}` in another folder, compared with other programs"
+                    yield Difference(program.record.line, text)
                 continue
             near = _nearest(program, left)
             if near is not None:
