@@ -4,7 +4,6 @@ and words that change the shell.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -39,9 +38,12 @@ from gen.importers.slurm.site import (
     SILENT,
     SILENT_IN_TASKS,
     DroppedPart,
+    absolute,
     answer,
     is_silent,
+    joined,
     opened_apptainer,
+    relative,
 )
 
 if TYPE_CHECKING:
@@ -61,12 +63,6 @@ _WRITTEN: Final = regex(
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
-
-
-def _joined(folder: str, target: str) -> str:
-    """The folder after `cd`, without a need for the folders."""
-    known = target and is_known(folder) and is_known(target)
-    return posixpath.normpath(posixpath.join(folder, target)) if known else target
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -153,13 +149,10 @@ class BatchValues(Conditions):
             return self.variables[name]
         if name in _LIST and not self.in_task:
             return NODES
-        if name in self.constants:
-            return self.constants[name]
-        if name == RUN_ID:
-            return RUN
         if name == "RANDOM":
             return PORT if _IS_PORT.search(self._assigned) else RUN
-        return _SPECIAL.get(name)
+        own = {"PWD": absolute(self.folder), RUN_ID: RUN}
+        return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
 
     def outside(self, name: str) -> str:
         (self.computed if name in self.variables else self.early).add(name)
@@ -228,7 +221,7 @@ class BatchValues(Conditions):
         if (written := _WRITTEN.fullmatch(command)) is not None:
             return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
-        known = answer(command, " ".join(self.words(command)), self.folder or ".", gpus, in_task=self.in_task)
+        known = answer(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
         if known is None and re.match(r"whoami|id ", command):
             known = self.outside("USER")
         if known is not None:
@@ -255,7 +248,7 @@ class BatchValues(Conditions):
                 if known is not None and known != marked(f"${match[3]}"):
                     self.before.setdefault(match[3], known)
                 return match[0]
-            if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./ -]*", known)):
+            if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./\ue004 -]*", known)):
                 return known
             if (
                 isinstance(known, str)
@@ -332,7 +325,15 @@ class BatchCommands(BatchValues):
     def add(self, step: Step) -> None:
         """Start a program with the variables and the folder of now."""
         exported = {name: self.variables[name] for name in self.exported if name in self.variables}
-        self.steps.append(replace(step, exported=exported, folder=self.folder, folder_place=self.folder_place))
+        exported = {key: self.local(one) if isinstance(one, str) else one for key, one in exported.items()}
+        words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
+        assigned = tuple((name, self.local(value)) for name, value in step.assigned)
+        step = replace(step, words=words, options=options, assigned=assigned, text=self.local(step.text))
+        step = replace(step, exported=exported, folder=self.folder, folder_place=self.folder_place)
+        self.steps.append(step)
+
+    def local(self, text: str) -> str:
+        return relative(text, self.folder)
 
     def _start(self, words: tuple[str, ...], called: Called) -> None:
         self.add(Step(words=words, place=called.place, assigned=called.assigned))
@@ -348,9 +349,8 @@ class BatchCommands(BatchValues):
         at = next((number for number, one in enumerate(words) if number and not _ASSIGNS.match(one)), 0)
         if not at or "srun" in words or words[at].startswith("-"):
             return not at or self._around(called)
-        pairs = [one.partition("=") for one in words[1:at]]
-        assigned = (*called.assigned, *((name, value) for name, _, value in pairs))
-        self.run(called.place, [*words[at:]], assigned)
+        pairs = ((name, value) for name, _, value in (one.partition("=") for one in words[1:at]))
+        self.run(called.place, [*words[at:]], (*called.assigned, *pairs))
         return True
 
     def _around(self, called: Called) -> bool:
@@ -405,7 +405,7 @@ class BatchCommands(BatchValues):
 
     def _cd(self, called: Called) -> bool:
         target = called.words[1] if called.words[1:] else ""
-        self.folder, self.folder_place = _joined(self.folder, target), called.place
+        self.folder, self.folder_place = joined(self.folder, target), called.place
         return True
 
     def _module(self, called: Called) -> bool:

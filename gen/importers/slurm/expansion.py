@@ -18,7 +18,8 @@ from gen.importers.shell_script import changed_value, closing_quote, expansion_e
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-OPEN, CLOSE = "\ue000", "\ue001"
+OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"
+"""`START` is the initial folder of the script."""
 MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _WILD: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[*?]")
 _PATTERN: Final = regex(f"{OPEN}([*?]){CLOSE}")
@@ -31,7 +32,7 @@ _PARAMETER: Final = regex(
 )
 _EVERY: Final = regex(r"\$@|\$\{@\}|\$\{[A-Za-z_]\w*\[@\]\}")
 """All values of an array; without values, it adds no word."""
-_PLAIN: Final = regex(r"[\w@%+=:,./{}\[\]~^-]+")
+_PLAIN: Final = regex(rf"[\w@%+=:,./{{}}\[\]~^{START}-]+")
 _SEVERAL: Final = regex(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
 _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")

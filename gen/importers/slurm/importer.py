@@ -17,9 +17,10 @@ from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of, mount
-from gen.importers.slurm.expansion import is_known, marked, shown, source_text
+from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
+    DEEP,
     Lacking,
     Site,
     mount_folders,
@@ -32,15 +33,13 @@ from gen.importers.slurm.translation import Run, constants
 from gen.job.commands import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
-_MARKS: Final = regex("[\ue000-\ue003]")
+_MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
 _TEMPLATE: Final = regex(
     r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
 )
 """Expressions of Jinja, which bash would read as words."""
 _MAX_NAME: Final = 36
-_DEEP: Final = "/f" * 20
-"""A folder with as many parents as a script leaves with `cd ..`."""
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 _BASH: Final = regex(r"\[\[|\(\(|<<<|<\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\bsource\b")
@@ -159,7 +158,7 @@ def _translate(
     runs, of_step = translation.runs_of(script, ranks, of_script, draft.found)
     layout = carry(draft, options, of_step, image, site)
     for one in dict.fromkeys(script.left):
-        draft.drop(one.place, one.what, one.why, one.hint)
+        draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     if not runs:
         message = "the script starts no program, as far as gen reads it without the files of the machines"
         draft.found.error(INVALID_COMMAND_LINE, draft.place, message, "add `command` to the job")
@@ -237,7 +236,7 @@ def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
             made.append(Run(words=("cd", marked("$OLDPWD")), place=place))
         else:
             relative = is_known(folder) and not folder.startswith("/")
-            target = posixpath.relpath(f"{_DEEP}/{folder}", f"{_DEEP}/{now}") if relative else folder
+            target = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}") if relative else folder
             made.append(Run(words=("cd", target), place=place))
         made.append(run)
         before, now = now, folder

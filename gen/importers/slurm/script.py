@@ -254,7 +254,7 @@ class BatchScript(BatchCommands):
         before = len(self.steps)
         self._statement(body)
         if "<" in signs and files and len(self.steps) > before:
-            self.steps[-1] = replace(self.steps[-1], input=self.value(files[0]))
+            self.steps[-1] = replace(self.steps[-1], input=self.local(self.value(files[0])))
         elif len(self.steps) > before and self.steps[-1].words[:1] not in (("mkdir",), ("rm",)):
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
@@ -276,7 +276,7 @@ class BatchScript(BatchCommands):
             pieces = list(self._quoted(text))
             text = "".join(one or "" for one, _ in pieces)
         if program in ("cat", "tee") and destination is not None:
-            path = self.value(self.text(destination))
+            path, text = self.local(self.value(self.text(destination))), self.local(text)
             appends = any(one.type == ">>" for target in targets for one in target.children)
             self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
         elif program == "read" and body is not None:

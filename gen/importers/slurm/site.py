@@ -13,6 +13,7 @@ define: {USER: jane}                   # variables from outside
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -26,7 +27,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import ADDRESS, NODES
+from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known
 
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
@@ -231,11 +232,20 @@ def answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_tas
         return ADDRESS
     if re.match(r"nvidia-smi\b.*wc\s+-l", command):
         return gpus
-    if re.match(r"dirname\b.*\b(?:PWD|pwd)\b", command):
-        return f"{folder}/.."
-    if command in ("pwd", "pwd -P") or re.match(r"(?:dirname|readlink|realpath|cd)\b", command):
-        return folder
+    if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
+        return _folder(expanded, folder)
     return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
+
+
+def _folder(command: str, folder: str) -> str:
+    """The output of a command that asks for a folder: that of now, if the script does not name one."""
+    asked = re.fullmatch(r"(cd|dirname|readlink|realpath)(?:\s+-\w+)*\s+(\S+)(?:\s*&&\s*pwd(?: -P)?)?", command)
+    if asked is None or not is_known(asked[2]):
+        return folder
+    if asked[1] == "dirname":
+        inside = asked[2] != START
+        return (posixpath.dirname(asked[2]) or ".") if inside else f"{START}/.."
+    return posixpath.normpath(posixpath.join("" if asked[2].startswith(START) else folder, asked[2]))
 
 
 _CONTAINERS: Final = frozenset({"apptainer", "singularity"})
@@ -264,3 +274,30 @@ def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] |
     if program != "shifter" and inner:
         image = inner.pop(0)
     return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
+
+
+DEEP: Final = "/f" * 20
+"""A folder with as many parents as a script leaves with `cd ..`."""
+
+
+def joined(folder: str, target: str) -> str:
+    """The folder after `cd`, without a need for the folders."""
+    if target.startswith(START):
+        folder, target = "", target.replace(START, ".", 1)
+    known = target and is_known(folder) and is_known(target)
+    return posixpath.normpath(posixpath.join(folder, target)) if known else target
+
+
+def absolute(folder: str) -> str:
+    """A folder of `cd`, from that at the start of the script."""
+    is_inside = is_known(folder) and not folder.startswith("/")
+    return posixpath.join(START, folder.removeprefix(".")).rstrip("/") if is_inside else folder
+
+
+def relative(text: str, folder: str) -> str:
+    """A text with paths from the folder instead of that at the start of the script."""
+    if START not in text or not is_known(folder) or folder.startswith("/"):
+        return text.replace(START, ".")
+    start = posixpath.relpath(DEEP, f"{DEEP}/{folder}")
+    inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
+    return (inner.sub(".", text) if start != "." else text).replace(START, start)

@@ -27,6 +27,7 @@ from gen.importers.slurm.expansion import (
     PORT,
     RUN,
     RUN_ID,
+    START,
     is_known,
     marked,
     shown,
@@ -384,8 +385,7 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
         "SLURM_NTASKS_PER_NODE": str(layout.per_node),
         "SLURM_TASKS_PER_NODE": str(layout.per_node),
         "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
-        "SLURM_SUBMIT_DIR": ".",
-        "PWD": ".",
+        "SLURM_SUBMIT_DIR": START,
         "SLURMD_NODENAME": marked("$HOSTNAME"),
         "SLURM_PROCID": "0",
         "SLURM_NODEID": "0",
@@ -423,7 +423,7 @@ def gives_up(script: BatchScript, found: Findings) -> bool:
     if script.ended is None or script.steps:
         return False
     place, said = script.ended
-    why = f": {said}" if said else ""
+    why = f": {said.replace(START, '.')}" if said else ""
     hint = "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
     found.error(INVALID_COMMAND_LINE, place, f"the script ends here without a program{why}", hint)
     return True
