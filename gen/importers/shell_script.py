@@ -426,6 +426,11 @@ def unclosed(text: str) -> int | None:
     return None
 
 
-RESERVED: Final = names("then else elif fi do done esac")
+RESERVED: Final = names("then else elif fi do done esac }")
 """Words that are no programs: the grammar takes one that is misplaced for a command."""
 READERS: Final = frozenset({"read", "readarray", "mapfile"})
+
+
+def ends_block(missing: Node) -> bool:
+    """Whether a missing part ends a block; the grammar misses the bracket of some expansions that are complete."""
+    return missing.type != "}" or (missing.parent is not None and missing.parent.type == "compound_statement")

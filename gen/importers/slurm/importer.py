@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 from msgspec.structs import replace
@@ -133,11 +134,11 @@ def _short(name: str, stem: str) -> str:
     return (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
 
 
-def _of_tasks(layout: Layout, *, by_mpi: bool) -> dict[str, str]:
+def _of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
     """The variables of Slurm in a task, as those of the pod or of `mpirun`."""
-    if layout.per_node == 1 and not by_mpi:
+    if per_node == 1 and not by_mpi:
         return {
-            **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), marked("$RANK") if layout.nodes > 1 else "0"),
+            **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), marked("$RANK") if nodes > 1 else "0"),
             "SLURM_LOCALID": "0",
         }
     return {
@@ -152,9 +153,8 @@ def _translate(
 ) -> None:
     """Set the fields of the job."""
     of_script = layout_of(options)
-    ranks = _of_tasks(
-        of_script, by_mpi=any(translation.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
-    )
+    by_mpi = any(translation.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
+    ranks = partial(_of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = translation.runs_of(script, ranks, of_script, draft.found)
     layout = carry(draft, options, of_step, image, site)
     for one in dict.fromkeys(script.left):
@@ -293,7 +293,7 @@ def _is_of_mpi(run: Run, layout: Layout) -> bool:
     if run.launcher is deepspeed.LAUNCHER:
         return layout.nodes > 1
     starts_each = run.launcher is None and run.by_srun and run.words[:1] not in ((), ("cd",))
-    return run.launcher is mpirun.LAUNCHER or (starts_each and layout.per_node > 1)
+    return run.launcher is mpirun.LAUNCHER or (starts_each and max(layout.per_node, run.per_node) > 1)
 
 
 def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:

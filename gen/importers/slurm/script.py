@@ -19,6 +19,7 @@ from gen.importers.shell_script import (
     READERS,
     RESERVED,
     assigned_in,
+    ends_block,
     in_double_quotes,
     nodes_below,
     readable,
@@ -77,7 +78,7 @@ class BatchScript(BatchCommands):
         self.source = text
         self.bytes = readable(text).encode("utf-8", "replace")
         top = syntax_tree(self.bytes, _MOST_LEVELS)
-        faults = [one for one in syntax_errors(top) if not one.is_missing or one.type != "}"]
+        faults = [one for one in syntax_errors(top) if not one.is_missing or ends_block(one)]
         faults = [one for one in faults if one.is_missing or self.text(one).strip("\\ \t\n")]
         self.unreadable = self.place(faults[0]) if faults else None
         if self.unreadable is not None and (line := unclosed(text)) is not None:
@@ -312,13 +313,8 @@ class BatchScript(BatchCommands):
         parts = [one for one in node.children if one.is_named]
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
         known = self.holds(parts[0])
-        programs = [*nodes_below(node, "command_name")]
-        if (
-            sign == "||"
-            and self._starts_program(parts[-1])
-            and "srun" not in map(self.text, programs)
-            and known is None
-        ):
+        falls_back = known is None and sign == "||" and self._starts_program(parts[-1])
+        if falls_back and "srun" not in map(self.text, nodes_below(node, "command_name")):
             self._as_it_is(node)
         elif known is None:
             start = len(self.steps)
@@ -339,6 +335,8 @@ class BatchScript(BatchCommands):
             parts = [one for one in clause.children if one.type not in (*_CLAUSES, "comment")]
             start = next((number for number, one in enumerate(parts) if one.type == "then"), 0)
             conditions = [one for one in parts[:start] if one.is_named]
+            if not any(one.is_named for one in parts[start + 1 :]):
+                self.unreadable = self.unreadable or self.place(clause)
             known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
                 self._undecided(node)

@@ -126,7 +126,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         unended = unended or not all(one.ended for one in (*originals, *imported))
         total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
         for one in _differences(script, job, originals, imported):
-            if one.line in said or one.expected or (moves and "in another folder" in one.text):
+            known = one.expected or (moves and "in another folder" in one.text)
+            if known or {one.line, _start(script.text, one.line)} & said:
                 named.add(one.line)
             else:
                 differences.append(one)
@@ -136,9 +137,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     for one in _together(differences):
         place = Location(given.file, one.line) if one.line else job.place
         more = f", and {one.tasks - 1} other tasks differ, too" if one.tasks > 1 else ""
-        found.warning(
-            DIFFERS, place, f"{one.text}{more}", "change the job until it does the same, or accept the difference"
-        )
+        hint = "change the job until it does the same, or accept the difference"
+        found.warning(DIFFERS, place, f"{one.text}{more}", hint)
     if not differences and not any(one.records for one in originals):
         return f"{what} is not proven: the script starts no program in the sandbox", False
     same = "not the same programs" if differences else "the same programs with the same arguments"
@@ -154,6 +154,14 @@ def _script(given: ImportInput, job: ImportedJob) -> _Input:
     options, _ = directives(text, given.file, Findings())
     options = [replace(one, value=with_values(one.value, values)) for one in options]
     return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
+
+
+def _start(text: str, line: int) -> int:
+    """The first line of a command that backslashes continue."""
+    lines = ["", "", *text.split("\n")]
+    while line < len(lines) and lines[line].endswith("\\"):
+        line -= 1
+    return line
 
 
 def _without_checks(script: _Input, lines: set[int]) -> _Input:
@@ -343,8 +351,7 @@ def _differences(
                 left.remove(same)
                 pair = program.record.folder, same.record.folder
                 if folders.setdefault(pair[0], pair[1]) != pair[1] or back.setdefault(pair[1], pair[0]) != pair[0]:
-                    text = f"task {task} starts `{_text(program)}` in another folder, compared with other programs"
-                    yield Difference(program.record.line, text)
+                    yield Difference(program.record.line, f"task {task} starts `{_text(program)}` in another folder")
                 continue
             near = _nearest(program, left)
             if near is not None:
@@ -352,7 +359,7 @@ def _differences(
             computes = near is None and _computes(script.text, program.record)
             yield Difference(program.record.line, _said(job, task, program, near), expected=computes)
         single = [one for one in before if one.record.task == BATCH]
-        for program in (one for one in left if task or not _starts_tasks(one)):
+        for program in (one for one in left if task or one.record.words[0] != "mpirun"):  # in the place of `srun`
             cause = next((one for one in single if _same(job, one, program) is None), None)
             text = f"task {task} starts `{_text(program)}` in the job only"
             yield Difference(
@@ -364,11 +371,6 @@ def _computes(text: str, record: Record) -> bool:
     """Whether a program gives a value of the script, which is compared where it is used."""
     line = [*text.split("\n"), ""][min(record.line, text.count("\n") + 1) - 1]
     return re.search(rf"(?:\$\(|`)[^`]*(?<!\w){re.escape(record.words[0].rpartition('/')[2])}(?!\w)", line) is not None
-
-
-def _starts_tasks(program: _Program) -> bool:
-    """Whether it is the `mpirun` in the place of `srun`: the proof compares its tasks."""
-    return program.record.words[0] == "mpirun"
 
 
 def _nearest(program: _Program, others: Sequence[_Program]) -> _Program | None:

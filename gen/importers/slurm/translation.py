@@ -7,7 +7,7 @@ ports. What belongs to the machines of a site, such as its network interfaces an
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -78,7 +78,7 @@ class Run(Step, frozen=True, kw_only=True):
 
 
 def runs_of(
-    script: BatchScript, constants: Mapping[str, str], layout: Layout, found: Findings
+    script: BatchScript, ranks: Callable[[int], Mapping[str, str]], layout: Layout, found: Findings
 ) -> tuple[list[Run], list[Option]]:
     """The programs of a script, and the options of the `srun` that starts the training."""
     runs: list[Run] = []
@@ -88,11 +88,11 @@ def runs_of(
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
             _report_unset(script, known)
-            inner = _in_tasks(script, step, rest, constants) if rest else []
+            tasks = _tasks_of(known, layout)
+            inner = _in_tasks(script, step, rest, ranks(tasks[1])) if rest else []
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
             inner[-1:] = [replace(one, background=step.background, input=step.input) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
-            tasks = _tasks_of(known, layout)
         runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
     for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
         alone = runs[number].background and runs[number + 1].words == ("wait",)

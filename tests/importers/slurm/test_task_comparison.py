@@ -72,6 +72,13 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1",), "export OUT=/tmp/x MODE=b\nfor i in 1 2; do python a.py $i; done"),
         (("-N 1",), "python a.py &\nwhile true; do curl x; sleep 60; done"),
         (("-N 1",), "set -x -e\nF=$(find missing)\nfor f in $F; do python b.py $f; done\npython a.py $F"),
+        (("-N 1",), "A=(--a=1 \\ # b\n --c)\nROOT=$(pwd)\ncd sub\npython $ROOT/x.py $PWD/y ${A[@]}"),
+        (("-N 2", "--ntasks-per-node=2"), "A=2 srun python y.py *.txt\n(cd x && python z.py)\nsrun python w.py"),
+        (
+            ("-N 1",),
+            "for i in 1 2; do export R=$i; python a; done\ntrap 'python b' EXIT\npython c && python d",
+        ),
+        (("-N 1",), "[[ -f x.sqsh ]] || { echo missing; exit 1; }\nif [ ! -d y ]; then\nexit -1\nfi\npython a.py"),
         (NODES, "M=$(hostname)\nsrun bash -c \"python a.py '$M:1' --rank \\$SLURM_PROCID\""),
         (NODES, 'A=(--lr 1)\nif [ $SLURM_NNODES -gt 1 ]; then A+=(--many); fi\nsrun bash -c "torchrun a.py ${A[*]}"'),
     ],
@@ -114,6 +121,19 @@ def test_each_difference_has_its_line(tmp_path: Path, body: str, changed: dict[s
     assert "starts not the same programs" in line
     assert message in found[0].message
     assert found[0].code == "differs"
+
+
+def test_a_finding_about_an_option_does_not_explain_an_argument(tmp_path: Path) -> None:
+    text = script(*NODES, body="srun --label torchrun a.py 1 > log", interpreter="/bin/bash")
+    _, same, found = compared(tmp_path, text, {"command": "torchrun a.py 2"})
+    assert not same
+    assert "with `1` in the script, and with `2` in the job" in found[0].message
+
+
+def test_programs_of_one_folder_have_one_folder(tmp_path: Path) -> None:
+    text = script("-N 1", body="cd a\npython x\ncd ../b\npython y", interpreter="/bin/bash")
+    _, same, found = compared(tmp_path, text, {"command": "cd a\npython x\npython y"})
+    assert (same, [one.message for one in found]) == (False, ["task 0 starts `python y` in another folder"])
 
 
 def test_what_another_finding_names_is_no_difference(tmp_path: Path) -> None:
