@@ -252,8 +252,21 @@ _BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
 
 
 def readable(text: str) -> str:
-    """A script of the same lines without what the grammar cannot read: comments as input, and the base of numbers."""
-    return _BASE.sub("", _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text))
+    """A script of the same lines without what the grammar cannot read: comments as input, the base of numbers, and
+    assignments before a word such as `else`, which it takes for a command.
+    """
+    text = _BASE.sub("", _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text))
+    ends = [match.span() for match in _HEREDOC.finditer(text)]
+
+    def ended(match: re.Match[str]) -> str:
+        return match[0] if any(start <= match.start() < end for start, end in ends) else f"{match[0]};"
+
+    return _BEFORE_WORD.sub(ended, text)
+
+
+_BEFORE_WORD: Final = regex(
+    r"(?<![\w$])[A-Za-z_]\w*\+?=(?:[^\s;&|#\\\"'()]|\"[^\"\n]*\"|'[^'\n]*')*(?=[ \t]*\n\s*(?:elif|else|fi|done|esac)\b)"
+)
 
 
 def in_double_quotes(text: str, marked: re.Pattern[str]) -> str:

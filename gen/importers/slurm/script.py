@@ -391,7 +391,7 @@ class BatchScript(BatchCommands):
                 self.kept |= {*local}
                 self.variables |= {name: marked(f"${name}") for name in local}
                 self._as_it_is(called)
-        text = self.residual(self.text(node))
+        text = re.sub(r";(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", self.residual(self.text(node)))
         for line in (*self.assignments(text), text):
             self.add(Step(text=line, place=self.place(node)))
 

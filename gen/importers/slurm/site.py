@@ -123,7 +123,7 @@ SILENT: Final = names(
     "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
 )
 """Programs that show, or change the shell of the batch part only."""
-SILENT_IN_TASKS: Final = frozenset({"set", "echo", "hostname", "ulimit", "nvidia-smi", "date", "env", "printenv"})
+SILENT_IN_TASKS: Final = names("set echo hostname ulimit nvidia-smi date env printenv ls pwd which")
 CONDA: Final = frozenset({"conda", "mamba", "micromamba", "deactivate", "pyenv"})
 SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/profile|modules/init|setvars")
 SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b")
@@ -141,7 +141,7 @@ def is_silent(program: str) -> bool:
 
 
 OF_SITE: Final = regex(
-    r"(?:NCCL|GLOO|TP|UCX|FI|OMPI|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy"
+    r"(?:NCCL|GLOO|TP|UCX|FI|OMPI|OPAL|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy"
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PATH|LIBRARY_PATH|CPATH|CUDA_HOME|CUDA_PATH|(?:CUDA|NVIDIA)_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|ROCR?_\w+|HIP_\w+|CC|CXX|MODULEPATH|TERM"
     r"|HOME|USER|PWD|SHELL|TMPDIR|CONDA\w*|MAMBA\w*|SINGULARITY\w*|APPTAINER\w*|ENROOT\w*|SRUN\w*|SLURM_\w+|SBATCH_\w+|MELLANOX\w*",
     re.IGNORECASE,

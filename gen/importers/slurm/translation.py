@@ -279,7 +279,7 @@ def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
         own = tuple((name, value) for name, value in own if _is_own(name, value, script, run))
         if own and run.text:
             text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in own)))
-            made.append(Run(text=text, place=run.place, folder=run.folder))
+            made.append(Run(text=text, place=run.place, folder=run.folder, folder_place=run.folder_place))
             now |= dict(own)
         made.append(run if run.text else replace(run, assigned=(*own, *run.assigned)))
     return made
@@ -370,7 +370,8 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
         for one in runs
     ]
     text = f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
-    return [Run(words=(), text=text, place=runs[0].place), *runs]
+    first = runs[0]
+    return [Run(text=text, place=first.place, folder=first.folder, folder_place=first.folder_place), *runs]
 
 
 def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:

@@ -30,6 +30,19 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
     assert text in (expected, expected.replace("\nA=2 b", "\nb"))
 
 
+def test_the_address_of_mpi_is_set_in_the_folder_of_its_program() -> None:
+    body = "export MASTER_ADDR=$(hostname)\ncd /workspace/a\nsrun a"
+    fields = job(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH)).fields
+    assert fields["workingDir"] == "/workspace/a"
+    assert "cd " not in fields["command"]
+
+
+def test_a_task_has_the_ranks_of_its_own_step() -> None:
+    body = "srun --ntasks-per-node=8 bash -c 'a --rank $SLURM_LOCALID'"
+    fields = job(script("-N 2", "--gres=gpu:8", body=body, interpreter=BASH)).fields
+    assert fields["command"] == "mpirun sh -c 'a --rank $OMPI_COMM_WORLD_LOCAL_RANK'"
+
+
 def test_the_environment_of_the_job_is_that_of_the_last_program() -> None:
     body = "export A=1 B=1\nsrun a\nexport A=2\nsrun b\nexport A=3 C=1"
     assert job(script(*NODE, body=body, interpreter=BASH)).fields["env"] == {"A": "2", "B": "1"}
@@ -74,6 +87,8 @@ def test_a_program_has_the_folder_of_its_line(body: str, expected: str, folder: 
         ("trap 'python a' EXIT\nsrun b", "trap 'python a' EXIT\nb"),
         ("trap 'rm -f x' EXIT\nsrun b", "b"),
         ('if export A=1 && [ -n "$A" ]; then a; fi\nsrun b', 'if export A=1 && [ -n "$A" ]; then a; fi\nb'),
+        ("R=2\nif [ $R = 1 ]; then A=1 B=1\nelif [ $R = 2 ]; then A=2\nelse A=3\nfi\nsrun a $A", "a 2"),
+        ("if ask; then A=1\nelse A='b c'\nfi\nsrun a $A", "if ask; then A=1\nelse A='b c'\nfi\na $A"),
         ("if x=1; [ $x = 1 ]; then a; fi\nsrun b", "if x=1; [ $x = 1 ]; then a; fi\nb"),
         ("S=\nfor i in $(seq $N); do a --seed ${S:-$i}; done", "S=''\nfor i in $(seq $N); do a --seed ${S:-$i}; done"),
         ("[[ -f x.sqsh ]] || { echo missing; exit 1; }\nsrun a", "a"),
