@@ -120,12 +120,14 @@ until mkdir /gen/out/lock 2>/dev/null; do :; done
 printf '%s\0' "${GEN_TASK:--1}" "${GEN_LINE:-0}" "$PWD" "${#values[@]}" "${values[@]}" "$#" "$@" \
   >> /gen/out/records
 rmdir /gen/out/lock
-[ ! -p /proc/self/fd/1 ] || echo 1
+if [ -p /proc/self/fd/1 ]; then
+  case "$*" in *hostname*) echo "${GEN_HOST}0";; *) echo 1;; esac
+fi
 exit 0
 """
 _ANSWER: Final = r"""#!/bin/bash -p
 case "${0##*/}" in
-hostname|host) echo "${GEN_HOST}${SLURM_NODEID:-0}";;
+hostname|host) echo "$GEN_HOST${GEN_NODE:-0}";;
 scontrol)
   [[ $* == *hostname* || $* == *getaddrs* ]] || exit 0
   for ((i = 0; i < ${SLURM_NNODES:-1}; i++)); do echo "$GEN_HOST$i"; done;;
@@ -177,8 +179,8 @@ fi
 rank=0
 for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
   ((rank < %(most)d)) || exit 0
-  GEN_TASK=$rank SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one SLURMD_NODENAME=$GEN_HOST$node \
-    SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) "$@"
+  GEN_TASK=$rank GEN_NODE=$node SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
+    SLURMD_NODENAME=$GEN_HOST$node SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) "$@"
   rank=$((rank + 1))
 done; done
 """
@@ -201,7 +203,7 @@ done
 [ $# -gt 0 ] || exit 0
 [[ -z $per ]] || { ranks=$((GEN_RANKS / GEN_SLOTS * per)); slots=$per; }
 for ((rank = 0; rank < ranks && rank < %(most)d; rank++)); do
-  GEN_TASK=$rank OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$((rank %% slots)) \
+  GEN_TASK=$rank GEN_NODE=$((rank / slots)) OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$((rank %% slots)) \
     OMPI_COMM_WORLD_SIZE=$ranks "$@"
 done
 """
@@ -390,6 +392,7 @@ def _line(process: Process, names: Sequence[str]) -> str:
         "LC_ALL": "C",
         "BASH_ENV": "/gen/prelude",
         "GEN_TASK": str(process.task),
+        "GEN_NODE": str(max(process.task, 0)),
         "GEN_NAMES": " ".join(names),
     }
     variables = [f"{name}={value}" for name, value in env.items()]
