@@ -44,7 +44,7 @@ _MISSING: Final = regex(
     r"|^(?:/\S*/)?(?:bash|sh|dash): (?:0: )?(?:cannot open )?(?P<script>[^:\n]+): No such file(?: or directory)?$"
     r"|^(?:env|nohup|timeout|xargs|nice|stdbuf)[^'\n]*'?([^'\n:]+)'?: No such file or directory$"
 )
-_ENTERED: Final = regex(r"(?m)\bcd to (/[^\n]*)$")
+_ENTERED: Final = regex(r"(?m)\bcd to ([^\n]*)$")
 """Working directories of scripts: as in the prelude, or as in a shell without one that does not find them."""
 _TOOLS: Final = (
     "bash sh head tail sed awk grep egrep cut tr sort uniq wc seq tee expr env printf test find xargs paste rev tac nl "
@@ -367,7 +367,12 @@ def _program(path: Path, text: str) -> None:
 
 def _missing(said: str, folders: Iterable[str]) -> set[str]:
     """The paths of programs that were not found, in any of the folders."""
-    entered = {match[1] for match in _ENTERED.finditer(said) if len(match[1]) < _LONGEST_NAME}
+    entered = {
+        posixpath.normpath(posixpath.join(folder, match[1]))
+        for match in _ENTERED.finditer(said)
+        for folder in folders
+        if len(match[1]) < _LONGEST_NAME
+    }
     paths = {f"{one}/." for one in entered}
     folders = {*folders, *entered}
     for match in _MISSING.finditer(said):

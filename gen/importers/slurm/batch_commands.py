@@ -38,6 +38,7 @@ from gen.importers.slurm.site import (
     SILENT,
     SILENT_IN_TASKS,
     DroppedPart,
+    Step,
     absolute,
     answer,
     is_silent,
@@ -57,35 +58,11 @@ _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch"})
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
-
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
-
-
-class Step(Struct, frozen=True, kw_only=True):
-    """A program that the script starts."""
-
-    words: tuple[str, ...] = ()
-    place: Location
-    by_srun: bool = False
-    options: tuple[str, ...] = ()
-    """Words behind `srun`."""
-    assigned: tuple[tuple[str, str], ...] = ()
-    """Variables that are set for it alone."""
-    background: bool = False
-    text: str = ""
-    """A construct of the shell that stays as it is, instead of words."""
-    input: str = ""
-    """The file that it reads."""
-    joined: bool = False
-    """Whether it starts only if the one before it succeeds."""
-    exported: Mapping[str, Value] = {}
-    """The environment that the script gives it."""
-    folder: str = ""
-    folder_place: Location | None = None
 
 
 class Called(Struct, frozen=True):
@@ -331,6 +308,30 @@ class BatchCommands(BatchValues):
         step = replace(step, words=words, options=options, assigned=assigned, text=self.local(step.text))
         step = replace(step, exported=exported, folder=self.folder, folder_place=self.folder_place)
         self.steps.append(step)
+
+    def read_values(self, node: Node, words: list[str], separators: str) -> str:
+        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
+        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
+        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
+        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
+        switches = {one for one in words if one.startswith("-")}
+        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
+            is_list = NODES in value or ADDRESS in value
+            parts = [value] if is_list else value.split(None if separators.isspace() else separators)
+            self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
+        elif here is None or not names or not switches <= {"-r"}:
+            self.computed |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+        elif is_known(value):
+            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
+            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
+        else:
+            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
+            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
+            self.from_text |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+            return text
+        return ""
 
     def local(self, text: str) -> str:
         return relative(text, self.folder)

@@ -27,9 +27,9 @@ from gen.importers.shell_script import (
     unclosed,
     with_braces,
 )
-from gen.importers.slurm.batch_commands import BatchCommands, Called, Step
-from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, Value, is_known, marked, shown, source_text
-from gen.importers.slurm.site import OF_LOGS, DroppedPart, is_silent
+from gen.importers.slurm.batch_commands import BatchCommands, Called
+from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, Value, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -71,6 +71,8 @@ class BatchScript(BatchCommands):
             "unset_command": lambda node: self.unset(self.text(node).split()[1:]),
         }
         self.source = ""
+        self._behind: list[str] = []
+        """The words behind the redirection of the next command."""
         self._visits, self._depth = 0, 0
 
     def follow(self, text: str) -> BatchScript:
@@ -150,6 +152,8 @@ class BatchScript(BatchCommands):
         own = self._set_for(before, name)
         start = max(name.start_byte, self.read_until)
         words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
+        words += self.words(" ".join(self._behind))
+        self._behind = []
         # `time` is a word of bash, which sh lacks
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words
         if words and words[0] in RESERVED:
@@ -188,37 +192,16 @@ class BatchScript(BatchCommands):
         inner.variables = {**self.variables}
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
         inner.indexed, inner.from_text = self.indexed, self.from_text
-        inner.follow(source_text(in_double_quotes(words[words.index("-c") + 1], MARKED)))
+        text = words[words.index("-c") + 1]
+        for name in {one[1:] for one in sources(text)} & {*assigned_in(MARKED.sub("", text))}:
+            hint = "quote the text with single quotes, or set it before"
+            self._drop(
+                called, f"the empty value of `${name}`", "its outer shell expands it before the inner sets it", hint
+            )
+        inner.follow(source_text(in_double_quotes(text, MARKED)))
         self.absorb(inner)
         self.steps += inner.steps
         return True
-
-    def read_values(self, node: Node, words: list[str], separators: str) -> str:
-        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
-        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
-        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
-        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
-        switches = {one for one in words if one.startswith("-")}
-        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
-            parts = (
-                [value]
-                if NODES in value or ADDRESS in value
-                else value.split(None if separators.isspace() else separators)
-            )
-            self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
-        elif here is None or not names or not switches <= {"-r"}:
-            self.computed |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-        elif is_known(value):
-            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
-            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
-        else:
-            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
-            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
-            self.from_text |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-            return text
-        return ""
 
     def call(self, words: Sequence[str]) -> bool:
         """Follow the body of a function with these arguments."""
@@ -246,7 +229,11 @@ class BatchScript(BatchCommands):
             return
         program = next(iter(self.text(body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
-        files = [self.text(one) for redirect in node.children for one in redirect.children_by_field_name("destination")]
+        targets = [redirect.children_by_field_name("destination") for redirect in node.children]
+        files, self._behind = (
+            [self.text(one[0]) for one in targets if one],
+            [self.text(b) for a in targets for b in a[1:]],
+        )
         files = [one for one in files if one and not one.isdecimal() and not one.startswith("/dev/")]
         kept = "<" in signs or program in OF_LOGS
         if files and kept and program not in (*READERS, "srun") and self._starts_program(node):

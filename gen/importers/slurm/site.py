@@ -27,7 +27,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known
+from gen.importers.slurm.expansion import ADDRESS, NODES, START, Value, is_known
 
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
@@ -105,6 +105,29 @@ def _expected(name: str, value: object) -> str | None:
 def roots_of(text: str) -> Iterable[str]:
     """The folders at the top of a machine that a text names, without those of an image."""
     return (match[1] for match in PATH.finditer(text) if match[1][1:] not in _OWN)
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A program that the script starts."""
+
+    words: tuple[str, ...] = ()
+    place: Location
+    by_srun: bool = False
+    options: tuple[str, ...] = ()
+    """Words behind `srun`."""
+    assigned: tuple[tuple[str, str], ...] = ()
+    """Variables that are set for it alone."""
+    background: bool = False
+    text: str = ""
+    """A construct of the shell that stays as it is, instead of words."""
+    input: str = ""
+    """The file that it reads."""
+    joined: bool = False
+    """Whether it starts only if the one before it succeeds."""
+    exported: Mapping[str, Value] = {}
+    """The environment that the script gives it."""
+    folder: str = ""
+    folder_place: Location | None = None
 
 
 class DroppedPart(Struct, frozen=True):

@@ -17,7 +17,6 @@ from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
-from gen.importers.slurm.batch_commands import Step
 from gen.importers.slurm.directives import Layout, Option, options_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -35,7 +34,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart
+from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step
 from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
 
