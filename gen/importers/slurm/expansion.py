@@ -42,11 +42,9 @@ _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
-"""An expression in brackets."""
 RUN_ID: Final = "GEN_RUN_ID"
 """Stands for the id of the run in shell source."""
-MOST: Final = 100_000
-"""Characters of a value; a script can double one on each line."""
+MOST: Final = 100_000  # characters of a value; a script can double one on each line
 COST_OF_WORD: Final = 20
 """Characters that take as long as a word: a list of short words is bounded, too."""
 _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
@@ -137,7 +135,8 @@ class Expander:
     indexed: dict[str, tuple[str, ...]]
     """Arrays whose item only a pod knows, for example that of its task."""
     from_text: set[str]
-    """Variables that a `read` of the job sets."""
+    is_invalid = False
+    """Whether it has an expansion that bash refuses, such as `${&A}`."""
 
     def lookup(self, name: str) -> Value | None:
         """The value of a variable; None if it is not set."""
@@ -270,6 +269,7 @@ class Expander:
     def parameter(self, text: str) -> Value:
         match = _PARAMETER.fullmatch(text)
         if match is None:
+            self.is_invalid = True
             return marked(f"${{{text}}}")
         name, index, rest = match["name"], match["index"], match["rest"]
         known = self.lookup(name)

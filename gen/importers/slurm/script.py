@@ -132,6 +132,8 @@ class BatchScript(BatchCommands):
                 self._as_it_is(node)
         finally:
             self._depth -= 1
+            if self.is_invalid:
+                self.unreadable = self.unreadable or self.place(node)
 
     def _define(self, node: Node) -> None:
         self.functions |= {self.text(one): node for one in node.children_by_field_name("name")[:1]}

@@ -123,6 +123,7 @@ def test_a_file_is_continued() -> None:
         (NODE, "srun a <<E\nb\nE", 4, "the input behind `<<` is not carried"),
         (NODE, "[ -f x ] || exit 1\na", 4, "the check `[ -f x ]` is not carried: gen does not see files"),
         (NODE, "for i in {1..64}; do srun a; srun b; srun c; srun d; done", 4, "the script starts too many programs"),
+        (NODE, "A=${&B:-1}\na", 4, "gen cannot read the syntax of the shell here"),
         (NODE, 'srun bash -c "A=1; a $A"', 4, "the empty value of `$A` is not carried"),
         (NODE, "if [ $A ]; then\nfi\na", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "{\na", 4, "gen cannot read the syntax of the shell here"),
