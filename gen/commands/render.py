@@ -22,9 +22,9 @@ from msgspec.structs import replace
 from gen.base import Diagnostic, UsageError, counted
 from gen.base.repository.layout import JOBS, OVERLAYS
 from gen.commands.common import CLEAN, Result, Stream, repository
-from gen.commands.rendering import RenderRequest, refused, render_and_compare, summary
+from gen.commands.rendering import RenderRequest, processes, refused, render_and_compare, summary
 from gen.render.cache import tools_digest
-from gen.render.write import apply
+from gen.render.write import Staging, apply
 from gen.report.formats import Report
 
 
@@ -64,16 +64,22 @@ def _watched(request: Request) -> Stream[Report]:
 
 def render(request: Request, cache: Path | None = None) -> Result[Report]:
     """Render with the cache in a folder, or without one."""
-    compared = render_and_compare(request, cache, prune_storage=request.prune_storage, restart=request.restart)
+    with Staging() as staging:
+        return _render(request, cache, staging)
+
+
+def _render(request: Request, cache: Path | None, staging: Staging) -> Result[Report]:
+    prune, restart = request.prune_storage, request.restart
+    compared = render_and_compare(request, cache, prune_storage=prune, restart=restart, staging=staging)
     rendering, comparison = compared.rendering, compared.comparison
     if comparison is None or rendering.findings.failed():
         return refused(rendering.findings, compared.root)
-    removed = sum(change.new is None for change in comparison.changes)
+    removed = sum(change.removes for change in comparison.changes)
     if rendering.whole and not rendering.files and removed and not request.allow_empty:
         why = "no overlay selects a job" if rendering.jobs else "no jobs found"
         files = counted(removed, "rendered file")
         raise UsageError(f"{why}; refusing to remove all {files} (use --allow-empty to proceed)")
-    apply(compared.root, comparison)
+    apply(compared.root, rendering, comparison, staging, compared.stamps, processes(request.parallel))
     text = summary(rendering, comparison, "wrote", "removed")
     return Result(output=Report(tuple(rendering.findings), comparison.changes, text, root=compared.root))
 

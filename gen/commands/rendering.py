@@ -16,11 +16,12 @@ from gen.base import BugError, Findings, UsageError, counted
 from gen.base.codes.quotas import OVER_QUOTA
 from gen.commands.common import VIOLATIONS, Jobs, Kubernetes, NoCache, Overlays, Parallel, Result, Root, repository
 from gen.render.cache import Cache, cache_folder
-from gen.render.write import compare
-from gen.render.write.compare import Change, Comparison, Status
+from gen.render.write import Staging, compare
+from gen.render.write.compare import Comparison, Status
 from gen.report.formats import Report
 
 if TYPE_CHECKING:
+    from gen.base.repository.files import Stamps
     from gen.render.read_ahead import Ahead
     from gen.render.results import RunResult
 
@@ -48,6 +49,8 @@ class RenderedRepository(Struct, frozen=True, kw_only=True):
     root: Path
     rendering: RunResult
     comparison: Comparison | None
+    stamps: Stamps | None = None
+    """Files that need not be read again."""
 
 
 def render_and_compare(
@@ -60,6 +63,7 @@ def render_and_compare(
     git: Path | None = None,
     shards: Cache | None = None,
     enough: Sequence[str] = (),
+    staging: Staging | None = None,
 ) -> RenderedRepository:
     """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`.
 
@@ -67,7 +71,7 @@ def render_and_compare(
 
     With `restart`, no committed run is kept. `base` is the ref of the base, in the Git repository of the folder or of
     `git`: what exceeds a quota there already is a warning. `shards` takes the place of the cache: the results of other
-    machines, or the file for those of this one.
+    machines, or the file for those of this one. The texts of many new files go to `staging`.
     """
     root = repository(request.root)
     kubernetes = _version(request.kubernetes)
@@ -78,15 +82,20 @@ def render_and_compare(
         request, known = replace(request, jobs=tuple(enough)), None
     rendering = known.run_result() if known is not None else None
     while True:
-        rendering = rendering or _rendered(root, request, kubernetes, known, restart=restart)
+        rendering = rendering or _rendered(root, request, kubernetes, known, staging, restart=restart)
         if any(one.code == OVER_QUOTA.name for one in rendering.findings.items):
             _excuse_quotas(rendering, git or root, base)
         if rendering.findings.failed():
             return RenderedRepository(root=root, rendering=rendering, comparison=None)
         parallel = processes(request.parallel)
-        comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage, parallel=parallel)
+        stamps = known.stamps if known is not None else None
+        comparison = compare(
+            root, rendering, rendering.findings, prune_storage=prune_storage, parallel=parallel, stamps=stamps
+        )
         if not comparison.unknown:
-            return RenderedRepository(root=root, rendering=rendering, comparison=comparison)
+            if stamps is not None and staging is None:
+                stamps.save()
+            return RenderedRepository(root=root, rendering=rendering, comparison=comparison, stamps=stamps)
         if known is None:
             raise BugError("a run without a cache has every text")
         known, rendering = known.without(comparison.unknown), None
@@ -112,7 +121,13 @@ def _excuse_quotas(rendering: RunResult, root: Path, ref: str | None) -> None:
 
 
 def _rendered(
-    root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None, *, restart: bool
+    root: Path,
+    request: RenderRequest,
+    kubernetes: str | None,
+    cache: Cache | None,
+    staging: Staging | None,
+    *,
+    restart: bool,
 ) -> RunResult:
     parallel = processes(request.parallel)
     fresh = not request.jobs and (cache is None or cache.last is None)
@@ -121,8 +136,13 @@ def _rendered(
         from gen.render.run import render
 
         with progress_bar("rendering jobs") as progress:
-            chosen = request.overlay, request.jobs
-            return render(root, *chosen, parallel, kubernetes, cache, restart=restart, progress=progress, ahead=ahead)
+            return render(
+                *(root, request.overlay, request.jobs, parallel, kubernetes, cache),
+                restart=restart,
+                progress=progress,
+                ahead=ahead,
+                staging=staging,
+            )
 
 
 def _read_ahead(root: Path) -> AbstractContextManager[Ahead | None]:
@@ -157,15 +177,10 @@ def refused(found: Findings, root: Path | None = None, *, in_files: bool = True)
     return Result(output=report, exit_code=VIOLATIONS)
 
 
-def _is_converted(change: Change) -> bool:
-    """Whether a file differs in its line ends alone."""
-    return change.old is not None and change.old != change.new and change.old.replace("\r\n", "\n") == change.new
-
-
 def summary(rendering: RunResult, comparison: Comparison, wrote: str, removed: str) -> str:
     """`12 jobs in 2 overlays: wrote 3, removed 0, 40 unchanged`."""
-    gone = sum(change.new is None for change in comparison.changes)
-    converted = sum(_is_converted(change) for change in comparison.changes)
+    gone = sum(change.removes for change in comparison.changes)
+    converted = sum(change.converted for change in comparison.changes)
     edited = sum(change.status is Status.EDITED for change in comparison.changes) - converted
     parts = [f"{wrote} {len(comparison.changes) - gone}", f"{removed} {gone}", f"{comparison.same} unchanged"]
     if edited:

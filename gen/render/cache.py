@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, UsageError
-from gen.base.repository.files import MAX_BYTES, read_regular, walk
+from gen.base.repository.files import MAX_BYTES, Stamp, Stamps, read_regular, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
 from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult, summaries_of
@@ -94,7 +94,7 @@ def _without_text(rendered: RenderedT) -> RenderedT:
 
 
 def _file_without_text(file: File) -> File:
-    return replace(file, text=None) if file.text is not None else file
+    return replace(file, text=None, stored="") if file.text is not None or file.stored else file
 
 
 _DEPENDENCIES = (
@@ -126,16 +126,19 @@ class Cache(Struct, frozen=True, kw_only=True):
     """The last complete run; None if it had other overlays or tools."""
     shard: bool = False
     """Whether it is for some of the jobs, with or without errors, and for other machines."""
+    stamps: Stamps | None = None
+    """Files of this machine that need not be read. None for a shard."""
 
     @classmethod
     def open(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
         """Read the cache of a repository; `folder` contains the caches of all repositories."""
         path = folder / f"{_sha(os.fsencode(root))[:16]}.json"
         tools = tools_digest()
+        stamps = Stamps(root, path.with_suffix(".stamps"), tools)
         key = _key(tools, root, kubernetes)
         last = read_run(path)
-        valid = last is not None and last.key == key
-        return cls(root=root, kubernetes=kubernetes, path=path, tools=tools, key=key, last=last if valid else None)
+        valid = last if last is not None and last.key == key else None
+        return cls(root=root, kubernetes=kubernetes, path=path, tools=tools, key=key, last=valid, stamps=stamps)
 
     @classmethod
     def for_shard(cls, root: Path, file: Path, kubernetes: str | None) -> Cache:
@@ -202,10 +205,25 @@ class Cache(Struct, frozen=True, kw_only=True):
     def result(self, job: JobFile) -> JobResult | None:
         """The result of a job file, without text; None if the file changed since."""
         result = self.last.jobs.get(job.key) if self.last is not None else None
+        if result is None:
+            return None
+        stamp = self._stamp(result)
+        if self.stamps is not None and self.stamps.holds(stamp):
+            return result
         with suppress(OSError):
-            if result is not None and file_digest(f"{self.root}/{job.file}") == result.digest:
-                return result if _lock_digest(f"{self.root}/{job.lock}") == result.lock else None
+            if file_digest(f"{self.root}/{job.file}") == result.digest:
+                if _lock_digest(f"{self.root}/{job.lock}") != result.lock:
+                    return None
+                if self.stamps is not None:
+                    self.stamps.add(stamp)
+                return result
         return None
+
+    def _stamp(self, result: JobResult) -> Stamp | None:
+        """The stamp of a job file and its lock."""
+        if self.stamps is None or not result.digest:
+            return None
+        return self.stamps.of_files((result.job.file, result.job.lock), f"{result.digest} {result.lock}")
 
     def save(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
         """Store a complete run without errors, or a shard. A cache that cannot be written is not an error.
@@ -226,6 +244,10 @@ class Cache(Struct, frozen=True, kw_only=True):
         elif not changed and not run.findings.failed():
             with suppress(OSError):
                 self._write(results, shared, run)
+            if self.stamps is not None:
+                known = self.last.jobs if self.last is not None else {}
+                for result in (one for one in results if known.get(one.job.key) is not one):
+                    self.stamps.add(self._stamp(result))
 
     def _write(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
         record = CachedRun(

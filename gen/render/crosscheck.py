@@ -140,7 +140,7 @@ def _places_of_changed(root: Path, committed: CommittedRuns) -> Callable[[File, 
         return read(root, file, Findings())
 
     def place(file: File, quota: Quota) -> Location | None:
-        if file.text is None or committed.text(file.path) == file.text:
+        if file.stored != "staging" and (file.text is None or committed.text(file.path) == file.text):
             return None
         return asking_field(source(file.source.file), file.source.file, quota)
 

@@ -9,7 +9,7 @@ Defaults are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field, msgpack
 from msgspec.structs import replace
@@ -126,7 +126,9 @@ class File(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     path: str
     text: str | None = None
-    """None if it comes from the cache, which stores only the digest."""
+    """None if it comes from the cache, which has only the digest, or if a folder has it."""
+    stored: Literal["", "rendered", "staging"] = ""
+    """The folder that has the text since this run compared it with the file in `rendered/`."""
     digest: str
     """SHA-256 of the text after its first line."""
     identity: str

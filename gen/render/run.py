@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,7 +33,7 @@ from gen.render.crosscheck import crosscheck
 from gen.render.emit import emit, emit_file
 from gen.render.parts.quota import requested_by
 from gen.render.patch.provenance import Provenance
-from gen.render.pipeline import render_files, render_storage
+from gen.render.pipeline import AT_ONCE, render_files, render_storage
 from gen.render.results import (
     File,
     JobResult,
@@ -49,10 +49,12 @@ from gen.render.results import (
 )
 from gen.render.starters import STARTERS
 from gen.render.work import Inputs
+from gen.render.write import Staging, settle
 
 if TYPE_CHECKING:
+    from gen.base.yaml.source import Source
     from gen.render.cache import Cache
-    from gen.render.read_ahead import Ahead, Sources
+    from gen.render.read_ahead import Ahead
 
 
 def render_bundles(
@@ -174,7 +176,9 @@ def _settings(overlay: Overlay, site: Site) -> Iterator[File]:
 
 
 MAX_CHARACTERS: Final = 1 << 30
-"""Characters of all files of a render, which are in memory together."""
+"""Characters of all files of a render that are in memory together."""
+STAGED_JOBS: Final = 1000
+"""Jobs to render from which the texts of new files leave memory: with fewer, nothing is created before all checks."""
 _JOBS_PER_PROCESS = 48
 """Starting a process takes as long as rendering about this many jobs."""
 
@@ -191,18 +195,23 @@ def render(  # noqa: PLR0913 - the one face of the pipeline, with a name for eac
     progress: Progress | None = None,
     ahead: Ahead | None = None,
     texts: Mapping[str, str] | None = None,
+    staging: Staging | None = None,
 ) -> RunResult:
     """Render the jobs that match `patterns` for the named overlays; all jobs and all overlays if empty.
 
     `kubernetes` is a version to check against instead of the overlays' own; it does not change the output. Unchanged
     jobs are taken from the `cache`, without the text of their files. With `restart`, no committed run is kept. `ahead`
-    reads job files already. `texts` are those of overlays, in place of their files.
+    reads job files already. `texts` are those of overlays, in place of their files. The texts of many new files go to
+    `staging`.
     """
     found = Findings()
     chosen = _overlays(root, overlays, kubernetes, texts or {}, found)
     chosen = with_valid_policies(chosen, found)
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
-    results = _results(root, jobs, chosen, parallel, cache, progress, ahead, restart=restart, whole=not overlays)
+    committed = None if restart else CommittedRuns.of(root)
+    sources = (ahead() if ahead is not None else None) or {}
+    inputs = Inputs(root=root, overlays=chosen, committed=committed, sources=sources, whole=not overlays)
+    results = _results(inputs, jobs, parallel, cache, progress, staging)
     whole = not overlays and not patterns
     run, shared = combine(root, chosen, results, found, bundles=not patterns, whole=whole)
     if cache is not None:
@@ -279,31 +288,41 @@ def _overlays(
 
 
 def _results(
-    root: Path,
+    inputs: Inputs,
     jobs: Sequence[JobFile],
-    overlays: Sequence[Overlay],
     parallel: int,
     cache: Cache | None,
     progress: Progress | None,
-    ahead: Ahead | None,
-    *,
-    restart: bool,
-    whole: bool,
+    staging: Staging | None,
 ) -> list[JobResult]:
     """The result of each job file, in the order of `jobs`."""
     known = {job: result for job in jobs if (result := cache.result(job) if cache else None) is not None}
-    committed = None if restart else CommittedRuns.of(root)
-    sources = (ahead() if ahead is not None else None) or {}
-    inputs = Inputs(root=root, overlays=overlays, committed=committed, sources=sources, whole=whole)
-    work = partial(render_files, inputs)
-    changed = sorted((job for job in jobs if job not in known), key=partial(_kind, sources))
+    changed = sorted((job for job in jobs if job not in known), key=partial(_kind, inputs.sources))
+    if staging is not None and len(changed) >= STAGED_JOBS:
+        staging.begin(inputs.root)
+    work = partial(_settled, inputs, staging.add if staging is not None and staging.begun else None)
     worth_it = _JOBS_PER_PROCESS
     fresh = map_parallel(work, changed, parallel, worth_it=worth_it, progress=progress, codec=JobResults())
     known.update((result.job, result) for result in fresh)
     return [known[job] for job in jobs]
 
 
-def _kind(sources: Sources, job: JobFile) -> str:
+def _settled(
+    inputs: Inputs, stage: Callable[[str, str], None] | None, jobs: Sequence[JobFile], done: Callable[[int], None]
+) -> list[JobResult]:
+    """The results of job files. The texts of a batch leave memory before those of the next one are rendered."""
+    results: list[JobResult] = []
+    for begin in range(0, len(jobs), AT_ONCE):
+        batch = render_files(inputs, jobs[begin : begin + AT_ONCE], partial(_report, done, begin))
+        results += settle(inputs.root, batch, stage)
+    return results
+
+
+def _report(done: Callable[[int], None], before: int, count: int) -> None:
+    done(before + count)
+
+
+def _kind(sources: Mapping[str, Source], job: JobFile) -> str:
     """The kind of a job that was read ahead. Jobs of a kind are rendered together: each kind has its own model."""
     data = sources[job.file].data if job.file in sources else None
     return str(data.get("kind")) if isinstance(data, dict) else ""

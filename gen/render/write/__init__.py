@@ -1,9 +1,10 @@
 """The write stage: compare `rendered/` with the result of a run, and update it. The only stage that writes.
 
 Each file is either old or new at any moment. All new files go to a staging folder first, so that a full disk is noticed
-before anything changes. Then new folders are renamed with all of their files, the other files are renamed over their
-targets, and surplus files are removed. A killed run leaves at most the staging folder and some renamed files; the next
-run finishes the work.
+before anything changes: those of a large run while it renders, by the processes that render them, so that their texts
+leave memory. Then new folders are renamed with all of their files, the other files are renamed over their targets, and
+surplus files are removed. With an error, the staging folder is removed instead. A killed run leaves at most the staging
+folder and some renamed files; the next run finishes the work.
 """
 
 from __future__ import annotations
@@ -12,132 +13,145 @@ import fcntl
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread
+from typing import Self
 
 from gen.base import UsageError
-from gen.base.repository.files import Folders, unusable
+from gen.base.repository.files import Folders, Stamps, unusable
 from gen.base.repository.layout import RENDERED, STAGING
-from gen.render.write.compare import Change, Comparison, Status, compare
+from gen.render.results import RunResult
+from gen.render.write.compare import Change, Comparison, Status, by_folder, compare, folder_stamps, settle
 
-_MANY = 500
-"""Number of files from which a second thread saves time."""
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def apply(root: Path, comparison: Comparison) -> None:
-    """Apply every change. UsageError if a change fails, another run is writing, or a folder is a link.
+class Staging:
+    """The folder for new files, which has the tree of `rendered/`, and the lock on it.
 
-    Executable bits, empty folders and the temporary files of a killed run are removed, too.
+    All processes of a run add files. The folder and the lock exist from `begin` to the end of the block.
     """
-    staging = root / STAGING
-    if not (comparison.changes or comparison.executable or comparison.empty or os.path.lexists(staging)):
-        return
-    folders = Folders(root)
-    with _reporting(RENDERED):
-        folders.make(RENDERED)
-    with _locked(root / RENDERED):
+
+    def __init__(self) -> None:
+        self._folder = ""
+        self._made: set[str] = set()
+        self._block = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._block.close()
+        self._folder = ""
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._folder)
+
+    def begin(self, root: Path) -> None:
+        """Create the folder, in place of that of a killed run. UsageError if another run is writing."""
+        if self.begun:
+            return
+        folders = Folders(root)
+        with _reporting(RENDERED):
+            new = not folders.check(RENDERED)
+            folders.make(RENDERED)
+        if new:
+            self._block.callback(_remove_if_empty, root / RENDERED)
+        self._block.enter_context(_locked(root / RENDERED))
+        staging = root / STAGING
         with _reporting(STAGING):
             _clear(staging)
             staging.mkdir()
+        self._block.callback(_clear_if_possible, staging)
+        self._folder = str(staging)
+        self._made = {self._folder}
+
+    def add(self, path: str, text: str) -> None:
+        """Create the file for a path below `rendered/`. UsageError if that fails."""
         try:
-            _write(root, staging, [change for change in comparison.changes if change.new is not None], folders)
-            _remove(root, [change for change in comparison.changes if change.new is None], folders)
+            target = self.path(path)
+            self._make(target.rpartition("/")[0])
+            _create(target, text.encode())
+        except OSError as error:
+            raise _refused(path, error) from error
+
+    def path(self, path: str) -> str:
+        """The place in the folder of a path below `rendered/`."""
+        return f"{self._folder}{path.removeprefix(RENDERED)}"
+
+    def _make(self, folder: str) -> None:
+        if folder not in self._made:
+            self._make(folder.rpartition("/")[0])
+            with suppress(FileExistsError):  # another process created it
+                os.mkdir(folder)  # noqa: PTH102 - a tenth of the time of a Path
+            self._made.add(folder)
+
+
+def apply(
+    root: Path,
+    rendering: RunResult,
+    comparison: Comparison,
+    staging: Staging,
+    stamps: Stamps | None = None,
+    parallel: int = 1,
+) -> None:
+    """Apply every change. UsageError if a change fails, another run is writing, or a folder is a link.
+
+    Executable bits, empty folders and the temporary files of a killed run are removed, too. New files get stamps.
+    """
+    if comparison.changes or comparison.executable or comparison.empty or comparison.staging:
+        staging.begin(root)
+        folders = Folders(root)
+        written = [change for change in comparison.changes if not change.removes]
+        try:
+            for change in written:
+                if not change.staged:
+                    staging.add(change.path, change.new or "")
+            before = stamps.clock() if stamps is not None else None
+            _write(root, staging, [change.path for change in written], folders)
+            _remove(root, [change for change in comparison.changes if change.removes], folders)
             _repair(root, comparison)
         except KeyboardInterrupt:
             raise KeyboardInterrupt("interrupted while writing; run `gen render` again to write the rest") from None
-        finally:
-            with suppress(OSError):
-                _clear(staging)
+        if stamps is not None and before is not None:
+            _stamp(root, rendering, frozenset(change.path for change in written), stamps, before, parallel)
+    if stamps is not None:
+        stamps.save()
 
 
-def _write(root: Path, staging: Path, changes: list[Change], folders: Folders) -> None:
-    path = STAGING
-    added: dict[str, tuple[int, str]] = {}
-    """New folders in folders that exist, each with its name in the staging folder and its first file."""
-    targets: dict[str, str] = {}
-    """The folder in the staging folder for each new folder; empty for a folder that exists."""
-    made = {str(staging)}
-    replaced: list[tuple[int, str]] = []
-    staged: list[tuple[str, Change]] = []
-    try:
-        for number, change in enumerate(changes):
-            path = change.path
-            folder, _, name = path.rpartition("/")
-            if folder not in targets:
-                targets[folder] = ""
-                if not folders.check(folder):
-                    new = folders.highest_missing(folder)
-                    first, _ = added.setdefault(new, (number, path))
-                    targets[folder] = f"{staging}/{first}{folder.removeprefix(new)}"
-                    _make(targets[folder], made)
-            if target := targets[folder]:
-                staged.append((f"{target}/{name}", change))
-            else:
-                replaced.append((number, path))
-                staged.append((f"{staging}/{number}", change))
-        _create_all(staged)
-        for folder, (number, path) in sorted(added.items()):  # noqa: B007 - an error names the file
-            os.rename(f"{staging}/{number}", f"{root}/{folder}")  # noqa: PTH104 - a tenth of the time of a Path
-        for number, path in replaced:
-            os.rename(f"{staging}/{number}", f"{root}/{path}")  # noqa: PTH104 - as above
-    except OSError as error:
-        raise _refused(path, error) from error
+def _stamp(
+    root: Path, rendering: RunResult, written: frozenset[str], stamps: Stamps, before: int, parallel: int
+) -> None:
+    """Remember the folders that have new files only. Others were not read after the last write, and the next run does.
+
+    A file that another program changed since was written after `before`.
+    """
+    new = {
+        folder: files for folder, files in by_folder(rendering).items() if all(file.path in written for file in files)
+    }
+    now = stamps.clock()
+    for stamp in folder_stamps(root, new, stamps, parallel).values():
+        stamps.add_written(stamp, before, now)
 
 
-def _create_all(staged: list[tuple[str, Change]]) -> None:
-    """Create the files, in two threads if they are many: a disk takes a second for a thousand jobs."""
-    failed: list[BaseException] = []
-    stop = Event()
-    other = _started(_create_some, staged[len(staged) // 2 :], stop, failed) if len(staged) >= _MANY else None
-    if other is None:
-        _create_some(staged, stop, failed)
-    else:
+def _write(root: Path, staging: Staging, paths: Sequence[str], folders: Folders) -> None:
+    """Rename new folders with all of their files, then the other files."""
+    added: dict[str, str] = {}
+    """New folders in folders that exist, each with its first file."""
+    replaced: list[str] = []
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        if folders.check(folder):
+            replaced.append(path)
+        else:
+            added.setdefault(folders.highest_missing(folder), path)
+    for target in (*sorted(added), *replaced):
         try:
-            _create_some(staged[: len(staged) // 2], stop, failed)
-            other.join()
-        finally:
-            stop.set()  # after an interrupt, the other thread ends, too
-            other.join()
-    for error in failed:
-        raise error
-
-
-def _started(target: Callable[..., None], *given: object) -> Thread | None:
-    """A thread; None if the system starts no more. An executor would need another 3 ms to import."""
-    thread = Thread(target=target, args=given)
-    try:
-        thread.start()
-    except RuntimeError:
-        return None
-    return thread
-
-
-def _create_some(staged: list[tuple[str, Change]], stop: Event, failed: list[BaseException]) -> None:
-    """Create the files one after the other, until `stop` is set. An error sets it, and is added to `failed`."""
-    path = STAGING
-    try:
-        for target, change in staged:
-            if stop.is_set():
-                return
-            path = change.path
-            _create(target, (change.new or "").encode())
-    except OSError as error:
-        failed.append(_refused(path, error))
-        stop.set()
-    except BaseException as error:  # noqa: BLE001 - `_create_all` raises it
-        failed.append(error)
-        stop.set()
-
-
-def _make(folder: str, made: set[str]) -> None:
-    """Create a folder and its parents in the staging folder, unless `made` has them."""
-    if folder not in made:
-        _make(folder.rpartition("/")[0], made)
-        os.mkdir(folder)  # noqa: PTH102 - a tenth of the time of a Path
-        made.add(folder)
+            os.rename(staging.path(target), f"{root}/{target}")  # noqa: PTH104 - a tenth of the time of a Path
+        except OSError as error:
+            raise _refused(added.get(target, target), error) from error
 
 
 def _create(path: str, data: bytes) -> None:
@@ -160,6 +174,11 @@ def _remove(root: Path, changes: list[Change], folders: Folders) -> None:
         _remove_empty(root, folder)
 
 
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
+
+
 def _remove_empty(root: Path, folder: str) -> None:
     """Remove a folder and its parents up to `rendered/`, as far as they are empty."""
     with suppress(OSError):  # not empty
@@ -179,6 +198,14 @@ def _repair(root: Path, comparison: Comparison) -> None:
                 os.close(descriptor)
     for folder in comparison.empty:
         _remove_empty(root, folder)
+
+
+def _clear_if_possible(staging: Path) -> None:
+    """Other processes of an interrupted run may add a last file meanwhile."""
+    for _ in range(3):
+        with suppress(OSError):
+            _clear(staging)
+            return
 
 
 def _clear(staging: Path) -> None:
@@ -213,6 +240,7 @@ def _locked(folder: Path) -> Iterator[None]:
             _lock(descriptor)
         yield
     finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # processes that end later share the descriptor
         os.close(descriptor)
 
 
@@ -223,4 +251,4 @@ def _lock(descriptor: int) -> None:
         raise UsageError("another `gen render` is writing to rendered/; wait for it") from None
 
 
-__all__ = ["Change", "Comparison", "Status", "apply", "compare"]
+__all__ = ["Change", "Comparison", "Staging", "Status", "apply", "compare", "settle"]

@@ -6,23 +6,24 @@ The first line of a file shows whether gen wrote it, and whether it was edited b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gen.base import Findings, Location
+from gen.base import Findings, Location, UsageError
 from gen.base.codes.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
 from gen.base.engines import is_control_file, refuse_control_file
 from gen.base.parallel import map_parallel
 from gen.base.repository import files, layout
-from gen.base.repository.files import Folders
+from gen.base.repository.files import Folders, Stamp, Stamps
 from gen.kubernetes.facts.builtin import REQUEST
-from gen.render.emit import HEADER, has_text_of, untouched
-from gen.render.results import File, RunResult
+from gen.render.emit import HEADER, content_of, has_text_of, untouched
+from gen.render.results import File, JobInOverlay, JobResult, RenderedJob, RunResult
 from gen.render.write.volumes import claim_of, immutable_change, is_unused_data, size_remedy
 
 
@@ -53,7 +54,17 @@ class Change(Struct, frozen=True, order=True):
     path: str
     status: Status
     old: str | None
+    """None without a file, and if the staging folder has the new text."""
     new: str | None
+    """None if the file is removed, or if the staging folder has its text."""
+    staged: bool = False
+    """Whether the staging folder has the new text."""
+    converted: bool = False
+    """Whether the line ends alone differ."""
+
+    @property
+    def removes(self) -> bool:
+        return self.new is None and not self.staged
 
 
 class Comparison(Struct, frozen=True):
@@ -74,6 +85,8 @@ class Comparison(Struct, frozen=True):
 
 _FILES_PER_PROCESS = 1500
 """Starting a process takes as long as comparing about this many files."""
+_FOLDERS_PER_PROCESS = 2000
+"""Starting a process takes as long as looking at about this many folders."""
 
 
 def _is_same(root: Path, files: Sequence[File], done: Callable[[int], None]) -> list[bool]:
@@ -85,36 +98,87 @@ def _is_same(root: Path, files: Sequence[File], done: Callable[[int], None]) -> 
     return same
 
 
+def settle(root: Path, results: Sequence[JobResult], stage: Callable[[str, str], None] | None) -> list[JobResult]:
+    """The results without the texts of files that are in `rendered/` as they are.
+
+    `stage` gets the path and the text of all others, so that these need not stay in memory; without it, they do.
+    Texts of runs that are behind the platform stay.
+    """
+    folders = Folders(root)
+
+    def settled(file: File) -> File:
+        if file.text is None:
+            return file
+        if _has(root, folders, file):
+            return replace(file, text=None, stored="rendered")
+        if stage is None or file.storage:  # whose old text `compare` needs, too
+            return file
+        stage(file.path, file.text)
+        return replace(file, text=None, stored="staging")
+
+    def of_run(run: RenderedJob) -> RenderedJob:
+        return replace(run, files=tuple(map(settled, run.files))) if run.behind is None else run
+
+    def of_job(one: JobInOverlay) -> JobInOverlay:
+        return replace(one, rendered=tuple(map(of_run, one.rendered)))
+
+    return [replace(result, overlays=tuple(map(of_job, result.overlays))) for result in results]
+
+
+def _has(root: Path, folders: Folders, file: File) -> bool:
+    """Whether `rendered/` has a file with its text. `compare` reports what cannot be read."""
+    try:
+        return folders.check(file.path.rpartition("/")[0]) and _read(root, file.path) == file.text
+    except (UsageError, OSError):
+        return False
+
+
 def compare(
-    root: Path, rendering: RunResult, found: Findings, *, prune_storage: bool = False, parallel: int = 1
+    root: Path,
+    rendering: RunResult,
+    found: Findings,
+    *,
+    prune_storage: bool = False,
+    parallel: int = 1,
+    stamps: Stamps | None = None,
 ) -> Comparison:
     """Compare the files; report foreign files, and storage changes that a cluster would reject.
 
-    UsageError if a folder of `rendered/` is a link, or a file cannot be read.
+    Folders with a stamp are not read. UsageError if a folder of `rendered/` is a link, or a file cannot be read.
     """
+    now = folder_stamps(root, by_folder(rendering), stamps, parallel) if stamps is not None else {}
+    known = frozenset(folder for folder, stamp in now.items() if stamps is not None and stamps.holds(stamp))
     changes: list[Change] = []
     folders = Folders(root)
     unknown: set[str] = set()
-    expected = [*rendering.files.values()]
-    same = map_parallel(partial(_is_same, root), expected, parallel, worth_it=_FILES_PER_PROCESS)
-    for file in (file for file, is_same in zip(expected, same, strict=True) if not is_same):
+    open_ = [file for file in rendering.files.values() if not file.stored and not _in(known, file)]
+    same = map_parallel(partial(_is_same, root), open_, parallel, worth_it=_FILES_PER_PROCESS)
+    differing = [file for file, is_same in zip(open_, same, strict=True) if not is_same]
+    differing += [file for file in rendering.files.values() if file.stored == "staging"]
+    for file in differing:
         path = file.path
         there = folders.check(path.rpartition("/")[0])
-        old = _read(root, path) if there else None
-        if file.text is None:
+        staged = file.stored == "staging"
+        if file.text is None and not staged:
             unknown.add(file.source.file)
         elif not there:
-            changes.append(Change(path, Status.MISSING, None, file.text))
-        elif (change := _changed(root, file, file.text, old, found)) is not None:
+            changes.append(Change(path, Status.MISSING, None, file.text, staged))
+        elif (change := _changed(root, file, _read(root, path), found)) is not None:
             changes.append(change)
-    entries = [entry for folder in _folders(root, rendering, folders) for entry in files.tree_entries(root, folder)]
+    entries = [
+        entry for folder in _folders(root, rendering, folders) for entry in files.tree_entries(root, folder, known)
+    ]
     empty = tuple(entry.path for entry in entries if entry.type is files.EntryType.EMPTY_FOLDER)
     surplus = (entry.path for entry in entries if entry.type is not files.EntryType.EMPTY_FOLDER)
     surplus = (path for path in surplus if path not in rendering.files)
     changes += _surplus(root, surplus, rendering, found, prune_storage=prune_storage)
+    if stamps is not None:
+        changed = {one.path.rpartition("/")[0] for one in differing}
+        for folder in now.keys() - known - changed:
+            stamps.add(now[folder])
     return Comparison(
         changes=tuple(sorted(changes)),
-        same=sum(same),
+        same=len(rendering.files) - len(differing),
         unknown=frozenset(unknown),
         executable=tuple(entry.path for entry in entries if entry.type is files.EntryType.EXECUTABLE),
         empty=empty,
@@ -122,9 +186,54 @@ def compare(
     )
 
 
-def _changed(root: Path, file: File, text: str, old: str | None, found: Findings) -> Change | None:
+def _in(folders: Container[str], file: File) -> bool:
+    return bool(folders) and file.path.rpartition("/")[0] in folders
+
+
+def by_folder(rendering: RunResult) -> dict[str, list[File]]:
+    """The expected files of each folder."""
+    found: dict[str, list[File]] = {}
+    for file in rendering.files.values():
+        found.setdefault(file.path.rpartition("/")[0], []).append(file)
+    return found
+
+
+def folder_stamps(
+    root: Path, folders: Mapping[str, Sequence[File]], stamps: Stamps, parallel: int
+) -> dict[str, Stamp | None]:
+    """The stamps of folders with their expected files, in all processes."""
+    paths = [*folders]
+    work = partial(_stamps_of, root, folders, stamps)
+    return dict(zip(paths, map_parallel(work, paths, parallel, worth_it=_FOLDERS_PER_PROCESS), strict=True))
+
+
+def _stamps_of(
+    root: Path,
+    expected: Mapping[str, Sequence[File]],
+    stamps: Stamps,
+    paths: Sequence[str],
+    done: Callable[[int], None],
+) -> list[Stamp | None]:
+    folders = Folders(root)
+    found = []
+    for path in paths:
+        contents = {one.path.rpartition("/")[2]: content_of(one) for one in expected[path]}
+        found.append(stamps.of_folder(path, contents) if _is_folder(folders, path) else None)
+    done(len(found))
+    return found
+
+
+def _is_folder(folders: Folders, path: str) -> bool:
+    try:
+        return folders.check(path)
+    except UsageError:  # which `compare` reports
+        return False
+
+
+def _changed(root: Path, file: File, old: str | None, found: Findings) -> Change | None:
+    staged = file.stored == "staging"
     if old is None and not os.path.lexists(f"{root}/{file.path}"):
-        return Change(file.path, Status.MISSING, None, text)
+        return Change(file.path, Status.MISSING, None, file.text, staged)
     if old is None or (old and HEADER.match(old) is None):  # a crash may leave an empty file
         hint = "move or delete it; gen replaces only its own files"
         found.error(
@@ -132,7 +241,7 @@ def _changed(root: Path, file: File, text: str, old: str | None, found: Findings
         )
         return None
     edited = not untouched(old)
-    if file.storage and (change := immutable_change(old, text)) is not None:
+    if file.storage and file.text is not None and (change := immutable_change(old, file.text)) is not None:
         route, before, after = change
         back = f"revert the edit of {file.path}, " if edited else ""
         size = f"{size_remedy(before, after)}; or " if route == REQUEST and not edited else ""
@@ -140,7 +249,9 @@ def _changed(root: Path, file: File, text: str, old: str | None, found: Findings
         values = f" from {before} to {after}" if route == REQUEST else ""
         message = f"`{'.'.join(route)}` of {file.identity} changed{values}, but it is immutable"
         found.error(IMMUTABLE_STORAGE, file.source, message, hint)
-    return Change(file.path, Status.EDITED if edited else Status.STALE, old, text)
+    status = Status.EDITED if edited else Status.STALE
+    converted = "\r\n" in old and has_text_of(file, old.replace("\r\n", "\n"))
+    return Change(file.path, status, None if staged else old, file.text, staged, converted)
 
 
 def _surplus(

@@ -99,7 +99,7 @@ def wrapped_findings(findings: Iterable[Diagnostic], terminal: Terminal) -> Iter
 
 
 def _done(change: Change) -> str:
-    return "wrote" if change.old is None else "removed" if change.new is None else "changed"
+    return "wrote" if change.status == "missing" else "removed" if change.removes else "changed"
 
 
 def finding_lines(finding: Diagnostic) -> Iterator[str]:

@@ -15,6 +15,7 @@ import pytest
 
 import gen
 from gen.base.findings import UsageError
+from gen.render import run
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ RUN = "rendered/dev/jobs/team/demo/pytorchjob-demo.yaml"
 NOBODY = 65534
 
 
-@pytest.fixture
-def repo(tmp_path: Path) -> Iterator[Repository]:
+@pytest.fixture(params=[1, 1000], ids=["staged while it renders", "staged after all checks"])
+def repo(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     """A rendered repository, seen by a user for whom permissions count."""
+    monkeypatch.setattr(run, "STAGED_JOBS", request.param)
     folder = Path(tempfile.mkdtemp())
     root = os.geteuid() == 0
     if root:

@@ -182,10 +182,12 @@ def test_every_mutation_is_found(history: History, monkeypatch: pytest.MonkeyPat
     history.commit("base")
     request = Request(root=history.root, parallel=1)
     rendering = render_and_compare(request, None).rendering
+    texts = {path: (history.root / path).read_text() for path in rendering.files}
+    files = {path: structs.replace(one, text=texts[path], stored="") for path, one in rendering.files.items()}
 
     def compared(_request: Request, _cache: object, **_options: object) -> RenderedRepository:
         """The inputs never change, so they are rendered once."""
-        again = structs.replace(rendering, findings=Findings())
+        again = structs.replace(rendering, files=files, findings=Findings())
         return RenderedRepository(
             root=history.root, rendering=again, comparison=compare(history.root, again, again.findings)
         )

@@ -39,6 +39,8 @@ def deadly_open(path, flags, *args, **kwargs):
     return (deadly(real_open) if flags & os.O_CREAT else real_open)(path, flags, *args, **kwargs)
 os.open = deadly_open
 from gen.commands.render import Request, render
+from gen.render import run
+run.STAGED_JOBS = int(sys.argv[3])
 render(Request(root=Path(sys.argv[2]), parallel=1))
 """
 
@@ -50,14 +52,16 @@ def jobs(repo: Repository, tags: dict[str, int]) -> None:
         repo.job(JOB.format(tag=tag), name=name)
 
 
-def killed(repo: Repository, limit: int) -> bool:
-    done = subprocess.run([sys.executable, "-c", KILLER, str(limit), repo.root], capture_output=True, check=False)
+def killed(repo: Repository, limit: int, staged: int) -> bool:
+    command = [sys.executable, "-c", KILLER, str(limit), str(repo.root), str(staged)]
+    done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
     return done.returncode != 0
 
 
 @pytest.mark.slow
-def test_a_killed_run_leaves_whole_files_and_the_next_one_finishes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("staged", [1, 1000], ids=["while it renders", "after all checks"])
+def test_a_killed_run_leaves_whole_files_and_the_next_one_finishes(tmp_path: Path, staged: int) -> None:
     undisturbed = Repository.at(tmp_path / "undisturbed")
     jobs(undisturbed, {"a": 1, "b": 1, "c": 1})
     undisturbed.render()
@@ -71,7 +75,7 @@ def test_a_killed_run_leaves_whole_files_and_the_next_one_finishes(tmp_path: Pat
         jobs(repo, {"a": 1, "b": 1, "c": 1})
         repo.render()
         jobs(repo, {"a": 2, "c": 1, "d": 1})
-        died = killed(repo, limit)
+        died = killed(repo, limit, staged)
         for path, text in repo.rendered().items():
             assert path.startswith(".gen.tmp/") or text in (old.get(path), new.get(path)), path
         repo.render()
