@@ -316,7 +316,7 @@ def _check_objects(groups: Iterable[Sequence[RenderedObjects]], overlays: Sequen
     Each group has the runs of one job in an overlay: the others of a sweep share the mistake of the first one.
     """
     clusters = {overlay.name: overlay.cluster for overlay in overlays}
-    first: dict[tuple[str, ...], tuple[str, File]] = {}
+    first: dict[tuple[str, ...], dict[str, tuple[str, File]]] = defaultdict(dict)
     for group in groups:
         having = [own for one in group if (own := _duplicates(one, clusters, first))]
         runs = _for_runs(len(having))
@@ -324,13 +324,15 @@ def _check_objects(groups: Iterable[Sequence[RenderedObjects]], overlays: Sequen
 
 
 def _duplicates(
-    one: RenderedObjects, clusters: Mapping[str, tuple[str, ...]], first: dict[tuple[str, ...], tuple[str, File]]
+    one: RenderedObjects,
+    clusters: Mapping[str, tuple[str, ...]],
+    first: Mapping[tuple[str, ...], dict[str, tuple[str, File]]],
 ) -> list[Diagnostic]:
     """Findings about objects of a run, or of an overlay, that are not the first of their names."""
     # engines have objects for each overlay, and settings that overlays share
     bundle = not isinstance(one, RenderedJob) and any(RenderedPath.parse(file.path).engine for file in one.files[:1])
-    cluster = ("overlay", one.overlay) if bundle else clusters[one.overlay]
-    known = [(file, first.setdefault((*cluster, file.identity), (one.overlay, file))) for file in one.files]
+    of_cluster = first[("overlay", one.overlay) if bundle else clusters[one.overlay]]
+    known = [(file, of_cluster.setdefault(file.identity, (one.overlay, file))) for file in one.files]
     found = Findings()
     for file, (overlay, other) in ((file, of_name) for file, of_name in known if of_name[1] is not file):
         if overlay != one.overlay:
