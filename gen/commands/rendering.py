@@ -75,6 +75,7 @@ def render_and_compare(
     """
     root = repository(request.root)
     kubernetes = _version(request.kubernetes)
+    staging = staging or Staging(writes=False)
     whole = not request.jobs and not request.overlay
     cache = Cache.open(root, folder, kubernetes) if folder is not None and whole and not restart else None
     known = shards or cache
@@ -93,7 +94,7 @@ def render_and_compare(
             root, rendering, rendering.findings, prune_storage=prune_storage, parallel=parallel, stamps=stamps
         )
         if not comparison.unknown:
-            if stamps is not None and staging is None:
+            if stamps is not None and not staging.writes:
                 stamps.save()
             return RenderedRepository(root=root, rendering=rendering, comparison=comparison, stamps=stamps)
         if known is None:
@@ -125,7 +126,7 @@ def _rendered(
     request: RenderRequest,
     kubernetes: str | None,
     cache: Cache | None,
-    staging: Staging | None,
+    staging: Staging,
     *,
     restart: bool,
 ) -> RunResult:

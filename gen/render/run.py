@@ -201,8 +201,8 @@ def render(  # noqa: PLR0913 - the one face of the pipeline, with a name for eac
 
     `kubernetes` is a version to check against instead of the overlays' own; it does not change the output. Unchanged
     jobs are taken from the `cache`, without the text of their files. With `restart`, no committed run is kept. `ahead`
-    reads job files already. `texts` are those of overlays, in place of their files. The texts of many new files go to
-    `staging`.
+    reads job files already. `texts` are those of overlays, in place of their files. With `staging`, the
+    results have no texts that `rendered/` has, and those of many new files are in the staging folder.
     """
     found = Findings()
     chosen = _overlays(root, overlays, kubernetes, texts or {}, found)
@@ -298,23 +298,23 @@ def _results(
     """The result of each job file, in the order of `jobs`."""
     known = {job: result for job in jobs if (result := cache.result(job) if cache else None) is not None}
     changed = sorted((job for job in jobs if job not in known), key=partial(_kind, inputs.sources))
-    if staging is not None and len(changed) >= STAGED_JOBS:
+    if staging is not None and staging.writes and len(changed) >= STAGED_JOBS:
         staging.begin(inputs.root)
-    work = partial(_settled, inputs, staging.add if staging is not None and staging.begun else None)
+    work = partial(_rendered, inputs, staging)
     worth_it = _JOBS_PER_PROCESS
     fresh = map_parallel(work, changed, parallel, worth_it=worth_it, progress=progress, codec=JobResults())
     known.update((result.job, result) for result in fresh)
     return [known[job] for job in jobs]
 
 
-def _settled(
-    inputs: Inputs, stage: Callable[[str, str], None] | None, jobs: Sequence[JobFile], done: Callable[[int], None]
+def _rendered(
+    inputs: Inputs, staging: Staging | None, jobs: Sequence[JobFile], done: Callable[[int], None]
 ) -> list[JobResult]:
     """The results of job files. The texts of a batch leave memory before those of the next one are rendered."""
     results: list[JobResult] = []
     for begin in range(0, len(jobs), AT_ONCE):
         batch = render_files(inputs, jobs[begin : begin + AT_ONCE], partial(_report, done, begin))
-        results += settle(inputs.root, batch, stage)
+        results += settle(inputs.root, batch, staging) if staging is not None else batch
     return results
 
 

@@ -33,7 +33,9 @@ class Staging:
     All processes of a run add files. The folder and the lock exist from `begin` to the end of the block.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, writes: bool = True) -> None:
+        """A run that only compares never `writes`."""
+        self.writes = writes
         self._folder = ""
         self._made: set[str] = set()
         self._block = ExitStack()

@@ -11,6 +11,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -98,11 +99,19 @@ def _is_same(root: Path, files: Sequence[File], done: Callable[[int], None]) -> 
     return same
 
 
-def settle(root: Path, results: Sequence[JobResult], stage: Callable[[str, str], None] | None) -> list[JobResult]:
+class NewFiles(Protocol):
+    """The staging folder."""
+
+    @property
+    def begun(self) -> bool: ...
+    def add(self, path: str, text: str, /) -> None: ...
+
+
+def settle(root: Path, results: Sequence[JobResult], staging: NewFiles) -> list[JobResult]:
     """The results without the texts of files that are in `rendered/` as they are.
 
-    `stage` gets the path and the text of all others, so that these need not stay in memory; without it, they do.
-    Texts of runs that are behind the platform stay.
+    The staging folder gets the others once it has begun, so that these need not stay in memory, either. Texts of runs
+    that are behind the platform stay.
     """
     folders = Folders(root)
 
@@ -111,9 +120,9 @@ def settle(root: Path, results: Sequence[JobResult], stage: Callable[[str, str],
             return file
         if _has(root, folders, file):
             return replace(file, text=None, stored="rendered")
-        if stage is None or file.storage:  # whose old text `compare` needs, too
+        if not staging.begun or file.storage:  # whose old text `compare` needs, too
             return file
-        stage(file.path, file.text)
+        staging.add(file.path, file.text)
         return replace(file, text=None, stored="staging")
 
     def of_run(run: RenderedJob) -> RenderedJob:
