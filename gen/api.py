@@ -42,7 +42,10 @@ class Answer(Struct, frozen=True, kw_only=True):
     """As on the command line: 0 without errors and differences, 1 otherwise, 3 for a bug of gen."""
     findings: tuple[Diagnostic, ...]
     files: tuple[Change, ...] = ()
-    """Files below `rendered/` that a render has changed, or that a check would change: `path`, `old` and `new`."""
+    """Files below `rendered/` that a render has changed, or that a check would change: `path`, `old` and `new`.
+
+    A render of 1,000 jobs or more keeps no texts.
+    """
     _output: Any
 
     def __str__(self) -> str:
