@@ -319,6 +319,10 @@ class Stamp(Struct, frozen=True):
     """Latest `mtime` of the files, in nanoseconds."""
 
 
+Status = tuple[str, str, int, int]
+"""Of files: their names, all that the system knows of them, the latest `ctime` and the latest `mtime`."""
+
+
 class Stamps:
     """Files whose content is known by their status, as in the index of Git, so that they need not be read.
 
@@ -369,10 +373,10 @@ class Stamps:
                     return None
             except OSError:
                 return None
-        return self._stamp(paths[0], states, content)
+        return self._stamp(paths[0], self._status(states), content)
 
-    def of_folder(self, folder: str, contents: Mapping[str, str]) -> Stamp | None:
-        """The stamp of a folder that has these files and nothing else, none of them executable; None otherwise.
+    def folder_status(self, folder: str) -> Status | None:
+        """The status of the files of a folder; None if it has anything else.
 
         The caller makes sure that the folder is not a link.
         """
@@ -381,12 +385,17 @@ class Stamps:
                 states = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
         except OSError:
             return None
-        if [name for name, _ in states] != sorted(contents):
-            return None
-        return self._stamp(folder, states, "\0".join(contents[name] for name, _ in states))
+        return self._status(states)
 
-    def _stamp(self, path: str, states: Sequence[tuple[str, os.stat_result]], content: str) -> Stamp | None:
-        parts = [path]
+    def of_folder(self, folder: str, status: Status | None, contents: Mapping[str, str]) -> Stamp | None:
+        """The stamp of a folder that has these files and nothing else; None otherwise."""
+        names = sorted(contents)
+        if status is None or status[0] != "\0".join(names):
+            return None
+        return self._stamp(folder, status, "\0".join(contents[name] for name in names))
+
+    def _status(self, states: Sequence[tuple[str, os.stat_result]]) -> Status | None:
+        parts = []
         changed = written = 0
         for name, one in states:
             mode, when, touched = one.st_mode, one.st_ctime_ns, one.st_mtime_ns
@@ -395,9 +404,14 @@ class Stamps:
             parts.append(f"{name} {mode} {one.st_size} {touched} {when} {one.st_ino}")
             changed = max(changed, when)
             written = max(written, touched)
-        text = "\0".join((*parts, content)).encode("utf-8", "surrogateescape")
+        return "\0".join(name for name, _ in states), "\0".join(parts), changed, written
+
+    def _stamp(self, path: str, status: Status | None, content: str) -> Stamp | None:
+        if status is None:
+            return None
+        text = "\0".join((path, status[1], content)).encode("utf-8", "surrogateescape")
         digest = hashlib.blake2b(text, digest_size=_STAMP_BYTES, key=self._key).digest()
-        return Stamp(digest, changed, written)
+        return Stamp(digest, status[2], status[3])
 
     def holds(self, stamp: Stamp | None) -> bool:
         """Whether the files have the content, as they had in an earlier run."""

@@ -22,6 +22,7 @@ from gen.base.engines import is_control_file, refuse_control_file
 from gen.base.parallel import map_parallel
 from gen.base.repository import files, layout
 from gen.base.repository.files import Folders, Stamp, Stamps
+from gen.base.repository.files import Status as FileStatus
 from gen.kubernetes.facts.builtin import REQUEST
 from gen.render.emit import HEADER, content_of, has_text_of, untouched
 from gen.render.results import File, JobInOverlay, JobResult, RenderedJob, RunResult
@@ -210,24 +211,21 @@ def by_folder(rendering: RunResult) -> dict[str, list[File]]:
 def folder_stamps(
     root: Path, folders: Mapping[str, Sequence[File]], stamps: Stamps, parallel: int
 ) -> dict[str, Stamp | None]:
-    """The stamps of folders with their expected files, in all processes."""
+    """The stamps of folders with their expected files.
+
+    Other processes look at the folders alone: what they touch of the files here would be copied.
+    """
     paths = [*folders]
-    work = partial(_stamps_of, root, folders, stamps)
-    return dict(zip(paths, map_parallel(work, paths, parallel, worth_it=_FOLDERS_PER_PROCESS), strict=True))
+    found = map_parallel(partial(_statuses, root, stamps), paths, parallel, worth_it=_FOLDERS_PER_PROCESS)
+    return {
+        path: stamps.of_folder(path, status, {one.path.rpartition("/")[2]: content_of(one) for one in folders[path]})
+        for path, status in zip(paths, found, strict=True)
+    }
 
 
-def _stamps_of(
-    root: Path,
-    expected: Mapping[str, Sequence[File]],
-    stamps: Stamps,
-    paths: Sequence[str],
-    done: Callable[[int], None],
-) -> list[Stamp | None]:
+def _statuses(root: Path, stamps: Stamps, paths: Sequence[str], done: Callable[[int], None]) -> list[FileStatus | None]:
     folders = Folders(root)
-    found = []
-    for path in paths:
-        contents = {one.path.rpartition("/")[2]: content_of(one) for one in expected[path]}
-        found.append(stamps.of_folder(path, contents) if _is_folder(folders, path) else None)
+    found = [stamps.folder_status(path) if _is_folder(folders, path) else None for path in paths]
     done(len(found))
     return found
 
