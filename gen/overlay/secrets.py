@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from gen.base import as_mapping
 from gen.base.yaml.strict import Data
 from gen.kubernetes.facts.permissions import SECRET, permissions
+from gen.overlay.fields import OverlayFields
+from gen.overlay.grant import Grant
 from gen.overlay.profiles.storage import Volume
-
-if TYPE_CHECKING:
-    from gen.overlay.fields import OverlayFields
-    from gen.overlay.grant import Grant
 
 ENV, CODE, PULL = "env", "code.credentials", "imagePullSecrets"
 """Fields of a job that name a Secret."""

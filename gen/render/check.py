@@ -11,7 +11,7 @@ The hash of the run covers the final content and is not known yet; `DUMMY` takes
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,16 +36,13 @@ from gen.kubernetes.facts import RUNS
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import ObjectView, Problem, Rule
 from gen.kubernetes.rules.gitops.runs import BEST_PRACTICES
+from gen.kubernetes.schemas.lookup import Kinds
 from gen.overlay.overlay import Overlay, report_invalid_definition
 from gen.render.job_run import JobInput
 from gen.render.patch import apply_patches
 from gen.render.patch.provenance import Provenance, named_route
 from gen.render.results import BuiltObjects, Manifest, PatchedObjects, ValidObjects
 from gen.render.seal import DUMMY, fill_hash
-
-if TYPE_CHECKING:
-    from gen.kubernetes.schemas.lookup import Kinds
-
 
 _BY_NAME = {rule.name: rule for rule in BEST_PRACTICES}
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from gen.base.codes.jobs import NAME_TOO_LONG
 from gen.base.parallel import Progress, map_parallel
 from gen.base.repository.job_files import all_jobs, chosen_jobs
 from gen.base.repository.layout import JOBS, JobFile, RenderedPath, overlay_file, settings_file
+from gen.base.yaml.source import Source
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.builtin import CONFIG_MAP, DATA, DEPLOYMENT, INGRESS, RESOURCE_QUOTA, SERVICE
@@ -27,6 +28,7 @@ from gen.kubernetes.objects import MAX_NAME
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Site, Workload
 from gen.overlay.read import OverlayReader
+from gen.render.cache import Cache
 from gen.render.check import check_manifests, with_valid_policies
 from gen.render.committed import CommittedRuns
 from gen.render.crosscheck import crosscheck
@@ -34,6 +36,7 @@ from gen.render.emit import emit, emit_file
 from gen.render.parts.quota import requested_by
 from gen.render.patch.provenance import Provenance
 from gen.render.pipeline import AT_ONCE, render_files, render_storage
+from gen.render.read_ahead import Ahead
 from gen.render.results import (
     File,
     JobResult,
@@ -50,11 +53,6 @@ from gen.render.results import (
 from gen.render.starters import STARTERS
 from gen.render.work import Inputs
 from gen.render.write import Staging, settle
-
-if TYPE_CHECKING:
-    from gen.base.yaml.source import Source
-    from gen.render.cache import Cache
-    from gen.render.read_ahead import Ahead
 
 
 def render_bundles(

@@ -8,7 +8,7 @@ kinds and are built elsewhere; a kind never writes a container. Facts of the ren
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from msgspec import Struct
 
@@ -16,13 +16,11 @@ from gen.base import Route, with_article
 from gen.job.fields import JobFields, Schedule
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model
+from gen.job.plan import Plan
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.pods import longest_time
 from gen.kubernetes.facts.runtimes import Runtime
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 DEFAULT_CONTAINER: Final = "trainer"
 """Name of the training container if the operator accepts any name."""
@@ -202,10 +200,10 @@ class Job(JobFields, ABC):
         return roles
 
     @abstractmethod
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         """The `spec` of the object; `pods` has the finished pod template of each role."""
 
-    def companions(self, plan: "Plan") -> tuple[Body, ...]:
+    def companions(self, plan: Plan) -> tuple[Body, ...]:
         """More objects of a run, with `apiVersion`, `kind`, `metadata.name` and their content."""
         return ()
 

@@ -8,7 +8,7 @@ Kubernetes documentation "Job with Pod-to-Pod Communication". The pods of an arr
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from gen.base import at, with_field
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
@@ -18,14 +18,12 @@ from gen.job.kinds.indexed import FailureRule, IndexedJob
 from gen.job.kinds.rendezvous import Rendezvous, field_variable
 from gen.job.kinds.role import Role, Target, counted_failures, counted_restarts
 from gen.job.model import Model, OrMapping, default
+from gen.job.plan import Plan
 from gen.job.pods import RoleFields
 from gen.job.scalars import Count, Duration, Positive, Truth
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.builtin import CRONJOB, INDEX, JOB, POD_DEADLINE
 from gen.kubernetes.objects import COMPONENT, Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 
 class TaskArray(Model):
@@ -164,7 +162,7 @@ class BatchJob(IndexedJob):
             return "localhost"
         return f"{run}-0.{run}" if self.schedule is None else f"$({_JOB_NAME})-0.{run}"
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         never = plan.pods[0].role.restart == "Never"
         count = counted_failures if never else counted_restarts
         rules = self.pod_failure_policy
@@ -206,7 +204,7 @@ class BatchJob(IndexedJob):
             message = "`attemptTimeout` has no effect: `timeout`, which limits all attempts, is not longer"
             yield Problem(("attemptTimeout",), message, "use a longer `timeout`, or remove it", no_effect=True)
 
-    def companions(self, plan: "Plan") -> tuple[Body, ...]:
+    def companions(self, plan: Plan) -> tuple[Body, ...]:
         if self.tasks is not None or self._is_alone(plan.object_name):
             return ()
         service = {
@@ -218,11 +216,11 @@ class BatchJob(IndexedJob):
         return ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": plan.run}, "spec": service},)
 
 
-def _this_run(plan: "Plan") -> dict[str, str]:
+def _this_run(plan: Plan) -> dict[str, str]:
     labels = {JOB_LABEL: plan.job, RUN_LABEL: RUN}
     return {**labels, STEP_LABEL: plan.step} if plan.step else labels
 
 
-def _any_run(plan: "Plan") -> dict[str, str]:
+def _any_run(plan: Plan) -> dict[str, str]:
     """The pods of all runs of a schedule: an edit must not take the address from those that are running."""
     return {JOB_LABEL: plan.job, COMPONENT: plan.pods[0].role.name}

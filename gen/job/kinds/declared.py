@@ -7,7 +7,7 @@ or in a list with an item for each role, such as a task with its name, template 
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Struct
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
@@ -19,14 +19,12 @@ from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCHRUN, Rendezvous
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
+from gen.job.plan import Plan, PodPlan
 from gen.job.pods import ReplicatedRole, RoleFields
 from gen.job.scalars import conflict
 from gen.kubernetes.facts.base import ANY_ITEM, Path, Pattern, Resource
 from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan, PodPlan
 
 
 def _values(value: Any) -> Any:
@@ -91,7 +89,7 @@ def in_item(route: Pattern) -> Path:
 
 
 def with_items(
-    body: Body, declared: Mapping[str, DeclaredPods], plans: "Iterable[PodPlan]", pods: Mapping[str, Body]
+    body: Body, declared: Mapping[str, DeclaredPods], plans: Iterable[PodPlan], pods: Mapping[str, Body]
 ) -> Body:
     """An object with its pods, in the order of the roles."""
     lists: dict[Path, list[Any]] = {}
@@ -177,7 +175,7 @@ class DeclaredJob(Job):
             rendezvous=pods.rendezvous(run, replicas),
         )
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         body: Body = {"spec": _merged(self.declaration.spec, self.spec)}
         body = with_items(body, self.declaration.pods, plan.pods, pods)
         for pod in plan.pods:

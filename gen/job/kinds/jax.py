@@ -2,20 +2,15 @@
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
-from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob
 from gen.job.kinds.rendezvous import JAX, Rendezvous
 from gen.job.kinds.role import Role
 from gen.job.model import Model, default
 from gen.job.pods import RoleFields
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.kubeflow import JAX_PORT, JAXJOB
-from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
-
 
 _PORT: Final = 6666
 """That of `COORDINATOR_PORT` (`JAXJobDefaultPort` in `pkg/apis/kubeflow.org/v1/jax_types.go` of the operator)."""
@@ -58,6 +53,3 @@ class JAXJob(KubeflowJob):
                 rendezvous=rendezvous,
             ),
         )
-
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
-        return present(runPolicy=self.run_policy(plan), jaxReplicaSpecs=replica_specs(plan, pods))

@@ -6,7 +6,7 @@ JobSet gives every pod a host name, `<set>-<role>-<job>-<pod>.<set>`, and sets n
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec.structs import replace
 from pydantic import Field
@@ -17,15 +17,13 @@ from gen.job.kinds.rendezvous import TORCHRUN, Rendezvous, field_variable
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
 from gen.job.names import JobName
+from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Positive
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.builtin import INDEX
 from gen.kubernetes.facts.jobset import COUNTS, FAILURE_REASONS, JOB_INDEX, JOBSET
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 WORKER: Final = "worker"
 
@@ -139,7 +137,7 @@ class JobSetJob(IndexedJob):
             indices=(job.replicas, pods),
         )
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         return present(  # with the defaults of the webhook, which an engine would otherwise show as a difference
             network={"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             startupPolicy=present(startupPolicyOrder=self.startup_policy),

@@ -5,18 +5,15 @@
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from gen.base import as_mapping
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.role import Target, counted_restarts
+from gen.job.plan import Plan
 from gen.kubernetes.facts.kubeflow import POLICY, POLICY_FIELDS, V1, CleanupPolicy
 from gen.kubernetes.facts.pods import KEPT
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
-
 
 EXAMPLE: Mapping[str, object] = {
     "command": "python code/project/train.py",
@@ -63,12 +60,25 @@ class KubeflowJob(Job):
     def kept_time(self) -> int | None:
         return None if self.cleanup == KEPT else 0
 
-    def run_policy(self, plan: "Plan") -> Body:
-        return present(
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        policy = present(
             cleanPodPolicy=self.cleanup, activeDeadlineSeconds=plan.timeout, backoffLimit=self.backoff_limit(plan)
         )
+        replicas = {
+            pod.role.replica_type: {
+                "replicas": pod.role.replicas,
+                "restartPolicy": pod.role.restart,
+                "template": pods[pod.role.name],
+            }
+            for pod in plan.pods
+        }
+        return {**self.own_spec(plan), POLICY: policy, self.facts.pods[0].role_map: replicas}
 
-    def backoff_limit(self, plan: "Plan") -> int | None:
+    def own_spec(self, plan: Plan) -> Body:
+        """Fields of the `spec` that other kinds of the operator do not have."""
+        return {}
+
+    def backoff_limit(self, plan: Plan) -> int | None:
         """The training operator counts restarts of containers in place, in the pods that run."""
         return counted_restarts(plan.retries, sum(pod.role.most for pod in plan.pods))
 
@@ -81,14 +91,3 @@ class KubeflowJob(Job):
 
 def _without_type(replicas: Body) -> Body:
     return {name: value for name, value in replicas.items() if name not in _TYPE_FIELDS}
-
-
-def replica_specs(plan: "Plan", pods: Mapping[str, Body]) -> Body:
-    return {
-        pod.role.replica_type: {
-            "replicas": pod.role.replicas,
-            "restartPolicy": pod.role.restart,
-            "template": pods[pod.role.name],
-        }
-        for pod in plan.pods
-    }

@@ -7,24 +7,22 @@ implementation of MPI.
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 from zlib import crc32
 
 from msgspec.structs import replace
 
 from gen.job.kinds.base import Problem
-from gen.job.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import KubeflowJob
 from gen.job.kinds.role import Hosts, Role, Target, counted_failures, counted_restarts
 from gen.job.model import Model, default
 from gen.job.names import MountPath
+from gen.job.plan import Plan
 from gen.job.pods import RoleFields
 from gen.job.scalars import Positive
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.kubeflow import MPIJOB, V1, V2
 from gen.kubernetes.objects import NVIDIA_DEVICES, NVIDIA_GPU, Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 RSH_AGENT: Final = "OMPI_MCA_plm_rsh_agent"
 """Command of Open MPI that connects to a worker."""
@@ -163,7 +161,7 @@ class MPIJob(KubeflowJob):
     def slots(self, gpus: Mapping[str, int]) -> int:
         return self.workers * (self.slots_per_worker or max(gpus.get("worker", 0), 1))
 
-    def backoff_limit(self, plan: "Plan") -> int | None:
+    def backoff_limit(self, plan: Plan) -> int | None:
         """The MPI operator copies the limit to the Job of the launcher."""
         if plan.api_version != V2:
             return super().backoff_limit(plan)
@@ -171,15 +169,15 @@ class MPIJob(KubeflowJob):
         count = counted_restarts if launcher.restart == "OnFailure" else counted_failures
         return None if plan.retries is None else count(plan.retries, 1)
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def own_spec(self, plan: Plan) -> Body:
         worker = next(pod.role for pod in plan.pods if not pod.role.runs)
         return present(
             slotsPerWorker=self.slots_per_worker or max(worker.gpus, 1),
             mpiImplementation=self.implementation,
             sshAuthMountPath=self.ssh_auth_mount_path,
-            launcherCreationPolicy=_creation_policy(plan),
-            runPolicy=self.run_policy(plan),
-            mpiReplicaSpecs=replica_specs(plan, pods),
+            # a queue that starts all pods together would wait for the launcher, and the operator ignores the policy of
+            # suspended objects, as those in a queue of Kueue are: then all pods start at once
+            launcherCreationPolicy="WaitForWorkersReady" if plan.api_version == V2 and plan.queue is None else None,
         )
 
     def problems(self, target: Target) -> Iterable[Problem]:
@@ -198,15 +196,6 @@ class MPIJob(KubeflowJob):
                         f"`{field}` does not exist in {V1}",
                         f"remove it, or use {V2} in the overlay's `operators.mpi`",
                     )
-
-
-def _creation_policy(plan: "Plan") -> str | None:
-    """When the MPI operator creates the Job of the launcher.
-
-    It ignores the policy for suspended objects, as those in a queue of Kueue are: then all pods start at once. A queue
-    that starts all pods together would wait for the launcher.
-    """
-    return "WaitForWorkersReady" if plan.api_version == V2 and plan.queue is None else None
 
 
 def _whole(value: object) -> int:

@@ -2,18 +2,14 @@
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob
 from gen.job.kinds.role import Role
 from gen.job.model import Model, default
 from gen.job.pods import ReplicatedRole, RoleFields
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.kubeflow import PADDLE_PORT, PADDLEJOB
-from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 
 class PaddleRoles(Model):
@@ -54,6 +50,3 @@ class PaddleJob(KubeflowJob):
         if servers == 0:
             return (worker,)
         return Role(name="master", replica_type="Master", replicas=servers, fields=master, trains=False), worker
-
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
-        return present(runPolicy=self.run_policy(plan), paddleReplicaSpecs=replica_specs(plan, pods))

@@ -8,7 +8,7 @@ the service account of the workflow, which can create objects.
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -19,6 +19,7 @@ from gen.job.kinds.role import Role
 from gen.job.metric import MetricName
 from gen.job.model import Model
 from gen.job.names import JobName
+from gen.job.plan import ExitPlan, Plan, ResultsPlan, StepPlan
 from gen.job.scalars import matching, refuse, schema
 from gen.job.search import ParamName
 from gen.job.synonyms import ORDER
@@ -26,10 +27,6 @@ from gen.kubernetes.facts.argo import NAME_OF_RUN, TASK_FIELDS, TEMPLATE_FIELDS,
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.state import wait_for
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import ExitPlan, Plan, ResultsPlan, StepPlan
-
 
 MAX_STEPS = 64
 """Most steps of a pipeline."""
@@ -142,11 +139,11 @@ class PipelineJob(Job):
     def replica_roles(self, run: str) -> tuple[Role, ...]:
         return ()
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         return workflow_spec(plan.steps, plan.service_account or "", plan.on_exit)
 
 
-def workflow_spec(steps: "tuple[StepPlan, ...]", account: str, on_exit: "ExitPlan | None") -> Body:
+def workflow_spec(steps: tuple[StepPlan, ...], account: str, on_exit: ExitPlan | None) -> Body:
     """The `spec` of a workflow. Its executor has this ServiceAccount."""
     end = [_end(on_exit)] if on_exit is not None else []
     return present(
@@ -159,7 +156,7 @@ def workflow_spec(steps: "tuple[StepPlan, ...]", account: str, on_exit: "ExitPla
     )
 
 
-def _all_templates(steps: "tuple[StepPlan, ...]") -> Iterator[Body]:
+def _all_templates(steps: tuple[StepPlan, ...]) -> Iterator[Body]:
     for step in steps:
         yield from _templates(step)
 
@@ -169,7 +166,7 @@ def _whole(part: Body, names: tuple[str, ...]) -> Body:
     return {**part, **{name: {} for name in names if name not in part}}
 
 
-def _graph(steps: "tuple[StepPlan, ...]") -> Body:
+def _graph(steps: tuple[StepPlan, ...]) -> Body:
     """All last nodes are targets: a step that handles a failure does not make the pipeline succeed."""
     nodes = {step.name: _nodes(step) for step in steps}
     tasks = [_whole(task, TASK_FIELDS) for step in steps for task in _tasks(step, nodes)]
@@ -177,12 +174,12 @@ def _graph(steps: "tuple[StepPlan, ...]") -> Body:
     return {"name": MAIN, "dag": {"failFast": False, "target": targets, "tasks": tasks}}
 
 
-def _nodes(step: "StepPlan") -> tuple[str, ...]:
+def _nodes(step: StepPlan) -> tuple[str, ...]:
     """Names of the nodes of a step, each after the one before it."""
     return (step.name, step.name + WAIT, *((step.name + RESULTS,) if step.results is not None else ()))
 
 
-def _tasks(step: "StepPlan", nodes: Mapping[str, tuple[str, ...]]) -> Iterator[Body]:
+def _tasks(step: StepPlan, nodes: Mapping[str, tuple[str, ...]]) -> Iterator[Body]:
     create, *others = nodes[step.name]
     given = [{"name": parameter(*use), "value": _output(*use)} for use in step.uses]
     yield present(
@@ -199,7 +196,7 @@ def _output(step: str, name: str) -> str:
     return f"{{{{tasks.{step}{RESULTS}.outputs.parameters.{name}}}}}"
 
 
-def depends(step: "StepPlan", nodes: Mapping[str, tuple[str, ...]]) -> str:
+def depends(step: StepPlan, nodes: Mapping[str, tuple[str, ...]]) -> str:
     """The condition under which a step starts. Argo evaluates it when all nodes in it have ended."""
     needed = [nodes[need] for need in step.needs]
     if step.when == "succeeded":
@@ -209,7 +206,7 @@ def depends(step: "StepPlan", nodes: Mapping[str, tuple[str, ...]]) -> str:
     return " && ".join(f"({' || '.join(f'{names[-1]}.{end}' for end in _ENDS)})" for names in needed)
 
 
-def _templates(step: "StepPlan") -> Iterator[Body]:
+def _templates(step: StepPlan) -> Iterator[Body]:
     found, kind = wait_for(step.facts, step.plan.api_version)
     name = step.plan.run.replace(TRIAL, NAME_OF_RUN)
     yield present(
@@ -231,7 +228,7 @@ def _templates(step: "StepPlan") -> Iterator[Body]:
         yield _reader(step.name + RESULTS, step.results)
 
 
-def _reader(name: str, results: "ResultsPlan") -> Body:
+def _reader(name: str, results: ResultsPlan) -> Body:
     files = [{"name": one, "valueFrom": {"path": f"{FOLDER}/{one}"}} for one in results.names]
     return {
         "name": name,
@@ -241,7 +238,7 @@ def _reader(name: str, results: "ResultsPlan") -> Body:
     }
 
 
-def _end(on_exit: "ExitPlan") -> Body:
+def _end(on_exit: ExitPlan) -> Body:
     url = {"name": "GEN_URL", "valueFrom": {"secretKeyRef": {"name": on_exit.secret, "key": "url"}}}
     container = _container(on_exit.image, on_exit.command, on_exit.args)
     return {"name": EXIT, "retryStrategy": _AGAIN, "container": {**container, "env": [url]}}

@@ -2,26 +2,24 @@
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema
 
 from gen.base import regex
 from gen.job.kinds.base import Problem
-from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob
 from gen.job.kinds.rendezvous import LOCAL, TORCH_EXAMPLE, Rendezvous
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
 from gen.job.names import ConfigKey, ObjectName
+from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, RoleFields
 from gen.job.scalars import Count, Given, Port, Positive, matching
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.kubeflow import PYTORCHJOB, TORCH_PORT
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 ProcessesPerNode = Annotated[
     str,
@@ -135,16 +133,16 @@ class PyTorchJob(KubeflowJob):
             name="worker", replica_type="Worker", replicas=start, largest=elastic.max, least=least, fields=worker
         )
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
-        specs = replica_specs(plan, pods)
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        spec = super().workload(plan, pods)
         if self.elastic is not None and self.elastic.cpu_utilization is not None:
-            del specs["Worker"]["replicas"]  # Git would revert the number that the autoscaler sets
-        return present(
-            elasticPolicy=_elastic_policy(self.elastic) if self.elastic is not None else None,
-            nprocPerNode=self.nproc_per_node,
-            runPolicy=self.run_policy(plan),
-            pytorchReplicaSpecs=specs,
-        )
+            # Git would revert the number that the autoscaler sets
+            del spec["pytorchReplicaSpecs"]["Worker"]["replicas"]
+        return spec
+
+    def own_spec(self, plan: Plan) -> Body:
+        policy = _elastic_policy(self.elastic) if self.elastic is not None else None
+        return present(elasticPolicy=policy, nprocPerNode=self.nproc_per_node)
 
     def problems(self, target: Target) -> Iterable[Problem]:
         yield from super().problems(target)

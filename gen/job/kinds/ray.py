@@ -9,7 +9,7 @@ and of the head read it one after the other (`ray-operator/controllers/ray/commo
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 import shlex
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -18,15 +18,13 @@ from gen.job.kinds.base import Job, Problem, unused_workers
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, OrMapping, alias_of
 from gen.job.names import JobName
+from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Count, Duration, Given, Positive, Text, Truth, matching
 from gen.job.synonyms import RAY
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.ray import CLUSTER_TTL, HEAD, RAYJOB
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 StartParameter = Annotated[
     str, matching(regex(r"[a-z][a-z0-9-]{0,62}"), 63, "a parameter of `ray start`", "use a name like `num-cpus`")
@@ -223,7 +221,7 @@ class RayJob(Job):
             runs=False,
         )
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         claimed = {pod.role.name: pod.role.gpus for pod in plan.pods if pod.effect.claims}
         cluster = present(
             rayVersion=self.ray_version,

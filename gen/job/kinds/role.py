@@ -6,16 +6,12 @@ controller counts each of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
+from gen.job.kinds.rendezvous import Rendezvous
+from gen.job.pods import PodFields
+from gen.kubernetes.facts.runtimes import Runtime
 from gen.kubernetes.objects import Body
-
-if TYPE_CHECKING:
-    from gen.job.kinds.rendezvous import Rendezvous
-    from gen.job.pods import PodFields
-    from gen.kubernetes.facts.runtimes import Runtime
 
 
 class Target(Struct, frozen=True, kw_only=True):

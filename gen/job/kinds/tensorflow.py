@@ -2,19 +2,17 @@
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from gen.job.kinds.base import Problem, unused_workers
-from gen.job.kinds.kubeflow import EXAMPLE, KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import EXAMPLE, KubeflowJob
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
+from gen.job.plan import Plan
 from gen.job.pods import ReplicatedRole, RoleFields
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.kubeflow import TENSORFLOW_PORT, TFJOB
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 
 class TensorFlowRoles(Model):
@@ -74,10 +72,8 @@ class TensorFlowJob(KubeflowJob):
             message = "a job has either a `chief` or a `master`"
             yield Problem(("roles", "master"), message, "remove one of the two; programs test one of these names")
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
-        return present(
-            successPolicy=self.success_policy, runPolicy=self.run_policy(plan), tfReplicaSpecs=replica_specs(plan, pods)
-        )
+    def own_spec(self, plan: Plan) -> Body:
+        return present(successPolicy=self.success_policy)
 
 
 def _count(fields: ReplicatedRole | None, otherwise: int = 1) -> int:

@@ -6,7 +6,7 @@ Only some fields of a pod can be changed, and each minor version of the Trainer 
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec.structs import replace
 from pydantic import Field
@@ -19,15 +19,13 @@ from gen.job.kinds.rendezvous import LOCAL, PROCESS, Rendezvous
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, OrMapping, default
 from gen.job.names import EnvName, ObjectName
+from gen.job.plan import Plan
 from gen.job.scalars import Positive, Text, matching
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.builtin import INDEX
 from gen.kubernetes.facts.runtimes import NODE, Runtime, created_jobset
 from gen.kubernetes.facts.trainer import RESERVED_ENV, RUNTIME_KINDS, TRAINJOB, frameworks_of
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 MANAGER: Final = "gen.invalid/render"
 """Owner of the patches; the webhook requires a path below a domain."""
@@ -168,7 +166,7 @@ class TrainJob(Job):
         changed = {"targetJobs": [{"name": name} for name in runtime.training], "metadata": {"labels": labels}}
         return {"spec": present(trainer=trainer, podTemplateOverrides=[changed] if labels else None)}
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         (template,) = pods.values()
         (container,) = template["spec"]["containers"]
         kind, name = self.runtime_key

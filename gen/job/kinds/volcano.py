@@ -7,7 +7,7 @@ Every field that the webhook would set is written, because it could not be chang
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -17,14 +17,12 @@ from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCH_EXAMPLE, TORCHRU
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model
 from gen.job.names import JobName
+from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Count, Duration, Positive, Text
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.volcano import DEFAULT_QUEUE, DEFAULT_RETRIES, SCHEDULER, TORCH_PORT, VOLCANO_JOB
 from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 Plugin = Literal["env", "svc", "ssh", "pytorch", "tensorflow", "mpi", "hcclrank"]
 
@@ -176,7 +174,7 @@ class VolcanoJob(Job):
             rank=self.facts.pod_index[0],
         )
 
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         retries = plan.retries or (DEFAULT_RETRIES if self.policies else 1)
         needed = [plugin for name in self.plugins for plugin in _NEEDS.get(name, ())]
         names: list[Plugin] = list(dict.fromkeys([*self.plugins, *needed]))

@@ -2,18 +2,14 @@
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import EXAMPLE, UNBUFFERED, KubeflowJob
 from gen.job.kinds.role import Role
 from gen.job.model import Model, default
 from gen.job.pods import RoleFields
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.kubeflow import XGBOOST_PORT, XGBOOSTJOB
-from gen.kubernetes.objects import Body, present
-
-if TYPE_CHECKING:
-    from gen.job.plan import Plan
 
 
 class XGBoostRoles(Model):
@@ -46,6 +42,3 @@ class XGBoostJob(KubeflowJob):
         master = Role(name="master", replica_type="Master", replicas=1, fields=self.roles.master)
         workers = Role(name="worker", replica_type="Worker", replicas=self.workers - 1, fields=self.roles.worker)
         return (master, workers) if self.workers > 1 else (master,)
-
-    def workload(self, plan: "Plan", pods: Mapping[str, Body]) -> Body:
-        return present(runPolicy=self.run_policy(plan), xgbReplicaSpecs=replica_specs(plan, pods))

@@ -15,7 +15,7 @@ from gen.commands.new import OPTIONAL, job_text, optional
 from gen.job import kinds
 from gen.job.kinds import KINDS
 from gen.job.kinds.base import Job
-from gen.job.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.job.kinds.kubeflow import KubeflowJob
 from gen.job.kinds.role import Role
 from gen.job.model import field_docs, reachable
 from gen.job.profile import with_profiles
@@ -157,9 +157,6 @@ class JAX(KubeflowJob):
     def replica_roles(self, run: str) -> tuple[Role, ...]:
         assert run
         return (Role(name="worker", replica_type="Worker", replicas=self.workers),)
-
-    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
-        return {"runPolicy": self.run_policy(plan), "jaxReplicaSpecs": replica_specs(plan, pods)}
 
 
 def test_a_class_and_a_line_in_the_registry_make_a_kind(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from msgspec import Struct
 
 from gen.base import LazyRegistry
 from gen.job.names import LabelValue
 from gen.job.profile import Effect, Problem, Profile
+from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import NVIDIA_DEVICES, Body
-
-if TYPE_CHECKING:
-    from gen.kubernetes.facts.base import Resource
 
 
 class Request(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from pydantic import Field, WithJsonSchema
@@ -16,10 +16,8 @@ from gen.base.repository.layout import object_file
 from gen.job.names import ObjectName
 from gen.job.profile import Profile
 from gen.job.scalars import matching
+from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.objects import Body
-
-if TYPE_CHECKING:
-    from gen.kubernetes.facts.base import Pattern, Resource
 
 
 class SyncEffect(IntEnum):

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from msgspec.structs import replace
 
 from gen.base import LazyRegistry
 from gen.job.names import EnvName
-from gen.job.profile import Problem, Profile
+from gen.job.profile import Effect, Problem, Profile
 from gen.job.scalars import Text
-
-if TYPE_CHECKING:
-    from gen.job.profile import Effect
 
 
 class NetworkProfile(Profile, ABC):
