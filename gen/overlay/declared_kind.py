@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from msgspec.structs import replace
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from gen.base import overlap, regex
 from gen.job.kinds.declared import Declaration, DeclaredPods, Fields, in_item, list_of
 from gen.job.model import Model
 from gen.job.names import JobName, Label, PodField
-from gen.job.scalars import Text, Truth, conflict, matching
+from gen.job.scalars import Text, Truth, conflict, matching, schema
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
 from gen.kubernetes.facts.base import ANY_ITEM, Conditions, Count, Pattern, Phase, Phases, PodSet, Queueing, Resource
 from gen.kubernetes.facts.state import waiting
@@ -20,7 +20,7 @@ _STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
 SpecRoute = Annotated[
     str,
     matching(regex(rf"spec{_STEPS}+"), 200, "a route of a field", "use a form like `spec.worker.template`"),
-    WithJsonSchema({"title": "route", "type": "string"}),
+    schema("route", "string"),
 ]
 PodRoute = Annotated[
     str,
@@ -30,22 +30,22 @@ PodRoute = Annotated[
         "a route of a field",
         "use a form like `spec.worker.template`, or `spec.tasks[].template` for a list with an item for each role",
     ),
-    WithJsonSchema({"title": "route", "type": "string"}),
+    schema("route", "string"),
 ]
 FieldName = Annotated[
     str,
     matching(regex(r"[A-Za-z][A-Za-z0-9]*"), 63, "a field", "use a form like `name`"),
-    WithJsonSchema({"title": "field", "type": "string"}),
+    schema("field", "string"),
 ]
 StatusRoute = Annotated[
     str,
     matching(regex(rf"status{_STEPS}+"), 200, "a route of a field", "use a form like `status.phase`"),
-    WithJsonSchema({"title": "route", "type": "string"}),
+    schema("route", "string"),
 ]
 SpecField = Annotated[
     str,
     matching(regex(rf"[A-Za-z][A-Za-z0-9]*{_STEPS}*"), 200, "a field of `spec`", "use a form like `driver.cores`"),
-    WithJsonSchema({"title": "field of spec", "type": "string"}),
+    schema("field of spec", "string"),
 ]
 ApiVersion = Annotated[
     str,
@@ -55,12 +55,12 @@ ApiVersion = Annotated[
         "an API version of a custom resource",
         "use a form like `sparkoperator.k8s.io/v1beta2`",
     ),
-    WithJsonSchema({"title": "API version", "type": "string"}),
+    schema("API version", "string"),
 ]
 KubernetesKind = Annotated[
     str,
     matching(regex(r"[A-Z][A-Za-z0-9]*"), 63, "a kind of Kubernetes", "use a form like `SparkApplication`"),
-    WithJsonSchema({"title": "kind", "type": "string"}),
+    schema("kind", "string"),
 ]
 Address = Annotated[
     str,
@@ -70,7 +70,7 @@ Address = Annotated[
         "a host name of a run",
         "use a form like `<run>-worker-0.<run>`, where `<run>` is the name of the object",
     ),
-    WithJsonSchema({"title": "host name", "type": "string"}),
+    schema("host name", "string"),
 ]
 RestartPolicy = Literal["Never", "OnFailure", "Always"]
 

@@ -7,16 +7,16 @@ Each model has the settings that all profiles share; `overlay_fields` adds a fie
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from itertools import combinations
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Generic, Self, TypeVar
 
-from pydantic import WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from gen.base import regex
 from gen.job.fields import StorePath
 from gen.job.model import Model
 from gen.job.names import LABEL_KEY, EnvName, Label, LabelKey, LabelValue, ObjectName
 from gen.job.pods import Toleration
-from gen.job.profile import Effect, Problem, chosen, clashes, combined, require_one, with_profiles
+from gen.job.profile import Effect, Problem, Profile, chosen, clashes, combined, require_one, with_profiles
 from gen.job.queue import QueueProfile
 from gen.job.scalars import Bytes, Positive, Price, Quantity, Size, Text, Truth, conflict, matching, schema, shown
 from gen.job.synonyms import ACCELERATOR, STORE, VOLUME
@@ -29,10 +29,36 @@ from gen.overlay.profiles.queues import QUEUES
 from gen.overlay.profiles.storage import STORAGE, AccessMode, StorageProfile
 from gen.overlay.profiles.stores import STORES, StoreProfile
 
+P = TypeVar("P", bound=Profile)
 
-class VolumeFields(Model):
+
+class Entry(Model, Generic[P]):
+    """An entry with one profile, and settings that all profiles of the registry share."""
+
+    registry: ClassVar[Mapping[str, type[Profile]]]
+    what: ClassVar[str]
+    """Name of a profile in messages."""
+
+    @cached_property
+    def given(self) -> dict[str, P]:
+        """The profile by its key."""
+        return chosen(self, self.registry)
+
+    @cached_property
+    def profile(self) -> P:
+        return next(iter(self.given.values()))
+
+    @model_validator(mode="after")
+    def _one_profile(self) -> Self:
+        require_one(self, self.registry, self.what)
+        return self
+
+
+class VolumeFields(Entry[StorageProfile]):
     """Volume that jobs can mount by name: one storage profile, and settings that all profiles share."""
 
+    registry: ClassVar[Mapping[str, type[Profile]]] = STORAGE
+    what: ClassVar[str] = "storage profile"
     synonyms: ClassVar[Mapping[str, str]] = VOLUME
     main: ClassVar[str] = "claim"
 
@@ -50,15 +76,6 @@ class VolumeFields(Model):
     zone: Label | None = None
     """Zone of the file system. Pods that use the volume only run there."""
 
-    @cached_property
-    def given(self) -> dict[str, StorageProfile]:
-        """The profile by its key."""
-        return chosen(self, STORAGE)
-
-    @cached_property
-    def profile(self) -> StorageProfile:
-        return next(iter(self.given.values()))
-
     @property
     def node_labels(self) -> dict[str, str]:
         """Labels of the only nodes that can mount it."""
@@ -66,8 +83,7 @@ class VolumeFields(Model):
         return {**zone, **self.profile.node_labels}
 
     @model_validator(mode="after")
-    def _one_profile(self) -> Self:
-        require_one(self, STORAGE, "storage profile")
+    def _has_size(self) -> Self:
         if self.profile.needs_size and self.size is None:
             raise conflict(f"`{next(iter(self.given))}` requires a `size`", "add `size`, such as `size: 100Gi`")
         return self
@@ -81,13 +97,15 @@ NodeResource = Annotated[
         "a resource of nodes",
         "use a form like `hugepages-2Mi`, `ephemeral-storage` or `vpc.amazonaws.com/efa`",
     ),
-    WithJsonSchema({"title": "resource name", "type": "string"}),
+    schema("resource name", "string"),
 ]
 
 
-class AcceleratorFields(Model):
+class AcceleratorFields(Entry[AcceleratorProfile]):
     """Accelerator that jobs can request by name: one profile, and settings that all profiles share."""
 
+    registry: ClassVar[Mapping[str, type[Profile]]] = ACCELERATORS
+    what: ClassVar[str] = "accelerator profile"
     synonyms: ClassVar[Mapping[str, str]] = ACCELERATOR
 
     node_labels: dict[LabelKey, LabelValue] = {}
@@ -108,15 +126,6 @@ class AcceleratorFields(Model):
     price: Price | None = None
     """Price of one device for an hour, in `currency` of the overlay; `0` for devices without costs. For MIG instances
     and shares, that of one of them. Costs in `gen plan` and `gen list` derive from it."""
-
-    @cached_property
-    def given(self) -> dict[str, AcceleratorProfile]:
-        """The profile by its key."""
-        return chosen(self, ACCELERATORS)
-
-    @cached_property
-    def profile(self) -> AcceleratorProfile:
-        return next(iter(self.given.values()))
 
     @property
     def models(self) -> str | None:
@@ -140,8 +149,7 @@ class AcceleratorFields(Model):
         return combined([self.profile.effect(count), own])
 
     @model_validator(mode="after")
-    def _one_profile(self) -> Self:
-        require_one(self, ACCELERATORS, "accelerator profile")
+    def _one_model(self) -> Self:
         if self.model_label is not None and self.profile.pins_model():
             raise conflict("`modelLabel` has no effect, because the profile has a `model`", "remove one of the two")
         return self
@@ -228,11 +236,13 @@ Bucket = Annotated[
 ]
 
 
-class StoreFields(Model):
+class StoreFields(Entry[StoreProfile]):
     """Bucket that jobs can copy from and to by name: one service, and settings that all services share. They limit what
     gen writes into pods. Jobs can read any Secret of their namespace, so its keys must have the same limits.
     """
 
+    registry: ClassVar[Mapping[str, type[Profile]]] = STORES
+    what: ClassVar[str] = "service of object stores"
     synonyms: ClassVar[Mapping[str, str]] = STORE
     main: ClassVar[str] = "bucket"
 
@@ -245,18 +255,8 @@ class StoreFields(Model):
     read_only: Truth = False
     """Only allow `inputs` from it."""
 
-    @cached_property
-    def given(self) -> dict[str, StoreProfile]:
-        """The service by its key."""
-        return chosen(self, STORES)
-
-    @cached_property
-    def profile(self) -> StoreProfile:
-        return next(iter(self.given.values()))
-
     @model_validator(mode="after")
-    def _one_service(self) -> Self:
-        require_one(self, STORES, "service of object stores")
+    def _has_secret(self) -> Self:
         (name,) = self.given
         if self.profile.needs_secret and self.secret is None:
             keys = " and ".join(f"`{key}`" for key in self.profile.keys.values())
@@ -264,22 +264,11 @@ class StoreFields(Model):
         return self
 
 
-class QueueFields(Model):
+class QueueFields(Entry[QueueProfile]):
     """Queue that jobs can use by name: one scheduler."""
 
-    @cached_property
-    def given(self) -> dict[str, QueueProfile]:
-        """The profile by its key."""
-        return chosen(self, QUEUES)
-
-    @cached_property
-    def profile(self) -> QueueProfile:
-        return next(iter(self.given.values()))
-
-    @model_validator(mode="after")
-    def _one_scheduler(self) -> Self:
-        require_one(self, QUEUES, "scheduler")
-        return self
+    registry: ClassVar[Mapping[str, type[Profile]]] = QUEUES
+    what: ClassVar[str] = "scheduler"
 
 
 class GitopsFields(Model):

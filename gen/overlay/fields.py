@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, WithJsonSchema, create_model
+from pydantic import Field, create_model
 
 from gen.base import LazyRegistry, regex
 from gen.job.model import Model, OrMapping, default
 from gen.job.names import ImageStart, JobName, Label, LabelKey, LabelValue, ObjectName
 from gen.job.profile import with_profiles
-from gen.job.scalars import Currency, Text, Truth, matching
+from gen.job.scalars import Currency, Text, Truth, matching, schema
 from gen.job.synonyms import OVERLAY, SELECT
 from gen.overlay import settings
 from gen.overlay.entries import AcceleratorFields, GitopsFields, NetworkFields, QueueFields, StoreFields, VolumeFields
@@ -40,7 +40,7 @@ KubernetesVersion = Annotated[
         'use a form like `"1.34"`',
         meant=lambda text: match[1] if (match := re.match(r"v?(1\.[0-9]{2})(?![0-9])", text)) else "",
     ),
-    WithJsonSchema({"title": "version", "type": ["string", "number"]}),
+    schema("version", "string", "number"),
 ]
 
 
@@ -52,7 +52,7 @@ PluginName = Annotated[
         "a name of a Python package",
         "use the name that `pip install` takes",
     ),
-    WithJsonSchema({"title": "package", "type": "string"}),
+    schema("package", "string"),
 ]
 VersionRange = Annotated[
     str,
@@ -62,7 +62,7 @@ VersionRange = Annotated[
         "a version range",
         "use a form like `>=1.2,<2`",
     ),
-    WithJsonSchema({"title": "version range", "type": "string"}),
+    schema("version range", "string"),
 ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, ClassVar, Final, cast
 
 from msgspec import structs
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from gen.base import Findings, Route, as_list, at, dotted, regex
 from gen.base.codes.jobs import INVALID_VALUE
@@ -14,7 +14,7 @@ from gen.base.yaml.strict import Data
 from gen.job.model import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.job.names import DNS_LABEL, ImageGrant, Label, ObjectName
 from gen.job.profile import Profile
-from gen.job.scalars import Count, Positive, Price, Text, Truth, matching
+from gen.job.scalars import Count, Positive, Price, Text, Truth, matching, schema
 from gen.job.search import MAX_COMBINATIONS, MAX_RUNS
 from gen.job.synonyms import GRANT, SEARCH
 from gen.overlay.profiles.accelerators import ACCELERATORS
@@ -51,7 +51,7 @@ NamespaceKey = Annotated[
         "a namespace name, or `*` for all others",
         "use lower-case letters, digits and `-`; quote the `*`",
     ),
-    WithJsonSchema({"title": "namespace", "type": "string"}),
+    schema("namespace", "string"),
 ]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from gen.base import Findings, Location, regex
 from gen.base.codes.jobs import INVALID_VALUE
@@ -19,7 +19,7 @@ from gen.base.repository.layout import INERT_ENDINGS, SIMILAR_ENDINGS
 from gen.job.model import Model
 from gen.job.names import ImageRef, Label, LabelKey, LabelValue, ObjectName, ResourceName
 from gen.job.pods import Toleration
-from gen.job.scalars import Bytes, Count, Duration, Price, Quantity, Text, Truth, conflict, matching
+from gen.job.scalars import Bytes, Count, Duration, Price, Quantity, Text, Truth, conflict, matching, schema
 from gen.job.synonyms import GPU as GPU_SYNONYMS
 from gen.kubernetes.facts.runtimes import POLICIES, SHIPPED, Runtime, described, runtimes_in, with_labels
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS
@@ -115,7 +115,7 @@ TrialResource = Annotated[
         "a kind as in the KatibConfig",
         "use a form like `MPIJob.v2beta1.kubeflow.org`",
     ),
-    WithJsonSchema({"title": "kind", "type": "string"}),
+    schema("kind", "string"),
 ]
 
 
@@ -145,14 +145,14 @@ ContextName = Annotated[
         "a name of a context",
         "use a name that `kubectl config get-contexts` shows",
     ),
-    WithJsonSchema({"title": "context", "type": "string"}),
+    schema("context", "string"),
 ]
 
 
 OriginRef = Annotated[
     str,
     matching(ORIGIN_REF, 250, "a branch, a tag, a full commit hash or a digest", "use a form like `v1.4.0`"),
-    WithJsonSchema({"title": "ref", "type": "string"}),
+    schema("ref", "string"),
 ]
 OriginPath = Annotated[
     str,
@@ -163,7 +163,7 @@ OriginPath = Annotated[
         "use a form like `overlays/a100`",
         meant=lambda text: text.strip("/").removesuffix("/overlay.yaml"),
     ),
-    WithJsonSchema({"title": "relative path", "type": "string"}),
+    schema("relative path", "string"),
 ]
 OriginUrl = Annotated[
     str,
@@ -173,7 +173,7 @@ OriginUrl = Annotated[
         "a URL of a Git repository by https, http or ssh, without a password",
         "use a form like `https://git.example.com/org/platform.git`",
     ),
-    WithJsonSchema({"title": "URL", "type": "string"}),
+    schema("URL", "string"),
 ]
 
 
@@ -186,7 +186,7 @@ OriginOci = Annotated[
         "use a form like `registry.example.com/org/platform`",
         meant=lambda text: text.removeprefix("oci://"),
     ),
-    WithJsonSchema({"title": "repository", "type": "string"}),
+    schema("repository", "string"),
 ]
 
 
@@ -390,7 +390,7 @@ KeptFiles = Annotated[
         "a pattern for files that GitOps engines never apply",
         "use a form like `README.md` or `*/NOTES.txt`, relative to `rendered/`",
     ),
-    WithJsonSchema({"title": "pattern", "type": "string"}),
+    schema("pattern", "string"),
 ]
 
 

@@ -8,6 +8,7 @@ arguments and variables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Final, cast
 
 from msgspec import Struct
@@ -25,7 +26,6 @@ from gen.job.kinds.pipeline import EXIT, MAIN, RESULTS, STEPS_HAVE, WAIT, Order,
 from gen.job.model import fields_at
 from gen.job.plan import StarterPlan
 from gen.job.synonyms import normal
-from gen.kubernetes.facts.graphs import ancestors
 from gen.kubernetes.facts.pods import is_derived
 from gen.kubernetes.objects import MAX_NAME
 from gen.render.job_run import ExpandedStep, JobInput, JobRun, RunValues, WrittenJob
@@ -56,10 +56,7 @@ def step_runs(written: WrittenJob, given: JobInput, run: str, found: Findings) -
         _check_name(step.name, written, by_name, found)
         _check_needs(step, written, cast("dict[str, Data]", written.data["steps"]), found)
     _check_common(written, given, found)
-    ordered = _in_order(by_name)
-    if len(ordered) < len(by_name) and not found.failed():
-        _report_cycle({name: step for name, step in by_name.items() if name not in ordered}, written, found)
-    return tuple(ordered.values())
+    return tuple(_in_order(by_name, written, found))
 
 
 def most_for_steps(steps: Data | None, starter: type[StarterPlan]) -> int:
@@ -233,35 +230,24 @@ def _check_needs(step: ExpandedStep, written: WrittenJob, steps: Mapping[str, ob
         found.error(NO_EFFECT, place, message, "add `needs` with the names of steps, or remove `when`")
 
 
-def _in_order(steps: Mapping[str, ExpandedStep]) -> dict[str, ExpandedStep]:
+def _in_order(steps: Mapping[str, ExpandedStep], written: WrittenJob, found: Findings) -> Iterator[ExpandedStep]:
     """Steps after those that they need, otherwise by name; without those in a cycle, and what needs them."""
-    ordered: dict[str, ExpandedStep] = {}
-    while ready := [
-        step
-        for name, step in steps.items()
-        if name not in ordered and all(need in ordered or need not in steps for need in step.order.needs)
-    ]:
-        ordered |= {step.name: step for step in ready}
-    return ordered
+    sorter = TopologicalSorter({name: [n for n in step.order.needs if n in steps] for name, step in steps.items()})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        if not found.failed():
+            _report_cycle(list(reversed(error.args[1][1:])), written, found)
+    while ready := sorted(sorter.get_ready()):
+        yield from (steps[name] for name in ready)
+        sorter.done(*ready)
 
 
-def _report_cycle(steps: Mapping[str, ExpandedStep], written: WrittenJob, found: Findings) -> None:
-    above: Mapping[str, frozenset[str]] = {name: frozenset(step.order.needs) for name, step in steps.items()}
-    circle = [name for name, before in ancestors(above).items() if name in before]
-    path = list(_circle(steps, circle))
+def _report_cycle(circle: list[str], written: WrittenJob, found: Findings) -> None:
+    first = circle.index(min(circle))
+    path = [*circle[first:], *circle[: first + 1]]
     message = f"the steps wait for each other: {' → '.join(f'`{name}`' for name in path)}"
     found.error(INVALID_VALUE, written.place("steps", path[0], "needs"), message, "remove one of these needs")
-
-
-def _circle(steps: Mapping[str, ExpandedStep], within: list[str]) -> Iterator[str]:
-    """One circle, from its first step back to that."""
-    seen: list[str] = []
-    step = within[0]
-    while step not in seen:
-        seen.append(step)
-        step = next(need for need in steps[step].order.needs if need in within)
-    yield from seen[seen.index(step) :]
-    yield step
 
 
 class _References(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from gen.base import Findings, Route, did_you_mean, regex
 from gen.base.codes.commands import EQUAL_VALUES
-from gen.base.codes.jobs import INVALID_SWEEP, NO_EFFECT, SHARED_OUTPUT, SWEEP_TOO_LARGE
+from gen.base.codes.jobs import INVALID_SWEEP, NO_EFFECT, SWEEP_TOO_LARGE
 from gen.base.engines import RECORDS
 from gen.base.placeholders import RUN
 from gen.job.model import Model
@@ -30,6 +30,7 @@ from gen.kubernetes.check.silence import warn
 from gen.overlay.overlay import Overlay
 from gen.render.emit import NOT_PART_OF_RUN, SWEEP
 from gen.render.job_run import ExpandedRun, JobRun, WrittenJob
+from gen.render.parts.data import report_shared
 from gen.render.text_mistakes import used_params
 
 Pairs = tuple[tuple[str, str], ...]
@@ -273,13 +274,7 @@ def _check_outputs(runs: Sequence[tuple[JobRun, Plan]], found: Findings) -> None
     run, plan = runs[0]
     if run.given.job.checkpoints is not None:
         return
-    writable = {mount.volume for pod in plan.pods for mount in pod.mounts if not mount.read_only}
-    shared = next((name for name in plan.storage if name in writable), None)
-    if shared is not None:
-        message = f"the runs of the sweep can write to the same directory of volume `{shared}`"
-        path = f"`data: {{{shared}: {{path: …, subPath: '{{{{ run.id }}}}'}}}}`"
-        hint = f"write the output below `{{{{ run.id }}}}`, such as with {path}, or mount it with `readOnly: true`"
-        found.warning(SHARED_OUTPUT, run.given.place("data", shared, key=True), message, hint)
+    report_shared(plan.pods, plan.storage, "runs of the sweep", run.given, found)
 
 
 def _check_params(sweep: Sweep, written: WrittenJob, overlay: Overlay, found: Findings) -> None:

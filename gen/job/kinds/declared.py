@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Struct
-from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
+from pydantic import BeforeValidator, Field, create_model
 
 from gen.base import Route, did_you_mean, follow, get, near, with_field
 from gen.base.yaml.strict import Plain, typed
@@ -21,7 +21,7 @@ from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
 from gen.job.plan import Plan, PodPlan
 from gen.job.pods import ReplicatedRole, RoleFields
-from gen.job.scalars import conflict
+from gen.job.scalars import conflict, schema
 from gen.kubernetes.facts.base import ANY_ITEM, Path, Pattern, Resource
 from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body
@@ -40,9 +40,7 @@ def _has_null(data: Any) -> bool:
     return any(map(_has_null, data)) if isinstance(data, list) else data is None
 
 
-Fields = Annotated[
-    dict[str, Any], BeforeValidator(_values), WithJsonSchema({"title": "fields of the object", "type": "object"})
-]
+Fields = Annotated[dict[str, Any], BeforeValidator(_values), schema("fields of the object", "object")]
 """Fields by name. Scalars without quotes are numbers and booleans as in YAML 1.2."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
 from gen.base import regex
 from gen.base.placeholders import TRIAL
@@ -66,9 +66,7 @@ def _mapping(value: object) -> Mapping[str, object]:
     return value
 
 
-StepFields = Annotated[
-    dict[str, Any], BeforeValidator(_mapping), WithJsonSchema({"title": "fields of a step", "type": "object"})
-]
+StepFields = Annotated[dict[str, Any], BeforeValidator(_mapping), schema("fields of a step", "object")]
 """The fields of a step, which the model of its kind validates."""
 
 

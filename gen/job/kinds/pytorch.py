@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec.structs import replace
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from gen.base import regex
 from gen.job.kinds.base import Problem
@@ -16,7 +16,7 @@ from gen.job.model import Model, default
 from gen.job.names import ConfigKey, ObjectName
 from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, RoleFields
-from gen.job.scalars import Count, Given, Port, Positive, matching
+from gen.job.scalars import Count, Given, Port, Positive, matching, schema
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.kubeflow import PYTORCHJOB, TORCH_PORT
 from gen.kubernetes.objects import Body, present
@@ -24,7 +24,7 @@ from gen.kubernetes.objects import Body, present
 ProcessesPerNode = Annotated[
     str,
     matching(regex(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "an integer, `auto`, `cpu` or `gpu`"),
-    WithJsonSchema({"title": "integer, auto, cpu or gpu", "type": ["string", "integer"]}),
+    schema("integer, auto, cpu or gpu", "string", "integer"),
 ]
 
 

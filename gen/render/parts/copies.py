@@ -88,17 +88,12 @@ def places_of(context: Context) -> Iterator[tuple[Route, Place]]:
 
 
 def _store(context: Context, route: Route, place: Place, name: str) -> StoreFields | None:
-    overlay, namespace = context.overlay, context.given.namespace
-    known, granted = overlay.fields.stores, context.grant.stores
-    at = (*route, "store")
+    overlay, known, at = context.overlay, context.overlay.fields.stores, (*route, "store")
     if name not in known:
         hint = did_you_mean(name, known, otherwise="declare it in `stores` of the overlay")
         context.error(UNKNOWN_STORE, at, f"overlay `{overlay.name}` has no object store `{name}`", hint)
         return None
-    if granted is not None and name not in granted:
-        message = f"namespace `{namespace}` may not use object store `{name}` in overlay `{overlay.name}`"
-        remedy = f"add it to `namespaces.{namespace}.stores` of the overlay"
-        context.error(NOT_GRANTED, at, message, did_you_mean(name, granted, besides=remedy))
+    if not grants.check_listed(context, at, "object store", name, context.grant.stores):
         return None
     store: StoreFields = known[name]
     if store.read_only and not isinstance(place, Input):

@@ -11,20 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from gen.base import Location, Route, did_you_mean
+from gen.base import Findings, Location, Route, did_you_mean
 from gen.base.codes.files import TOO_LARGE
-from gen.base.codes.grants import NOT_GRANTED, UNKNOWN_VOLUME
-from gen.base.codes.jobs import INVALID_VALUE, MOUNT_CONFLICT, NO_EFFECT, SHARED_MEMORY
+from gen.base.codes.grants import UNKNOWN_VOLUME
+from gen.base.codes.jobs import INVALID_VALUE, MOUNT_CONFLICT, NO_EFFECT, SHARED_MEMORY, SHARED_OUTPUT
 from gen.base.placeholders import RUN
 from gen.job.fields import Mount
 from gen.job.kinds.role import Role
-from gen.job.plan import MountPlan, VolumePlan
+from gen.job.plan import MountPlan, PodPlan, VolumePlan
 from gen.kubernetes import quantity
 from gen.kubernetes.objects import present
 from gen.overlay.entries import VolumeFields
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.storage import StaticProfile, StorageProfile, Volume
-from gen.render.parts import accelerator
+from gen.render.job_run import JobInput
+from gen.render.parts import accelerator, grants
 from gen.render.parts.context import Context
 from gen.render.parts.metadata import storage_metadata
 from gen.render.results import Manifest
@@ -110,34 +111,14 @@ def declared_volume(context: Context, name: str, route: Route, *, key: bool) -> 
     """The volume that the route of the job names; None if the namespace cannot use it."""
     overlay = context.overlay
     known = overlay.fields.volumes
-    granted = context.grant.volumes
     if name not in known:
         hint = did_you_mean(name, known, otherwise="declare it in `volumes` of the overlay")
         context.error(UNKNOWN_VOLUME, route, f"overlay `{overlay.name}` has no volume `{name}`", hint, key=key)
         return None
-    namespace = context.given.namespace
-    if granted is not None and name not in granted:
-        hint = did_you_mean(name, granted, besides=f"add it to `namespaces.{namespace}.volumes` of the overlay")
-        context.error(
-            NOT_GRANTED,
-            route,
-            f"namespace `{namespace}` may not use volume `{name}` in overlay `{overlay.name}`",
-            hint,
-            key=key,
-        )
-        return None
     declared: VolumeFields = known[name]
-    if (word := declared.profile.grant) and word not in context.grant.allow:
-        hint = f"add `{word}` to `namespaces.{namespace}.allow` of the overlay"
-        context.error(
-            NOT_GRANTED,
-            route,
-            f"namespace `{namespace}` may not use `{word}` in overlay `{overlay.name}`",
-            hint,
-            key=key,
-        )
-        return None
-    return declared
+    usable = grants.check_listed(context, route, "volume", name, context.grant.volumes, key=key)
+    usable = usable and grants.check_allowed(context, route, declared.profile.grant, key=key)
+    return declared if usable else None
 
 
 def _files(context: Context) -> dict[str, str]:
@@ -212,6 +193,17 @@ def check_in_memory(context: Context, role: Role, data: DataPlan | None, shared:
             hint = "raise `memory`, or use another volume"
             context.found.warning(SHARED_MEMORY, context.place("data", volume.name, key=True), message, hint)
             return
+
+
+def report_shared(pods: Iterable[PodPlan], storage: Iterable[str], runs: str, given: JobInput, found: Findings) -> None:
+    """Warn about a volume that several runs can write to in the same directory."""
+    writable = {mount.volume for pod in pods for mount in pod.mounts if not mount.read_only}
+    shared = next((name for name in storage if name in writable), None)
+    if shared is not None:
+        message = f"the {runs} can write to the same directory of volume `{shared}`"
+        path = f"`data: {{{shared}: {{path: …, subPath: '{{{{ run.id }}}}'}}}}`"
+        hint = f"write the output below `{{{{ run.id }}}}`, such as with {path}, or mount it with `readOnly: true`"
+        found.warning(SHARED_OUTPUT, given.place("data", shared, key=True), message, hint)
 
 
 def check_mounts(context: Context, mounts: Iterable[MountPlan]) -> None:

@@ -58,22 +58,28 @@ def _declared(fields: OverlayFields, list_name: str) -> Collection[str]:
     return declared.get(list_name, ())
 
 
-def check_listed(context: Context, route: Route, noun: str, name: str, granted: Collection[str] | None) -> None:
-    """Report a network or an accelerator that the namespace may not use; None grants all."""
-    if granted is not None and name not in granted:
-        namespace, overlay = context.given.namespace, context.overlay.name
-        message = f"namespace `{namespace}` may not use {noun} `{name}` in overlay `{overlay}`"
-        remedy = f"add it to `namespaces.{namespace}.{noun}s` of the overlay"
-        context.error(NOT_GRANTED, route, message, did_you_mean(name, granted, besides=remedy))
+def check_listed(
+    context: Context, route: Route, noun: str, name: str, granted: Collection[str] | None, *, key: bool = False
+) -> bool:
+    """Whether the namespace may use a network, a volume or the like. Reports one that it may not; None grants all."""
+    if granted is None or name in granted:
+        return True
+    namespace, overlay = context.given.namespace, context.overlay.name
+    message = f"namespace `{namespace}` may not use {noun} `{name}` in overlay `{overlay}`"
+    remedy = f"add it to `namespaces.{namespace}.{noun.rsplit(maxsplit=1)[-1]}s` of the overlay"
+    context.error(NOT_GRANTED, route, message, did_you_mean(name, granted, besides=remedy), key=key)
+    return False
 
 
-def check_allowed(context: Context, route: Route, permission: str) -> None:
-    """Report a permission that a profile needs and the namespace does not have; it may be empty."""
-    if permission and permission not in context.grant.allow:
-        namespace, overlay = context.given.namespace, context.overlay.name
-        message = f"namespace `{namespace}` may not use `{permission}` in overlay `{overlay}`"
-        hint = f"add `{permission}` to `namespaces.{namespace}.allow` of the overlay"
-        context.error(NOT_GRANTED, route, message, hint)
+def check_allowed(context: Context, route: Route, permission: str, *, key: bool = False) -> bool:
+    """Whether the namespace has a permission that a profile needs, which may be empty. Reports one that it lacks."""
+    if not permission or permission in context.grant.allow:
+        return True
+    namespace, overlay = context.given.namespace, context.overlay.name
+    message = f"namespace `{namespace}` may not use `{permission}` in overlay `{overlay}`"
+    hint = f"add `{permission}` to `namespaces.{namespace}.allow` of the overlay"
+    context.error(NOT_GRANTED, route, message, hint, key=key)
+    return False
 
 
 def check_secret(context: Context, name: str, route: Route, use: str) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gen.base import as_mapping, at, did_you_mean, with_article
 from gen.base.codes.grants import NOT_GRANTED
-from gen.base.codes.jobs import INVALID_SEARCH, INVALID_VALUE, NO_EFFECT, SHARED_OUTPUT
+from gen.base.codes.jobs import INVALID_SEARCH, INVALID_VALUE, NO_EFFECT
 from gen.base.labels import METRICS
 from gen.base.placeholders import MARKED_PARAMETER, TRIAL, parameter
 from gen.base.yaml.strict import Data
@@ -33,6 +33,7 @@ from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Workload
 from gen.render.emit import SEARCH
 from gen.render.parts.context import Context, first_pod
+from gen.render.parts.data import report_shared
 from gen.render.parts.metadata import metrics_annotation, run_metadata
 from gen.render.results import Manifest
 from gen.render.starters import algorithms, base, start_values
@@ -130,13 +131,7 @@ class Experiment(base.Starter, frozen=True, kw_only=True):
         """Warn about volumes that trials can write to in the same directory, if no text has the name of the trial."""
         if TRIAL.encode() in orjson.dumps(dict(context.given.data)):
             return
-        writable = {mount.volume for pod in pods for mount in pod.mounts if not mount.read_only}
-        shared = next((name for name in storage if name in writable), None)
-        if shared is not None:
-            message = f"the trials of the search can write to the same directory of volume `{shared}`"
-            path = f"`data: {{{shared}: {{path: …, subPath: '{{{{ run.id }}}}'}}}}`"
-            hint = f"write the output below `{{{{ run.id }}}}`, such as with {path}, or mount it with `readOnly: true`"
-            context.found.warning(SHARED_OUTPUT, context.place("data", shared, key=True), message, hint)
+        report_shared(pods, storage, "trials of the search", context.given, context.found)
 
     def adapted(self, pods: tuple[PodPlan, ...]) -> tuple[PodPlan, ...]:
         """The pods, with the command of the first one in a form that Katib can append a redirection to."""

@@ -77,9 +77,9 @@ def check_places(context: Context) -> None:
 
 def check_run_names(context: Context, starter: type[StarterPlan]) -> None:
     """Report names of the run in places where they must be known."""
-    data = {name: value for name, value in context.given.data.items() if name != "steps"}
+    texts = [*strings_in({name: value for name, value in context.given.data.items() if name != "steps"})]
     with_time = " with its time" if starter.repeats else ""
-    route = next(_with(RUN, data, ()), None)
+    route = next((route for route, text in texts if RUN in text), None)
     if route is not None and TRIAL in context.object_name:
         message = f"`run.hash` has no value {starter.where}"
         hint = f"use `run.id`, which is the name of the run{with_time}"
@@ -88,21 +88,12 @@ def check_run_names(context: Context, starter: type[StarterPlan]) -> None:
         message = f"`run` has no value {starter.where}"
         hint = "use the variable `JOB_NAME` instead of `run`, such as `$JOB_NAME` in a command of the shell"
         context.error(INVALID_EXPRESSION, route, message, hint)
-    route = next((route for route in _with(TRIAL, data, ()) if not (is_free(route) or is_path(route))), None)
+    unknown = (route for route, text in texts if TRIAL in text)
+    route = next((route for route in unknown if not (is_free(route) or is_path(route))), None)
     if route is not None:
         message = f"`run.id` is the name of a run{with_time}, which is not known here"
         hint = "use it in `command`, `args`, `env`, `subPath` or `logdir`"
         context.error(INVALID_EXPRESSION, route, message, hint)
-
-
-def _with(mark: str, value: Data, route: Route) -> Iterator[Route]:
-    """Routes of the strings that contain a placeholder."""
-    if isinstance(value, str):
-        if mark in value:
-            yield route
-        return
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _with(mark, inner, (*route, key))
 
 
 def check_step(step: ExpandedStep, plan: Plan) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field
 
 from gen.job.names import ObjectName, ResourceName
 from gen.job.profile import DeviceClaim, Effect
-from gen.job.scalars import Text, refuse
+from gen.job.scalars import Text, refuse, schema
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.builtin import FIRST_VERSION, RESOURCE_CLAIM_TEMPLATE, quota_of
 from gen.overlay.profiles.accelerators import AcceleratorProfile, toleration_of
@@ -36,7 +36,7 @@ def _expression(text: str) -> str:
     return text
 
 
-Selector = Annotated[Text, AfterValidator(_expression), WithJsonSchema({"title": "CEL expression", "type": "string"})]
+Selector = Annotated[Text, AfterValidator(_expression), schema("CEL expression", "string")]
 
 
 class Dra(AcceleratorProfile):

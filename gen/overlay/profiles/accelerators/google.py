@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Self
 
-from pydantic import WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from gen.base import regex
 from gen.job.names import LabelValue
 from gen.job.profile import Effect, Problem
-from gen.job.scalars import Positive, conflict, matching
+from gen.job.scalars import Positive, conflict, matching, schema
 from gen.kubernetes.objects import Body
 from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, toleration_of
 
@@ -28,7 +28,7 @@ _CHIPS_OF_HOST = 4
 Topology = Annotated[
     str,
     matching(regex(r"[1-9][0-9]?x[1-9][0-9]?(x[1-9][0-9]?)?"), 8, "a topology", "use a form like `2x4` or `4x4x4`"),
-    WithJsonSchema({"title": "topology", "type": "string"}),
+    schema("topology", "string"),
 ]
 
 

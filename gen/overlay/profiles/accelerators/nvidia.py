@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from gen.base import regex
 from gen.job.names import LabelValue, ResourceName
 from gen.job.profile import Effect, Problem
-from gen.job.scalars import Percentage, Positive, matching
+from gen.job.scalars import Percentage, Positive, matching, schema
 from gen.kubernetes.facts.volcano import SCHEDULER
 from gen.kubernetes.objects import NVIDIA_GPU, NVIDIA_PRODUCT, Body
 from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, WholeGpus, one_share, toleration_of
@@ -54,7 +54,7 @@ class TimeSliced(AcceleratorProfile):
 MigProfile = Annotated[
     str,
     matching(regex(r"[1-7]g\.[1-9][0-9]{0,2}gb(\.me)?"), 16, "a MIG profile", "use a form like `3g.40gb`"),
-    WithJsonSchema({"title": "MIG profile", "type": "string"}),
+    schema("MIG profile", "string"),
 ]
 
 

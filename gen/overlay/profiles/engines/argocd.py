@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Final
 
 from msgspec import Struct
-from pydantic import WithJsonSchema
 
 from gen.base import as_mappings, at, regex
 from gen.base.engines import ENGINES
 from gen.base.repository.layout import object_file, object_files, rendered_path, tree_folder
 from gen.job.names import ObjectName
-from gen.job.scalars import Text, matching
+from gen.job.scalars import Text, matching, schema
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
 from gen.kubernetes.facts.builtin import PERSISTENT_VOLUME
 from gen.kubernetes.facts.state import changed_by_kueue, filled_in_cluster
@@ -122,7 +121,7 @@ Service = Annotated[
     str,
     # the annotation key ends with it; the prefix and the longest trigger leave this many characters
     matching(regex(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"), 30, "a notification service of Argo CD"),
-    WithJsonSchema({"title": "service", "type": "string"}),
+    schema("service", "string"),
 ]
 
 

@@ -8,14 +8,14 @@ from enum import IntEnum
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from gen.base import regex
 from gen.base.engines import EngineFacts, Mark
 from gen.base.repository.layout import object_file
 from gen.job.names import ObjectName
 from gen.job.profile import Profile
-from gen.job.scalars import matching
+from gen.job.scalars import matching, schema
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.objects import Body
 
@@ -106,12 +106,12 @@ RepositoryURL = Annotated[
         "the URL of a Git repository",
         "use a form like `https://git.example.com/team/jobs.git` or `ssh://git@git.example.com/team/jobs.git`",
     ),
-    WithJsonSchema({"title": "URL", "type": "string"}),
+    schema("URL", "string"),
 ]
 Revision = Annotated[
     str,
     matching(regex(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"), 200, "a branch or tag", "use a name like `main`"),
-    WithJsonSchema({"title": "branch or tag", "type": ["string", "number"]}),
+    schema("branch or tag", "string", "number"),
 ]
 Folder = Annotated[
     str,
@@ -121,7 +121,7 @@ Folder = Annotated[
         "a folder relative to the root of the repository",
         "use a form like `training/cluster`, without a leading `/`",
     ),
-    WithJsonSchema({"title": "folder", "type": "string"}),
+    schema("folder", "string"),
 ]
 
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import WithJsonSchema
-
 from gen.base import regex
 from gen.job.names import ResourceName
 from gen.job.profile import Effect
-from gen.job.scalars import Positive, Truth, matching
+from gen.job.scalars import Positive, Truth, matching, schema
 from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, NetworkProfile
 
 Capability = Annotated[
     str,
     matching(regex(r"[A-Z][A-Z_]{1,40}"), 41, "a Linux capability", "use a form like `IPC_LOCK`, without `CAP_`"),
-    WithJsonSchema({"title": "capability name", "type": "string"}),
+    schema("capability name", "string"),
 ]
 
 

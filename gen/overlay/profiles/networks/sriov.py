@@ -13,20 +13,20 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Self
 
 from msgspec.structs import replace
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from gen.base import regex
 from gen.job.model import Model
 from gen.job.names import Label, ObjectName, ResourceName
 from gen.job.profile import Effect, Problem
-from gen.job.scalars import Positive, conflict, matching
+from gen.job.scalars import Positive, conflict, matching, schema
 from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, NetworkProfile, PodInterfaces
 
 _DEFAULT_INTERFACE = "eth0"
 Interface = Annotated[
     str,
     matching(regex(r"[A-Za-z][A-Za-z0-9_.-]*"), 15, "a name of a network interface", "use a form like `net1`"),
-    WithJsonSchema({"title": "interface", "type": "string"}),
+    schema("interface", "string"),
 ]
 
 

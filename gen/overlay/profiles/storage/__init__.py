@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Struct
-from pydantic import WithJsonSchema
 
 from gen.base import LazyRegistry, regex
 from gen.job.profile import Profile
-from gen.job.scalars import matching
+from gen.job.scalars import matching, schema
 from gen.kubernetes.objects import ZONE, Body, present
 
 SETTINGS: Final = frozenset({"size", "accessModes", "mountOptions", "zone"})
@@ -26,7 +25,7 @@ RESERVED_VOLUMES: Final = frozenset({"code", "code-credentials", "files", "gen",
 Server = Annotated[
     str,
     matching(regex(r"[A-Za-z0-9][-A-Za-z0-9.]*"), 253, "a host name or an IP address", "move the directory to `path`"),
-    WithJsonSchema({"title": "host name or address", "type": "string"}),
+    schema("host name or address", "string"),
 ]
 AccessMode = Literal["ReadWriteMany", "ReadOnlyMany", "ReadWriteOnce"]
 

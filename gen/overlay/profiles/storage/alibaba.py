@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from gen.base import regex
 from gen.job.names import PATH, MountPath, ObjectName
-from gen.job.scalars import Text, conflict, matching, shown
+from gen.job.scalars import Text, conflict, matching, schema, shown
 from gen.kubernetes.objects import Body, present
 from gen.overlay.profiles.storage import Server, StaticProfile, Volume, csi
 
 OctalMode = Annotated[
     str,
     matching(regex(r"[0-7]{3}"), 3, "three octal digits", "use a form like `755`"),
-    WithJsonSchema({"title": "octal digits", "type": ["string", "integer"]}),
+    schema("octal digits", "string", "integer"),
 ]
 
 
@@ -61,7 +61,7 @@ Options = Annotated[
         "options of the form `-o name=value`",
         "separate options with spaces; the driver rejects any other form",
     ),
-    WithJsonSchema({"title": "options", "type": "string"}),
+    schema("options", "string"),
 ]
 
 
@@ -110,7 +110,7 @@ class OSS(StaticProfile):
 SharePath = Annotated[
     str,
     matching(regex(rf"/share(?:{PATH})*"), 4096, "a path below `/share`", "CPFS exports nothing else"),
-    WithJsonSchema({"title": "path below /share", "type": "string", "pattern": "^/share"}),
+    schema("path below /share", "string", pattern="^/share"),
 ]
 
 

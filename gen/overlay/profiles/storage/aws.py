@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import WithJsonSchema
-
 from gen.base import regex
 from gen.job.names import MountPath, ObjectName
-from gen.job.scalars import Text, Truth, matching
+from gen.job.scalars import Text, Truth, matching, schema
 from gen.kubernetes.objects import Body, present
 from gen.overlay.profiles.storage import StaticProfile, Volume, csi
 
@@ -37,14 +35,14 @@ class S3(StaticProfile):
 FileSystem = Annotated[
     str,
     matching(regex(r"fs-[0-9a-f]{8,40}"), 43, "the ID of a file system", "use a form like `fs-0123456789abcdef0`"),
-    WithJsonSchema({"title": "ID of a file system", "type": "string"}),
+    schema("ID of a file system", "string"),
 ]
 AccessPoint = Annotated[
     str,
     matching(
         regex(r"fsap-[0-9a-f]{8,40}"), 45, "the ID of an access point", "use a form like `fsap-0123456789abcdef0`"
     ),
-    WithJsonSchema({"title": "ID of an access point", "type": "string"}),
+    schema("ID of an access point", "string"),
 ]
 
 

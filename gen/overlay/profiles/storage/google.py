@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import WithJsonSchema
-
 from gen.base import regex
 from gen.job.names import Label, ObjectName
-from gen.job.scalars import Text, Truth, matching
+from gen.job.scalars import Text, Truth, matching, schema
 from gen.kubernetes.objects import Body, present
 from gen.overlay.profiles.storage import StaticProfile, Volume, csi
 
 Bucket = Annotated[
     str,
     matching(regex(r"[a-z0-9][-a-z0-9_.]{1,220}[a-z0-9]"), 222, "the name of a bucket", "write it without `gs://`"),
-    WithJsonSchema({"title": "name of a bucket", "type": "string"}),
+    schema("name of a bucket", "string"),
 ]
 
 
