@@ -27,7 +27,7 @@ from gen.overlay.profiles.stores import STORES
 from gen.overlay.settings import RuntimeFields
 
 if TYPE_CHECKING:
-    from gen.overlay.declared_kind import DeclaredKind
+    from gen.job.kinds.declaration import DeclaredKind
 else:
     DeclaredKind = Any  # few overlays set the field; `overlay_fields` gives theirs the model
 
@@ -231,9 +231,9 @@ def _with_profiles(names: tuple[tuple[str, ...], ...], given: frozenset[str]) ->
     for name in given:
         del fields[name]
     if "kinds" in given:
-        from gen.overlay import declared_kind
+        from gen.job.kinds import declaration
 
-        fields["kinds"] = (dict[JobName, declared_kind.DeclaredKind], OverlayFields.model_fields["kinds"])
+        fields["kinds"] = (dict[JobName, declaration.DeclaredKind], OverlayFields.model_fields["kinds"])
     if "gitops" in given:
         engines = with_profiles(GitopsFields, ENGINES, ENGINES)
         fields["gitops"] = (engines | None, OverlayFields.model_fields["gitops"])

@@ -34,7 +34,7 @@ from gen.overlay.plugins import check_providers, load_named
 from gen.overlay.settings import definitions_in
 
 if TYPE_CHECKING:
-    from gen.overlay.declared_kind import DeclaredKind
+    from gen.job.kinds.declaration import DeclaredKind
     from gen.overlay.patch import Patch
 
 
@@ -56,7 +56,6 @@ class DeclaredKinds(Struct):
         """Register the kinds of an overlay. Reports names that are taken."""
         for name, kind in fields.kinds.items():
             place = layers.place(("kinds", name), key=True)
-            declaration = kind.declaration(name)
             if name in self._first:
                 other, known = self._first[name]
                 if kind != known:
@@ -65,15 +64,15 @@ class DeclaredKinds(Struct):
                     found.error(INVALID_VALUE, place, message, hint)
             elif name in ALL_KINDS:
                 found.error(RESERVED_NAME, place, f"gen has a kind `{name}`", "choose another name")
-            elif declaration.facts.key in RESOURCES:
-                message = f"{declaration.facts} is known, so it cannot be declared"
-                known_as = next((name for name, job in ALL_KINDS.items() if job.facts.key == declaration.facts.key), "")
+            elif kind.facts.key in RESOURCES:
+                message = f"{kind.facts} is known, so it cannot be declared"
+                known_as = next((name for name, job in ALL_KINDS.items() if job.facts.key == kind.facts.key), "")
                 found.error(INVALID_VALUE, place, message, f"use the kind `{known_as}`" if known_as else "remove it")
             else:
                 self._first[name] = overlay, kind
                 from gen.job.kinds.declared import declared_model
 
-                declare(name, declared_model(declaration))
+                declare(name, declared_model(name, kind))
 
 
 def has_definitions(overlay: Overlay, found: Findings) -> bool:

@@ -7,97 +7,36 @@ or in a list with an item for each role, such as a task with its name, template 
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from msgspec import Struct
-from pydantic import BeforeValidator, Field, create_model
+from pydantic import Field, create_model
 
 from gen.base import Route, did_you_mean, follow, get, near, with_field
 from gen.base.yaml.strict import Plain, typed
 from gen.base.yaml.user_text import verbatim
 from gen.job.kinds.base import Job, Problem
-from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCHRUN, Rendezvous
+from gen.job.kinds.declaration import DeclaredKind, Fields, PodsOfKind, in_item, list_of
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
 from gen.job.plan import Plan, PodPlan
 from gen.job.pods import ReplicatedRole, RoleFields
-from gen.job.scalars import conflict, schema
-from gen.kubernetes.facts.base import ANY_ITEM, Path, Pattern, Resource
+from gen.kubernetes.facts.base import Path
 from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body
 
 
-def _values(value: Any) -> Any:
-    data = typed(value)
-    if _has_null(data):
-        raise conflict("a field is null", "remove it, or give it a value")
-    return data
-
-
-def _has_null(data: Any) -> bool:
-    if isinstance(data, dict):
-        return any(map(_has_null, data.values()))
-    return any(map(_has_null, data)) if isinstance(data, list) else data is None
-
-
-Fields = Annotated[dict[str, Any], BeforeValidator(_values), schema("fields of the object", "object")]
-"""Fields by name. Scalars without quotes are numbers and booleans as in YAML 1.2."""
-
-
-class DeclaredPods(Struct, frozen=True, kw_only=True):
-    """The pods of one role."""
-
-    template: Pattern
-    """In an item of a list for each role, or at one place."""
-    replicas: Pattern | None = None
-    """Field with their number; without it, the operator creates one pod."""
-    image: Path | None = None
-    """Field that gets their image, too."""
-    item_name: str = "name"
-    """Field of an item with the name of the role."""
-    trains: bool = True
-    runs: bool = True
-    address: str = ""
-    """Host name of the first pod, with `<run>` for the name of the object; empty if they do not meet by it."""
-    rank: str | None = None
-    """Field of a pod with its number."""
-
-    def rendezvous(self, run: str, replicas: int) -> Rendezvous | None:
-        if not self.address:
-            return None
-        return Rendezvous(
-            families=(PROCESS, LOCAL, TORCHRUN, JAX) if self.rank else (TORCHRUN,),
-            pods=replicas,
-            address=self.address.replace("<run>", run),
-            rank=self.rank,
-        )
-
-
-def list_of(route: Pattern) -> Path | None:
-    """The route of the list of a route; None for one through mappings."""
-    if ANY_ITEM not in route:
-        return None
-    return tuple(str(step) for step in route[: route.index(ANY_ITEM)])
-
-
-def in_item(route: Pattern) -> Path:
-    """The part of a route in an item of its list, or the whole route."""
-    start = route.index(ANY_ITEM) + 1 if ANY_ITEM in route else 0
-    return tuple(str(step) for step in route[start:])
-
-
 def with_items(
-    body: Body, declared: Mapping[str, DeclaredPods], plans: Iterable[PodPlan], pods: Mapping[str, Body]
+    body: Body, declared: Mapping[str, PodsOfKind], plans: Iterable[PodPlan], pods: Mapping[str, Body]
 ) -> Body:
     """An object with its pods, in the order of the roles."""
     lists: dict[Path, list[Any]] = {}
     for plan in plans:
         one = declared[plan.role.name]
-        holder = list_of(one.template)
+        holder = list_of(one.template_route)
         target: Body = {one.item_name: plan.role.name} if holder is not None else body
-        target = with_field(target, in_item(one.template), pods[plan.role.name])
-        if one.replicas is not None:
-            target = with_field(target, in_item(one.replicas), plan.role.replicas)
+        target = with_field(target, in_item(one.template_route), pods[plan.role.name])
+        if one.replicas_route is not None:
+            target = with_field(target, in_item(one.replicas_route), plan.role.replicas)
         if holder is None:
             body = target
         else:
@@ -107,25 +46,10 @@ def with_items(
     return body
 
 
-class Declaration(Struct, frozen=True, kw_only=True):
-    """Declaration of a kind in an overlay."""
-
-    name: str
-    """Name of the kind in jobs."""
-    facts: Resource
-    pods: Mapping[str, DeclaredPods]
-    """By role."""
-    fields: tuple[Path, ...]
-    """Fields below `spec` that jobs may set."""
-    spec: Body
-    """Fields of `spec` of every object."""
-    retries: Path | None = None
-
-
 class DeclaredJob(Job):
     """Custom resource that the overlay declares."""
 
-    declaration: ClassVar[Declaration]
+    declaration: ClassVar[DeclaredKind]
     proven: ClassVar[bool] = False
     offers_ports: ClassVar[bool] = True  # an operator that gen does not know may
     unsupported: ClassVar[Mapping[str, str]] = {}
@@ -140,11 +64,11 @@ class DeclaredJob(Job):
         the role or of all, such as `spec.driver.image` or `spec.image`.
         """
         for pods in cls.declaration.pods.values():
-            *above, name = pods.image or ("",)
+            *above, name = pods.image_route or ("",)
             routes = ((*above[:length], name) for length in range(len(above), 0, -1))
             image = next((found for route in routes if (found := follow(body, route)) is not None), None)
-            template = tuple(str(step) for step in pods.template)
-            if isinstance(image, str) and list_of(pods.template) is None and follow(body, template) is None:
+            template = tuple(str(step) for step in pods.template_route)
+            if isinstance(image, str) and list_of(pods.template_route) is None and follow(body, template) is None:
                 container = {"name": cls.facts.container or "main", "image": image}
                 body = with_field(body, template, {"spec": {"containers": [container]}})
         return body
@@ -158,7 +82,7 @@ class DeclaredJob(Job):
         roles = (self._role(name, pods, run) for name, pods in self.declaration.pods.items())
         return tuple(role for role in roles if role.replicas > 0)
 
-    def _role(self, name: str, pods: DeclaredPods, run: str) -> Role:
+    def _role(self, name: str, pods: PodsOfKind, run: str) -> Role:
         fields: RoleFields | None = getattr(self.roles, _attribute(name))
         replicas = fields.replicas if isinstance(fields, ReplicatedRole) else None
         if replicas is None:
@@ -170,16 +94,16 @@ class DeclaredJob(Job):
             fields=fields,
             trains=pods.trains,
             runs=pods.runs,
-            rendezvous=pods.rendezvous(run, replicas),
+            rendezvous=pods.meeting(run, replicas),
         )
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         body: Body = {"spec": _merged(self.declaration.spec, self.spec)}
         body = with_items(body, self.declaration.pods, plan.pods, pods)
         for pod in plan.pods:
-            if (route := self.declaration.pods[pod.role.name].image) is not None:
+            if (route := self.declaration.pods[pod.role.name].image_route) is not None:
                 body = with_field(body, route, pod.image)
-        for route, value in ((self.facts.deadline, plan.timeout), (self.declaration.retries, plan.retries)):
+        for route, value in ((self.facts.deadline, plan.timeout), (self.declaration.retries_route, plan.retries)):
             if route is not None and value is not None:
                 body = with_field(body, route, value)
         spec: Body = body["spec"]
@@ -206,7 +130,7 @@ class DeclaredJob(Job):
 
     def _field_problems(self, value: Mapping[str, Any], above: Path) -> Iterator[Problem]:
         """Fields that the overlay does not permit."""
-        permitted = self.declaration.fields
+        permitted = self.declaration.field_routes
         for key, inner in value.items():
             field = (*above, str(key))
             if field in permitted:
@@ -220,22 +144,22 @@ class DeclaredJob(Job):
     def _remedy(self, field: Path) -> str:
         """What to do instead of setting a field that the overlay does not permit."""
         declaration = self.declaration
-        if any(list_of(pods.template) == ("spec", *field) for pods in declaration.pods.values()):
+        if any(list_of(pods.template_route) == ("spec", *field) for pods in declaration.pods.values()):
             return "remove it, and set the fields of `roles`"
         fields: dict[object, str] = {
             self.facts.suspend: "`state: suspended`",
             self.facts.deadline: "`timeout`",
-            declaration.retries: "`retries`",
-            **{pods.image: "`image`" for pods in declaration.pods.values()},
-            **{pods.replicas: "`workers`, or `replicas` of the role" for pods in declaration.pods.values()},
+            declaration.retries_route: "`retries`",
+            **{pods.image_route: "`image`" for pods in declaration.pods.values()},
+            **{pods.replicas_route: "`workers`, or `replicas` of the role" for pods in declaration.pods.values()},
         }
         instead = fields.get(("spec", *field))
         if instead is not None:
             return f"set {instead}"
-        if guess := near(field[-1], [other[-1] for other in declaration.fields if other[:-1] == field[:-1]]):
+        if guess := near(field[-1], [other[-1] for other in declaration.field_routes if other[:-1] == field[:-1]]):
             return f"did you mean `{guess}`?"
-        known = [".".join(other) for other in declaration.fields]
-        remedy = f"add it to `kinds.{declaration.name}.fields` of the overlay"
+        known = [".".join(other) for other in declaration.field_routes]
+        remedy = f"add it to `kinds.{self.kind}.fields` of the overlay"
         return did_you_mean(".".join(field), known, besides=remedy)
 
 
@@ -260,7 +184,7 @@ def _attribute(role: str) -> str:
     return f"of_{role.replace('-', '_')}"
 
 
-def _roles(title: str, pods: Mapping[str, DeclaredPods]) -> type[Model]:
+def _roles(title: str, pods: Mapping[str, PodsOfKind]) -> type[Model]:
     """A model with a field for each role."""
     fields: dict[str, Any] = {}
     for name, one in pods.items():
@@ -269,11 +193,10 @@ def _roles(title: str, pods: Mapping[str, DeclaredPods]) -> type[Model]:
     return create_model(f"{title}Roles", __base__=Model, __doc__="Values for single roles.", **fields)
 
 
-def declared_model(declaration: Declaration) -> type[DeclaredJob]:
+def declared_model(name: str, declaration: DeclaredKind) -> type[DeclaredJob]:
     """The model of jobs of a declared kind."""
-    name, pods = declaration.name, declaration.pods
     title = "Declared" + "".join(word.title() for word in name.split("-"))
-    roles = _roles(title, pods)
+    roles = _roles(title, declaration.pods)
     about = "Values for single roles, which override those of the job."
     fields: dict[str, Any] = {
         "kind": (Literal[name], Field(description="Kind of job.")),
@@ -283,13 +206,12 @@ def declared_model(declaration: Declaration) -> type[DeclaredJob]:
     model = create_model(title, __base__=DeclaredJob, __doc__=doc, **fields)
     model.facts, model.declaration = declaration.facts, declaration
     model.example = {"image": "registry.example.com/team/train:1", "command": "python /app/train.py"}
-    model.unsupported = dict(_unsupported(declaration))
-    model.copied = {".".join(("spec", *field)): ("spec", *field) for field in declaration.fields}
+    model.unsupported = dict(_unsupported(name, declaration))
+    model.copied = {".".join(("spec", *field)): ("spec", *field) for field in declaration.field_routes}
     return model
 
 
-def _unsupported(declaration: Declaration) -> Iterator[tuple[str, str]]:
-    name = declaration.name
+def _unsupported(name: str, declaration: DeclaredKind) -> Iterator[tuple[str, str]]:
     if declaration.retries is None:
         yield "retries", f"the declaration of `{name}` names no field for it"
     if not any(pods.trains and pods.replicas is not None for pods in declaration.pods.values()):

@@ -2,19 +2,44 @@
 
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from msgspec.structs import replace
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from gen.base import overlap, regex
-from gen.job.kinds.declared import Declaration, DeclaredPods, Fields, in_item, list_of
+from gen.base import nulls, overlap, regex
+from gen.base.yaml.strict import typed
+from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCHRUN, Rendezvous
 from gen.job.model import Model
 from gen.job.names import JobName, Label, PodField
 from gen.job.scalars import Text, Truth, conflict, matching, schema
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
-from gen.kubernetes.facts.base import ANY_ITEM, Conditions, Count, Pattern, Phase, Phases, PodSet, Queueing, Resource
+from gen.kubernetes.facts.base import (
+    ANY_ITEM,
+    Conditions,
+    Count,
+    Path,
+    Pattern,
+    Phase,
+    Phases,
+    PodSet,
+    Queueing,
+    Resource,
+)
 from gen.kubernetes.facts.state import waiting
+
+
+def _values(value: Any) -> Any:
+    data = typed(value)
+    if next(nulls(data), None) is not None:
+        raise conflict("a field is null", "remove it, or give it a value")
+    return data
+
+
+Fields = Annotated[dict[str, Any], BeforeValidator(_values), schema("fields of the object", "object")]
+"""Fields by name. Scalars without quotes are numbers and booleans as in YAML 1.2."""
+
 
 _STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
 SpecRoute = Annotated[
@@ -106,6 +131,29 @@ class PodsOfKind(Model):
     runs: Truth = True
     """Whether the pods run the `command` of the job. Otherwise they run the command of `roles`, or of the image."""
 
+    @cached_property
+    def template_route(self) -> Pattern:
+        return _pattern(self.template)
+
+    @cached_property
+    def replicas_route(self) -> Pattern | None:
+        return _pattern(self.replicas) if self.replicas is not None else None
+
+    @cached_property
+    def image_route(self) -> Path | None:
+        return _path(self.image) if self.image is not None else None
+
+    def meeting(self, run: str, replicas: int) -> Rendezvous | None:
+        """Where the pods of a run meet, if they do by an address."""
+        if self.rendezvous is None:
+            return None
+        return Rendezvous(
+            families=(PROCESS, LOCAL, TORCHRUN, JAX) if self.rendezvous.rank else (TORCHRUN,),
+            pods=replicas,
+            address=self.rendezvous.address.replace("<run>", run),
+            rank=self.rendezvous.rank,
+        )
+
 
 class StatusOfKind(Model):
     """Signs in the status of an object that its run has ended: conditions, or a phase."""
@@ -180,7 +228,7 @@ class DeclaredKind(Model):
     @model_validator(mode="after")
     def _items_are_whole(self) -> Self:
         for role, pods in self.pods.items():
-            template, replicas = _pattern(pods.template), _pattern(pods.replicas or pods.template)
+            template, replicas = pods.template_route, pods.replicas_route or pods.template_route
             if pods.rendezvous is not None and pods.replicas is None:
                 raise conflict(f"`{role}` has one pod, which meets no other", "remove `rendezvous`, or name `replicas`")
             if list_of(template) != list_of(replicas):
@@ -201,7 +249,7 @@ class DeclaredKind(Model):
         forms: dict[object, tuple[str, str | None, str]] = {}
         for role, pods in self.pods.items():
             form = pods.template, pods.replicas, pods.item_name
-            holder = list_of(_pattern(pods.template))
+            holder = list_of(pods.template_route)
             if holder is not None and forms.setdefault(holder, form) != form:
                 message = f"`{role}` has other routes than the other items of its list"
                 raise conflict(message, "use the same `template`, `replicas` and `itemName` for all roles of a list")
@@ -226,41 +274,26 @@ class DeclaredKind(Model):
         yield from (_path(pods.image) for pods in self.pods.values() if pods.image is not None)
         yield from (_path(route) for route in (self.suspend, self.deadline, self.retries) if route is not None)
 
-    def declaration(self, name: str) -> Declaration:
-        """The declaration of the kind that jobs call `name`."""
-        pods = {
-            role: DeclaredPods(
-                template=_pattern(one.template),
-                replicas=_pattern(one.replicas) if one.replicas is not None else None,
-                image=_path(one.image) if one.image is not None else None,
-                item_name=one.item_name,
-                trains=one.trains,
-                runs=one.runs,
-                address=one.rendezvous.address if one.rendezvous is not None else "",
-                rank=one.rendezvous.rank if one.rendezvous is not None else None,
-            )
-            for role, one in self.pods.items()
-        }
-        return Declaration(
-            name=name,
-            facts=self._facts(pods),
-            pods=pods,
-            fields=tuple(_path(field) for field in self.fields),
-            spec=self.spec,
-            retries=_path(self.retries) if self.retries is not None else None,
-        )
+    @cached_property
+    def field_routes(self) -> tuple[Path, ...]:
+        """Fields below `spec` that jobs may set."""
+        return tuple(map(_path, self.fields))
 
-    def _facts(self, pods: dict[str, DeclaredPods]) -> Resource:
-        group, _, version = self.api_version.partition("/")
-        facts = self._resource(group, version, pods)
+    @cached_property
+    def retries_route(self) -> Path | None:
+        return _path(self.retries) if self.retries is not None else None
+
+    @cached_property
+    def facts(self) -> Resource:
+        facts = self._resource(*self.api_version.split("/"))
         return replace(facts, scheduled_by=CRON_WORKFLOW) if waiting(facts) is not None else facts
 
-    def _resource(self, group: str, version: str, pods: dict[str, DeclaredPods]) -> Resource:
+    def _resource(self, group: str, version: str) -> Resource:
         return Resource(
             group=group,
             kind=self.kind,
             versions={self.api_version: self.restart_policies},
-            pods=tuple(_pod_sets(pods)),
+            pods=tuple(_pod_sets(self.pods)),
             container=self.container,
             is_run=True,
             suspend=_path(self.suspend) if self.suspend is not None else None,
@@ -271,12 +304,25 @@ class DeclaredKind(Model):
         )
 
 
-def _pod_sets(pods: dict[str, DeclaredPods]) -> Iterator[PodSet]:
+def list_of(route: Pattern) -> Path | None:
+    """The route of the list of a route; None for one through mappings."""
+    if ANY_ITEM not in route:
+        return None
+    return tuple(str(step) for step in route[: route.index(ANY_ITEM)])
+
+
+def in_item(route: Pattern) -> Path:
+    """The part of a route in an item of its list, or the whole route."""
+    start = route.index(ANY_ITEM) + 1 if ANY_ITEM in route else 0
+    return tuple(str(step) for step in route[start:])
+
+
+def _pod_sets(pods: dict[str, PodsOfKind]) -> Iterator[PodSet]:
     """One for each route: the roles of a list share theirs."""
-    first = {one.template: (role, one) for role, one in reversed(pods.items())}
+    first = {one.template_route: (role, one) for role, one in reversed(pods.items())}
     for role, one in reversed(first.values()):
-        counts = (Count(route=one.replicas),) if one.replicas is not None else ()
-        yield PodSet(template=one.template, counts=counts, role=role, item_name=one.item_name)
+        counts = (Count(route=one.replicas_route),) if one.replicas_route is not None else ()
+        yield PodSet(template=one.template_route, counts=counts, role=role, item_name=one.item_name)
 
 
 def _pattern(route: str) -> Pattern:
