@@ -181,7 +181,8 @@ def _in_model(model: type[BaseModel], value: object) -> str:
     if isinstance(value, str) and value in fields:
         return f"{{{value}: …}}"
     main = model.main if issubclass(model, Model) else ""
-    main = main or _only_required(model)
+    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+    main = main or (required[0] if len(required) == 1 else "")
     if not main or not isinstance(value, (str, list)) or not value:
         return ""
     if isinstance(value, str) and value.startswith("."):
@@ -189,12 +190,6 @@ def _in_model(model: type[BaseModel], value: object) -> str:
     if form_at(model, (main,)) is Form.LIST and isinstance(value, str):
         return f"{{{main}: [{_flow(value)}]}}"
     return f"{{{main}: {_flow(value)}}}" if accepts(model, (main,), value) else ""
-
-
-def _only_required(model: type[BaseModel]) -> str:
-    """The field of a model that must be set, if there is one; empty otherwise."""
-    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
-    return required[0] if len(required) == 1 else ""
 
 
 def _joined(pairs: Iterable[tuple[str, object]]) -> str:
@@ -230,7 +225,11 @@ def explain(
     Errors at a `hidden` route are not reported, because the message would show the value. `elsewhere` is a hint about
     a field that the model does not have, if it means something in others.
     """
-    details = [detail for detail in error.errors(include_url=False) if not _is_in(_route(detail), hidden)]
+    details = [
+        detail
+        for detail in error.errors(include_url=False)
+        if not any(_route(detail)[: len(place)] == place for place in hidden)
+    ]
     misnamed = {(*route[:-1], intended_field(model, route)) for route in _unknown(details)}
     details = [detail for detail in details if detail["type"] != "missing" or _route(detail) not in misnamed]
     routes = [_route(detail) for detail in details]
@@ -262,10 +261,6 @@ def _not_indented(detail: ErrorDetails, route: Route, empties: Sequence[Route]) 
 def _unknown(details: list[ErrorDetails]) -> list[Route]:
     routes = (_route(detail) for detail in details[:_MAX_REPORTED] if detail["type"] == "extra_forbidden")
     return [route for route in routes if route]
-
-
-def _is_in(route: Route, places: Collection[Route]) -> bool:
-    return any(route[: len(place)] == place for place in places)
 
 
 _MAX_REPORTED = 100

@@ -100,7 +100,8 @@ def _may_contain(model: type[BaseModel], route: Route, is_mapping: bool | None) 
 def _at_path(path: str) -> Suggestion:
     """A path of fields, or a whole hint."""
     if " " in path:
-        return Suggestion(hint=path, meant=_first_code(path))
+        # the first word in backticks, such as `data` in a hint that begins with a verb and a form of it
+        return Suggestion(hint=path, meant=path.partition("`")[2].partition("`")[0].partition(":")[0])
     first, *inner = path.split(".")
     if not inner:
         return Suggestion(hint=f"did you mean `{first}`?", meant=first)
@@ -110,16 +111,12 @@ def _at_path(path: str) -> Suggestion:
     return Suggestion(hint=f"write `{first}: {form}` instead", meant=first)
 
 
-def _first_code(hint: str) -> str:
-    """The first word in backticks, such as `data` in a hint that begins with a verb and a form of it."""
-    return hint.partition("`")[2].partition("`")[0].partition(":")[0]
-
-
 def _synonym(model: type[BaseModel], above: Route, name: str) -> str | None:
     """What another tool's name means here; None if the model does not have the field that is meant."""
     for found in models_at(model, above):
         path = found.synonyms.get(normal(name)) if issubclass(found, Model) else None
-        if path is not None and (" " in path or _exists(found, tuple(path.split(".")))):
+        *holder, field = (path or "").split(".")
+        if path is not None and (" " in path or field in fields_at(found, tuple(holder))):
             return str(path)
     return None
 
@@ -138,10 +135,6 @@ def _main(model: type[BaseModel], above: Route) -> str:
     """The main field at this level, if it contains names that authors choose; empty if there is none."""
     mains = (found.main for found in models_at(model, above) if issubclass(found, Model) and found.main)
     return next((main for main in mains if form_at(model, (*above, main)) is Form.KEYS), "")
-
-
-def _exists(model: type[BaseModel], route: Route) -> bool:
-    return route[-1] in fields_at(model, route[:-1])
 
 
 def _inside(model: type[BaseModel], above: Route, name: str) -> list[Route] | None:

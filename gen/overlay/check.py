@@ -38,12 +38,15 @@ def check_prices(fields: OverlayFields, layers: Layers, found: Findings) -> None
     if given and fields.currency is None and not fields.abstract:
         message = "`currency` is missing: the overlay has a price"
         found.error(MISSING_FIELD, layers.place(given[0], key=True), message, "add `currency`, such as `currency: EUR`")
-    if fields.currency is not None and not given and not fields.abstract and not _inherits_currency(layers):
+    # that of an overlay which others with prices may extend, too, is not reported
+    own_currency = layers.place(("currency",)).file == layers.layers[0].source.file
+    if fields.currency is not None and not given and not fields.abstract and own_currency:
         message = "`currency` has no effect without a `price`"
         hint = f"add `{'.'.join(next(iter(prices)))}`, or remove `currency`"
         found.error(NO_EFFECT, layers.place(("currency",), key=True), message, hint)
     for namespace, grant in fields.namespaces.items():
-        missing = [route for route, price in prices.items() if price is None and _may_use(grant, route)]
+        used = [route for route in prices if grant.accelerators is None or route[1] in grant.accelerators]
+        missing = [route for route in used if prices[route] is None]
         if grant.budget is not None and missing and not fields.abstract:
             field = ".".join(missing[0])
             message = f"`budget` of `{namespace}` cannot be checked: `{field}` is missing"
@@ -51,20 +54,11 @@ def check_prices(fields: OverlayFields, layers: Layers, found: Findings) -> None
             found.error(MISSING_FIELD, layers.place(("namespaces", namespace, "budget"), key=True), message, hint)
 
 
-def _inherits_currency(layers: Layers) -> bool:
-    """Whether it is that of an overlay which others with prices may extend, too."""
-    return layers.place(("currency",)).file != layers.layers[0].source.file
-
-
 def _prices(fields: OverlayFields) -> Mapping[tuple[str, ...], Decimal | None]:
     """The prices by their routes."""
     if not fields.accelerators:
         return {("gpu", "price"): fields.gpu.price}
     return {("accelerators", name, "price"): one.price for name, one in fields.accelerators.items()}
-
-
-def _may_use(grant: Grant, route: tuple[str, ...]) -> bool:
-    return grant.accelerators is None or route[1] in grant.accelerators
 
 
 _OWN = ("gen-in-", "gen-out-")
@@ -249,9 +243,8 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
     defaults = data.get("defaults", {})
     if not isinstance(defaults, dict):
         return
-    for name in defaults:
-        if name != "kinds" and (hint := _unknown_default(JobFields, name)):
-            _report_default(("defaults", name), hint, layers, found)
+    for name in (name for name in defaults if name != "kinds"):
+        _check_default(JobFields, ("defaults", name), layers, found)
     kinds = defaults.get("kinds", {})
     if not isinstance(kinds, dict):
         place = layers.place(("defaults", "kinds"))
@@ -269,13 +262,14 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
             found.error(INVALID_VALUE, layers.place(("defaults", "kinds", kind)), message, hint)
         else:
             for name in fields:
-                if hint := _unknown_default(ALL_KINDS[kind], name):
-                    _report_default(("defaults", "kinds", kind, name), hint, layers, found)
+                _check_default(ALL_KINDS[kind], ("defaults", "kinds", kind, name), layers, found)
 
 
-def _report_default(route: Route, hint: str, layers: Layers, found: Findings) -> None:
-    message = f"unknown field `{route[-1]}` in the defaults"
-    found.error(UNKNOWN_FIELD, layers.place(route, key=True), message, hint)
+def _check_default(model: type[Model], route: Route, layers: Layers, found: Findings) -> None:
+    """Report a field that `defaults` cannot contain."""
+    if hint := _unknown_default(model, str(route[-1])):
+        message = f"unknown field `{route[-1]}` in the defaults"
+        found.error(UNKNOWN_FIELD, layers.place(route, key=True), message, hint)
 
 
 def _unknown_default(model: type[Model], name: str) -> str:

@@ -75,7 +75,7 @@ class OverlayFiles(Struct, dict=True):
         """The files of an overlay."""
         sources: list[Source] = []
         names = [name]
-        source = self._source(name)
+        source = self.source(name)
         if source is not None and not isinstance(fields_of(source).get("extends"), dict):
             self._report_left(name)
         while source is not None:
@@ -98,7 +98,7 @@ class OverlayFiles(Struct, dict=True):
                 self._cycles.update(cycle)
                 break
             names.append(base)
-            source = self._source(base, None if isinstance(extended, dict) else at)
+            source = self.source(base, None if isinstance(extended, dict) else at)
         return self._chain(names, sources, complete=False)
 
     def _vendored(self, name: str, source: Source, extended: dict[str, Data]) -> str | None:
@@ -114,10 +114,6 @@ class OverlayFiles(Struct, dict=True):
         if paths:
             message = f"overlay `{name}` extends none of another repository, so nothing reads {paths[0]}"
             self.found.warning(UNUSED_VENDORED, Location(paths[0]), message, f"run `git rm -r {' '.join(paths)}`")
-
-    def source(self, name: str) -> Source | None:
-        """The file of an overlay alone; None, with a finding, if it is not a mapping."""
-        return self._source(name)
 
     def use(self, name: str, source: Source) -> None:
         """Use this mapping in place of the file of an overlay."""
@@ -163,7 +159,8 @@ class OverlayFiles(Struct, dict=True):
             return None
         return None if links else folder
 
-    def _source(self, name: str, at: Location | None = None) -> Source | None:
+    def source(self, name: str, at: Location | None = None) -> Source | None:
+        """The file of an overlay alone; None, with a finding, if it is not a mapping. `at` names it in another one."""
         if name not in self._sources:
             folder = "" if at is None else "".join(f"{part}/" for part in at.file.split("/")[1:-2])
             known = self._siblings(folder) if folder else self.names

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from gen.overlay.settings import ArgoWorkflows
 
 
+_OPEN_GRANT = Grant()
+"""The grant of all namespaces in an overlay that grants nothing by name."""
+
+
 class Overlay(Struct, frozen=True, dict=True):
     """An overlay merged with those that it extends."""
 
@@ -187,12 +191,7 @@ class Overlay(Struct, frozen=True, dict=True):
         granted = self.fields.namespaces
         if namespace in granted or self.is_system(namespace):
             return granted.get(namespace)
-        return granted.get("*") if granted else self._open_grant
-
-    @cached_property
-    def _open_grant(self) -> Grant:
-        """The grant of all namespaces in an overlay that grants nothing by name."""
-        return Grant()
+        return granted.get("*") if granted else _OPEN_GRANT
 
     def is_system(self, namespace: str) -> bool:
         """Whether Kubernetes or a GitOps engine is installed in the namespace."""

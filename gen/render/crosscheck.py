@@ -40,7 +40,9 @@ def check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], f
         for field, patterns in (("include", overlay.fields.select.include), ("exclude", overlay.fields.select.exclude)):
             for index, pattern in enumerate(patterns):
                 if keys and not any(fnmatchcase(key, pattern) for key in keys):
-                    guess = _pattern_meant(pattern, keys)
+                    # without a folder and a file extension, or the name of the most similar job
+                    plain = job_key(pattern)
+                    guess = plain if any(fnmatchcase(key, plain) for key in keys) else near(pattern, keys)
                     missed.update(key for key in keys if field == "include" and guess and fnmatchcase(key, guess))
                     hint = f"did you mean `{guess}`?" if guess else "correct the pattern, or remove it"
                     place = overlay.place("select", field, index)
@@ -72,12 +74,6 @@ def check_clusters(
             hint = did_you_mean(name, known, otherwise="remove it, or add it to `labels` of an overlay")
             found.error(UNKNOWN_CLUSTER, place, message, hint)
     return missed
-
-
-def _pattern_meant(pattern: str, keys: Sequence[str]) -> str:
-    """The pattern without a folder and a file extension, or the name of the most similar job."""
-    plain = job_key(pattern)
-    return plain if any(fnmatchcase(key, plain) for key in keys) else near(pattern, keys)
 
 
 def _report_not_selected(result: JobResult, overlays: Sequence[Overlay], found: Findings) -> None:
@@ -338,14 +334,13 @@ def _duplicates(
         if overlay != one.overlay:
             message = f"{file.identity} is rendered by the overlays `{overlay}` and `{one.overlay}` of one cluster"
             hint = "declare the volume, or select the job, in one of the two overlays"
-            related = [(other.source, f"the other object, in {other.path}")]
-            found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
-        # two job files with the same name are reported as such; two runs of one file are reported here
         elif other.path != file.path or other.source.file == file.source.file:
             message = f"{file.identity} is rendered twice in overlay `{one.overlay}`"
             hint = "rename the job, the namespace or the volume"
-            related = [(other.source, f"the other object, in {other.path}")]
-            found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
+        else:
+            continue  # two job files with the same name, which are reported as such
+        related = [(other.source, f"the other object, in {other.path}")]
+        found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
     return found.items
 
 

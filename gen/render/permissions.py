@@ -60,26 +60,15 @@ class GrantedPermissions(Struct, frozen=True, kw_only=True):
 
         `platform` is for objects that gen adds to those of a job, such as a TensorBoard and the pods of a workflow.
         """
-        check = _CHECKS.get(one[0])
-        return one in self.exact or (check is not None and check(self, one[1], platform))
-
-
-def _image(given: GrantedPermissions, image: str, _: bool) -> bool:
-    return is_granted_image(image, given.grant) or image.partition("@")[0] in given.images
+        kind, text = one
+        check = _CHECKS.get(kind)
+        return one in self.exact or (check is not None and check(self, text, platform))
 
 
 def _secret(given: GrantedPermissions, name: str, platform: bool) -> bool:
     """Those that the overlay does not declare are free."""
     declared = given.secrets.get(name, ())
     return not declared or any(owner.includes(given.grant, platform=platform) for owner in declared)
-
-
-def _write(given: GrantedPermissions, volume: str, _: bool) -> bool:
-    return volume not in given.read_only
-
-
-def _store(given: GrantedPermissions, place: str, _: bool) -> bool:
-    return any(place == one or place.startswith(f"{one}/") for one in given.stores)
 
 
 def _node(given: GrantedPermissions, label: str, _: bool) -> bool:
@@ -97,26 +86,23 @@ def _metadata(given: GrantedPermissions, key: str, _: bool) -> bool:
     return is_reserved(key) or is_of_controllers(key) or any(fnmatchcase(key, one) for one in given.grant.metadata)
 
 
-def _runtime(given: GrantedPermissions, name: str, _: bool) -> bool:
-    return name in given.runtimes
-
-
-def _group(given: GrantedPermissions, priority: str, _: bool) -> bool:
-    """A class that jobs may have is also one of their groups, in each queue."""
-    return (facts.PRIORITY, priority.partition(" ")[0]) in given.exact
+def _is_in(place: str, folders: Iterable[str]) -> bool:
+    """Whether a place of object stores is one of the folders, or below one."""
+    return any(f"{place}/".startswith(f"{one}/") for one in folders)
 
 
 _CHECKS: Final[dict[str, Callable[[GrantedPermissions, str, bool], bool]]] = {
-    facts.IMAGE: _image,
+    facts.IMAGE: lambda own, image, _: is_granted_image(image, own.grant) or image.partition("@")[0] in own.images,
     facts.SECRET: _secret,
-    facts.WRITE: _write,
-    facts.STORE: _store,
-    facts.STORE_TO_WRITE: lambda given, place, _: any(f"{place}/".startswith(f"{one}/") for one in given.written),
+    facts.WRITE: lambda own, volume, _: volume not in own.read_only,
+    facts.STORE: lambda own, place, _: _is_in(place, own.stores),
+    facts.STORE_TO_WRITE: lambda own, place, _: _is_in(place, own.written),
     facts.SELECTS: _node,
     facts.TOLERATES: _taint,
     facts.METADATA: _metadata,
-    facts.RUNTIME: _runtime,
-    facts.GROUP_PRIORITY: _group,
+    facts.RUNTIME: lambda own, name, _: name in own.runtimes,
+    # a class that jobs may have is also one of their groups, in each queue
+    facts.GROUP_PRIORITY: lambda own, priority, _: (facts.PRIORITY, priority.partition(" ")[0]) in own.exact,
 }
 """Permissions that are not granted by a list."""
 

@@ -22,7 +22,6 @@ from gen.base.repository.job_files import all_jobs, chosen_jobs
 from gen.base.repository.layout import JOBS, JobFile, RenderedPath, overlay_file, settings_file
 from gen.base.yaml.source import Source
 from gen.job.kinds import ALL_KINDS
-from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.builtin import CONFIG_MAP, DATA, DEPLOYMENT, INGRESS, RESOURCE_QUOTA, SERVICE
 from gen.kubernetes.objects import MAX_NAME
 from gen.overlay.overlay import Overlay
@@ -96,7 +95,7 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str
     rendered = {kind for job in jobs for kind in job.kinds}
     workloads = _workloads(overlay, rendered)
     limited = any(grant.resource_quota for grant in fields.namespaces.values())
-    kinds = {*_companions(overlay), *workloads, *(_group_and_kind(kind) for kind in rendered)}
+    kinds = {*_companions(overlay), *workloads, *(kind.rpartition("/")[::2] for kind in rendered)}
     return Site(
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
@@ -134,19 +133,12 @@ def _workloads(overlay: Overlay, rendered: set[str]) -> dict[tuple[str, str], Wo
     operators = overlay.fields.operators
     around = {one.resource.key: one for starter in STARTERS for one in starter.health(overlay, rendered)}
     return around | {
-        job.facts.key: Workload(api_version=_api_version(job.facts, operators.get(kind)), resource=job.facts)
+        job.facts.key: Workload(
+            api_version=job.facts.api_version(operators.get(kind, job.facts.served[0])), resource=job.facts
+        )
         for kind, job in ALL_KINDS.items()
         if kind in operators or str(job.facts) in rendered
     }
-
-
-def _api_version(facts: Resource, served: str | None) -> str:
-    return facts.api_version(served or facts.served[0])
-
-
-def _group_and_kind(text: str) -> tuple[str, str]:
-    group, _, kind = text.rpartition("/")
-    return group, kind
 
 
 def _manifests(overlay: Overlay, site: Site, found: Findings, *, whole: bool) -> Iterator[Manifest]:

@@ -210,17 +210,15 @@ class BatchJob(IndexedJob):
         service = {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,  # rank 0 must be found before it is ready
-            "selector": _any_run(plan) if plan.starter.repeats else _this_run(plan),
+            "selector": _selector(plan),
             "ports": [{"name": "rendezvous", "port": self.master_port, "protocol": "TCP"}],
         }
         return ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": plan.run}, "spec": service},)
 
 
-def _this_run(plan: Plan) -> dict[str, str]:
+def _selector(plan: Plan) -> dict[str, str]:
+    """The pods of a run, or of all runs of a schedule: an edit must not take the address from running ones."""
+    if plan.starter.repeats:
+        return {JOB_LABEL: plan.job, COMPONENT: plan.pods[0].role.name}
     labels = {JOB_LABEL: plan.job, RUN_LABEL: RUN}
     return {**labels, STEP_LABEL: plan.step} if plan.step else labels
-
-
-def _any_run(plan: Plan) -> dict[str, str]:
-    """The pods of all runs of a schedule: an edit must not take the address from those that are running."""
-    return {JOB_LABEL: plan.job, COMPONENT: plan.pods[0].role.name}

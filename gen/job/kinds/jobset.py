@@ -138,17 +138,16 @@ class JobSetJob(IndexedJob):
         )
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        rules = [{"name": f"rule{number}", **dumped(rule)} for number, rule in enumerate(self.failure_policy.rules)]
         return present(  # with the defaults of the webhook, which an engine would otherwise show as a difference
             network={"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             startupPolicy=present(startupPolicyOrder=self.startup_policy),
             successPolicy=dumped(self.success_policy),
-            failurePolicy=self._failure_policy(plan.retries),
+            failurePolicy=present(
+                maxRestarts=plan.retries, restartStrategy=self.failure_policy.restart_strategy, rules=rules
+            ),
             replicatedJobs=[self._replicated(pod.role, pods[pod.role.name]) for pod in plan.pods],
         )
-
-    def _failure_policy(self, retries: int | None) -> Body:
-        rules = [{"name": f"rule{number}", **dumped(rule)} for number, rule in enumerate(self.failure_policy.rules)]
-        return present(maxRestarts=retries, restartStrategy=self.failure_policy.restart_strategy, rules=rules)
 
     def _replicated(self, role: Role, template: Body) -> Body:
         job, pods = self.jobs[role.name], self.pods_per_job(role.name)

@@ -48,7 +48,10 @@ class KubeflowJob(Job):
         listed = spec.get("replicaSpecs")
         if isinstance(listed, list) and all(isinstance(one, dict) for one in listed):
             del spec["replicaSpecs"]
-            spec[cls.facts.pods[0].role_map] = {cls._role_of(one): _without_type(one) for one in listed}
+            spec[cls.facts.pods[0].role_map] = {
+                cls._role_of(one): {name: value for name, value in one.items() if name not in _TYPE_FIELDS}
+                for one in listed
+            }
         return {**body, "spec": spec}
 
     @classmethod
@@ -87,7 +90,3 @@ class KubeflowJob(Job):
             hint = "remove `retries`, or use `restart: OnFailure`"
             message = f"`retries` has no effect with `restart: {self.restart}`: the operator counts restarts in place"
             yield Problem(("retries",), message, hint, no_effect=True)
-
-
-def _without_type(replicas: Body) -> Body:
-    return {name: value for name, value in replicas.items() if name not in _TYPE_FIELDS}

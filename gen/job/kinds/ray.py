@@ -223,10 +223,11 @@ class RayJob(Job):
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         claimed = {pod.role.name: pod.role.gpus for pod in plan.pods if pod.effect.claims}
+        options = self.autoscaler
         cluster = present(
             rayVersion=self.ray_version,
             enableInTreeAutoscaling=True if self.autoscaler is not False else None,
-            autoscalerOptions=self._autoscaler_options(),
+            autoscalerOptions=present(**options.model_dump(by_alias=True)) if isinstance(options, Autoscaler) else None,
             headGroupSpec={"rayStartParams": self._start_params(HEAD, claimed), "template": pods[HEAD]},
             workerGroupSpecs=[self._group(name, pods[name], claimed) for name in self.groups],
         )
@@ -269,10 +270,6 @@ class RayJob(Job):
         role = self.roles.get(name)
         own = dict(role.ray_start_params) if role is not None else {}
         return {"num-gpus": str(claimed[name]), **own} if name in claimed else own
-
-    def _autoscaler_options(self) -> Body:
-        options = self.autoscaler
-        return present(**options.model_dump(by_alias=True)) if isinstance(options, Autoscaler) else {}
 
     def problems(self, target: Target) -> Iterable[Problem]:
         yield from self._command_problems()

@@ -15,6 +15,7 @@ from gen.base.placeholders import RUN, TRIAL
 from gen.job.plan import MountPlan
 from gen.render.expressions import checkpoint_folder
 from gen.render.parts.context import Context
+from gen.render.parts.data import holding
 
 DIRECTORY = "CHECKPOINT_DIR"
 RESUMED = "RESUME_DIR"
@@ -94,8 +95,8 @@ def _mount(context: Context, base: str, mounts: tuple[MountPlan, ...]) -> MountP
     known = [one for one in mounts if one.volume in context.job.data and one.volume in volumes]
     if len({one.volume for one in known}) < len(context.job.data) or "data" in context.given.left_out:
         return None  # which is reported
-    holding = [one for one in known if f"{base.rstrip('/')}/".startswith(f"{one.path.rstrip('/')}/")]
-    if not holding:
+    mount = holding(known, base)
+    if mount is None:
         usable = (one for one in known if not one.read_only and volumes[one.volume].profile.outlives_pods)
         paths = ", ".join(f"`{one.path}`" for one in usable)
         message = f"`{base}` is not on a volume of the job, so checkpoints would be lost with the pod"
@@ -103,7 +104,6 @@ def _mount(context: Context, base: str, mounts: tuple[MountPlan, ...]) -> MountP
         hint = hint if paths else "mount a volume to which the job may write there: `data: {<volume>: <path>}`"
         context.error(NO_CHECKPOINTS, ("checkpoints",), message, hint)
         return None
-    mount = max(holding, key=lambda one: len(one.path))
     problem = None
     where = f"`{base}` is on volume `{mount.volume}`, which is"
     if not volumes[mount.volume].profile.outlives_pods:

@@ -195,6 +195,12 @@ def check_in_memory(context: Context, role: Role, data: DataPlan | None, shared:
             return
 
 
+def holding(mounts: Iterable[MountPlan], path: str) -> MountPlan | None:
+    """The innermost mount with a path; None if it is on none of them."""
+    above = [one for one in mounts if f"{path.rstrip('/')}/".startswith(f"{one.path.rstrip('/')}/")]
+    return max(above, key=lambda one: len(one.path), default=None)
+
+
 def report_shared(pods: Iterable[PodPlan], storage: Iterable[str], runs: str, given: JobInput, found: Findings) -> None:
     """Warn about a volume that several runs can write to in the same directory."""
     writable = {mount.volume for pod in pods for mount in pod.mounts if not mount.read_only}

@@ -175,16 +175,16 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
             hint = f"move it to `pod{route[-1].capitalize()}`"
             message = f"`{key}` only affects pods, and `{route[-1]}` are not set on them"
             context.error(POD_METADATA, (*route, key), message, hint, key=True)
-        elif ("/" in key or selected) and context.set_by_job((*route, key)) and not _is_granted(context, key):
+        elif (
+            ("/" in key or selected)
+            and context.set_by_job((*route, key))
+            and not any(fnmatchcase(key, pattern) for pattern in context.grant.metadata)
+        ):
             namespace, overlay = context.given.namespace, context.overlay.name
             other = "move it to `labels`, by which nothing selects pods" if selected else "use a key without a prefix"
             hint = f"add it to `namespaces.{namespace}.metadata` of the overlay, or {other}"
             message = f"namespace `{namespace}` may not set `{key}` in overlay `{overlay}`"
             context.error(NOT_GRANTED, (*route, key), message, hint, key=True)
-
-
-def _is_granted(context: Context, key: str) -> bool:
-    return any(fnmatchcase(key, pattern) for pattern in context.grant.metadata)
 
 
 def job_labels(plan: Plan, component: str) -> dict[str, str]:
@@ -241,14 +241,10 @@ def job_metadata(plan: Plan, name: str, component: str) -> Body:
     return _metadata(name, plan.namespace, labels, {**plan.annotations, **aside_annotations(plan.engines)})
 
 
-def storage_metadata(name: str, namespace: str | None, volume: str) -> Body:
-    """Metadata of a storage object, which belongs to no job and is protected from pruning."""
-    return _metadata(name, namespace, {MANAGED_BY: "gen", VOLUME_LABEL: volume}, storage_annotations())
-
-
-def platform_metadata(name: str, namespace: str) -> Body:
-    """Metadata of an object that belongs to a namespace as a whole, which is protected from pruning like storage."""
-    return _metadata(name, namespace, {MANAGED_BY: "gen"}, storage_annotations())
+def storage_metadata(name: str, namespace: str | None, volume: str = "") -> Body:
+    """Metadata of an object that belongs to no job and is protected from pruning: of a volume, or of a namespace."""
+    labels = {MANAGED_BY: "gen"} | ({VOLUME_LABEL: volume} if volume else {})
+    return _metadata(name, namespace, labels, storage_annotations())
 
 
 def _metadata(name: str, namespace: str | None, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Body:

@@ -134,14 +134,10 @@ def check_pod(
             context.error(INVALID_VALUE, _FIELD, message, "use the same value for both in the overlay")
     _check_metadata(context, role, network)
     pages = next((name for name in resources if name.startswith(_HUGE_PAGES)), None)
-    if pages is not None and not resources.keys() & {"cpu", "memory"} and not _left_out(context):
+    if pages is not None and not (resources.keys() | context.given.left_out) & {"cpu", "memory", "roles"}:
         route = _FIELD if pages in network.resources else context.route_of(role, "gpus")
         message = f"the pods request `{pages}`, which requires `memory` or `cpu`"
         context.error(MISSING_FIELD, route, message, "add `memory`, such as `memory: 64Gi`")
-
-
-def _left_out(context: Context) -> bool:
-    return bool(context.given.left_out & {"cpu", "memory", "roles"})
 
 
 def _check_metadata(context: Context, role: Role, network: Effect) -> None:

@@ -324,15 +324,12 @@ def _takes_all(role: Role) -> bool:
 
 
 def _roles_without_pods(context: Context, roles: tuple[Role, ...]) -> Iterator[tuple[str, RoleFields]]:
-    every: Model | Mapping[str, RoleFields] = getattr(context.job, "roles", {})
-    for name, fields in every.items() if isinstance(every, Mapping) else _by_alias(every):
+    every: Model | Mapping[str, RoleFields | None] = getattr(context.job, "roles", {})
+    if not isinstance(every, Mapping):
+        every = {alias: getattr(every, name) for name, alias in aliases_of(type(every)).items()}
+    for name, fields in every.items():
         if fields is not None and all(role.name != name for role in roles):
             yield name, fields
-
-
-def _by_alias(roles: Model) -> Iterator[tuple[str, RoleFields | None]]:
-    """Roles by their names in job files."""
-    return ((alias, getattr(roles, name)) for name, alias in aliases_of(type(roles)).items())
 
 
 def _check_role(context: Context, role: str, fields: RoleFields) -> None:

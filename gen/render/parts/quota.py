@@ -14,7 +14,7 @@ from gen.base.repository.layout import job_key
 from gen.base.yaml.source import Source
 from gen.kubernetes.facts.builtin import RESOURCE_QUOTA, in_quota
 from gen.overlay.overlay import Overlay
-from gen.render.parts.metadata import platform_metadata
+from gen.render.parts.metadata import storage_metadata
 from gen.render.results import File, Manifest, RenderedJob
 
 _NOUNS: Final = {"gpus": "GPUs", "pods": "pods"}
@@ -241,7 +241,7 @@ def resource_quota(plan: ResourceQuotaPlan) -> Manifest:
     body = {
         "apiVersion": "v1",
         "kind": RESOURCE_QUOTA.kind,
-        "metadata": platform_metadata(_QUOTA, plan.namespace),
+        "metadata": storage_metadata(_QUOTA, plan.namespace),
         "spec": {"hard": dict(plan.hard)},
     }
     return Manifest(body=body, name=_QUOTA, source=plan.place, folder=plan.namespace, tree="storage")

@@ -20,7 +20,7 @@ from gen.job.plan import IngressPlan, MountPlan, Plan, TensorBoardPlan, VolumePl
 from gen.kubernetes.objects import COMPONENT, Body, present
 from gen.render.parts import arena, containers, grants, names
 from gen.render.parts.context import Context
-from gen.render.parts.data import DataPlan
+from gen.render.parts.data import DataPlan, holding
 from gen.render.parts.metadata import BOARD, job_labels, job_metadata
 
 _RUN = regex(f"{RUN}|{TRIAL}")
@@ -74,8 +74,8 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
     persistent = [mount for mount in mounts if readable[mount.volume]]
     if logdir is None and len(persistent) == 1 and not unusable:
         return persistent[0]
-    holding = [m for m in mounts if f"{logdir.rstrip('/')}/".startswith(f"{m.path.rstrip('/')}/")] if logdir else []
-    if unusable and not holding:
+    mount = holding(mounts, logdir) if logdir else None
+    if unusable and mount is None:
         return None
     if logdir is None:
         hint = "write `tensorboard: {logdir: <a directory under one of the paths of data>}`"
@@ -85,7 +85,7 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
             message = "TensorBoard reads logs from a persistent volume, and the job mounts none"
         context.error(NO_LOGDIR, ("tensorboard",), message, hint)
         return None
-    if not holding:
+    if mount is None:
         paths = ", ".join(f"`{mount.path}`" for mount in mounts)
         hint = f"write the logs under a path of `data`: {paths}"
         if not paths:
@@ -97,7 +97,6 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
             hint,
         )
         return None
-    mount = max(holding, key=lambda mount: len(mount.path))
     if not readable[mount.volume]:
         message = f"`{logdir}` is on volume `{mount.volume}`, which is deleted with the pod"
         context.error(NO_LOGDIR, ("tensorboard", "logdir"), message, "write the logs to a persistent volume")

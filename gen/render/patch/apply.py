@@ -294,7 +294,9 @@ def _patched(
     if patch.merge is not None:
         body, deletions = _merged(manifest, patch, patch.merge, parts, version, own, found)
     else:
-        body = _operated(manifest, patch, parts, own, found)
+        body = manifest.body
+        for route in parts:
+            body = _operated(manifest, body, patch, route, own, found)
     broken = list(breaches(manifest, body))
     for breach in broken:
         place = own.blame(body, breach.route) if breach.route else None
@@ -325,14 +327,7 @@ def _merged(
     return body, merging.deletions
 
 
-def _operated(manifest: Manifest, patch: Patch, parts: list[Route], provenance: Provenance, found: Findings) -> Body:
-    body = manifest.body
-    for route in parts:
-        body = _operated_part(manifest, body, patch, route, provenance, found)
-    return body
-
-
-def _operated_part(
+def _operated(
     manifest: Manifest, body: Body, patch: Patch, part: Route, provenance: Provenance, found: Findings
 ) -> Body:
     for index, relative in enumerate(patch.operations):

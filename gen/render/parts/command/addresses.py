@@ -136,24 +136,23 @@ def _files(command: Command) -> tuple[str, ...]:
 
 def _check_hosts(command: Command, launch: Launch) -> None:
     """Launchers with a file of hosts, in the pod that starts processes on the others."""
-    hosts = launch.get(HOSTS)
-    if hosts is not None and hosts.value and all(one.partition(":")[0] in _HERE for one in hosts.value.split(",")):
-        message = f"`{launch.launcher.name}` starts all processes in the launcher, because its host is `localhost`"
-        hint = f"remove `{launch.option(hosts)}`" if launch.launcher is mpirun.LAUNCHER else _HOSTFILE
-        command.warning(NO_RENDEZVOUS, hosts.word, message, hint)
-    elif hosts is not None and hosts.value and launch.option(hosts) in _LISTS:
-        named = (one.partition(":")[0] for one in hosts.value.split(","))
-        other = next((one for one in named if "." not in one and command.context.name not in one), None)
-        if other is not None:
-            message = f"`{launch.launcher.name}` starts processes on `{other}`, which is not a worker of the run"
-            hint = f"remove `{launch.option(hosts)}`" if launch.launcher is mpirun.LAUNCHER else _HOSTFILE
+    hosts, starts = launch.get(HOSTS), f"`{launch.launcher.name}` starts"
+    of_mpirun = launch.launcher is mpirun.LAUNCHER
+    if hosts is not None and hosts.value:
+        named = [one.partition(":")[0] for one in hosts.value.split(",")]
+        others = [one for one in named if "." not in one and command.context.name not in one]
+        message = ""
+        if all(one in _HERE for one in named):
+            message = f"{starts} all processes in the launcher, because its host is `localhost`"
+        elif launch.option(hosts) in _LISTS and others:
+            message = f"{starts} processes on `{others[0]}`, which is not a worker of the run"
+        if message:
+            hint = f"remove `{launch.option(hosts)}`" if of_mpirun else _HOSTFILE
             command.warning(NO_RENDEZVOUS, hosts.word, message, hint)
-    if launch.launcher is mpirun.LAUNCHER or HOSTS not in launch.launcher.roles or hosts is not None:
-        return
-    if launch.unread is not None or deepspeed.DEFAULT_HOSTS in _files(command):
-        return
-    message = f"`{launch.launcher.name}` starts all processes in the launcher, because it gets no file of hosts"
-    command.warning(NO_RENDEZVOUS, launch.word, message, _HOSTFILE)
+    needs_file = hosts is None and not of_mpirun and HOSTS in launch.launcher.roles
+    if needs_file and launch.unread is None and deepspeed.DEFAULT_HOSTS not in _files(command):
+        message = f"{starts} all processes in the launcher, because it gets no file of hosts"
+        command.warning(NO_RENDEZVOUS, launch.word, message, _HOSTFILE)
 
 
 _LISTS: Final = frozenset({"-H", "--host", "--hosts"})
