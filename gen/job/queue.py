@@ -149,9 +149,9 @@ class Gang(QueueProfile):
     """Its name in the facts of kinds."""
 
     @property
-    @abstractmethod
     def settings(self) -> Mapping[str, object]:
         """Settings of a group other than its size, by their names in `Group.settings`."""
+        return {}
 
     @property
     def least(self) -> int | None:

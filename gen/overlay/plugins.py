@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, entry_points
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Findings, Route
 from gen.base.codes.overlays import INVALID_PLUGIN, MISSING_PLUGIN, PLUGIN_NOT_NAMED, PLUGIN_VERSION
@@ -54,6 +54,13 @@ _GROUPS: Final[Mapping[str, tuple[str, str]]] = {
 """Registry by entry point group, with the base class of its entries, or the type of functions. They are imported when
 a plugin extends them: most repositories have no plugins."""
 GROUPS: Final = tuple(_GROUPS)
+_OF_FIELDS: Final = {
+    "volumes": STORAGE_GROUP,
+    "networks": NETWORK_GROUP,
+    "accelerators": ACCELERATOR_GROUP,
+    "queues": QUEUE_GROUP,
+}
+"""Groups of the profiles in the entries of fields of an overlay."""
 
 PROVIDERS: Final[dict[tuple[str, str], str]] = {}
 """Distribution by group and name. Entries of gen itself are absent."""
@@ -185,14 +192,6 @@ def unnamed_plugin(group: str, name: str, plugins: Mapping[str, str]) -> str | N
     return provider if provider is not None and provider not in plugins else None
 
 
-class HasProfiles(Protocol):
-    """A volume, network, accelerator or queue."""
-
-    @property
-    def given(self) -> Mapping[str, object]:
-        """Its profiles by their keys."""
-
-
 def check_providers(fields: OverlayFields, layers: Layers, found: Findings) -> None:
     """Report profiles and kinds from plugins that the overlay does not name."""
     for group, name, route in _used(fields):
@@ -203,14 +202,8 @@ def check_providers(fields: OverlayFields, layers: Layers, found: Findings) -> N
 
 
 def _used(fields: OverlayFields) -> Iterator[tuple[str, str, Route]]:
-    groups: dict[str, tuple[str, Mapping[str, HasProfiles]]] = {
-        "volumes": (STORAGE_GROUP, fields.volumes),
-        "networks": (NETWORK_GROUP, fields.networks),
-        "accelerators": (ACCELERATOR_GROUP, fields.accelerators),
-        "queues": (QUEUE_GROUP, fields.queues),
-    }
-    for field, (group, declared) in groups.items():
-        for name, one in declared.items():
+    for field, group in _OF_FIELDS.items():
+        for name, one in getattr(fields, field).items():
             yield from ((group, key, (field, name, key)) for key in one.given)
     for kind in fields.operators:
         yield KIND_GROUP, kind, ("operators", kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from msgspec import Struct
 
@@ -45,7 +46,8 @@ class Owner(Struct, frozen=True):
 def owners(fields: OverlayFields, defaults: Mapping[str, Data]) -> Mapping[str, tuple[Owner, ...]]:
     """The owners of each Secret."""
     found: dict[str, list[Owner]] = defaultdict(list)
-    for secret, owner in (*_owners(fields), *_of_all_defaults(defaults)):
+    levels = [defaults, *map(as_mapping, as_mapping(defaults.get("kinds")).values())]
+    for secret, owner in chain(_owners(fields), *map(_of_defaults, levels)):
         if owner not in found[secret]:
             found[secret].append(owner)
     return {secret: tuple(owned) for secret, owned in found.items()}
@@ -69,12 +71,6 @@ def _owners(fields: OverlayFields) -> Iterator[tuple[str, Owner]]:
     ingress = fields.tensorboard.ingress
     if ingress is not None and ingress.tls_secret is not None:
         yield ingress.tls_secret, Owner("`tensorboard.ingress`")
-
-
-def _of_all_defaults(defaults: Mapping[str, Data]) -> Iterator[tuple[str, Owner]]:
-    yield from _of_defaults(defaults)
-    for own in as_mapping(defaults.get("kinds")).values():
-        yield from _of_defaults(own) if isinstance(own, dict) else ()
 
 
 def _of_defaults(defaults: Mapping[str, Data]) -> Iterator[tuple[str, Owner]]:

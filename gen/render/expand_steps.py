@@ -33,7 +33,7 @@ from gen.render.model import named_kind, parse_run, unknown_kind
 from gen.render.parts.names import most_characters
 from gen.render.starters import starter_of
 from gen.render.starters.start_values import is_free
-from gen.render.text_mistakes import used_params
+from gen.render.text_mistakes import warn_unused_params
 
 if TYPE_CHECKING:
     import re
@@ -100,7 +100,7 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
     params = {**(given.own.params if given.own is not None else {}), **starter.step_params(written.data)}
     own_fields = {name: value for name, value in given.own.fields.items() if name == "resume"} if given.own else {}
     read = parse_run(one, found, RunValues(name=run, params=params, fields=own_fields))
-    _check_params(fields, data, own, found)
+    warn_unused_params(fields, data, lambda route: own.find(route).key, found, "expression of the step")
     _check_chosen(fields, starter.step_params(written.data), own, found)
     job_run = (
         JobRun(given=read, name=f"{run}-{name}", step=name, pipeline=run, later=later) if read is not None else None
@@ -150,18 +150,6 @@ def _data(written: WrittenJob, given: JobInput, kind: str, fields: Mapping[str, 
     return lay_over(
         lay_over(base, common), {name: value for name, value in fields.items() if name not in beside - STEPS_HAVE}
     )
-
-
-def _check_params(fields: Mapping[str, Data], data: Mapping[str, Data], own: Layer, found: Findings) -> None:
-    params = fields.get("params")
-    if not isinstance(params, dict):
-        return
-    used = used_params(data, params)
-    for name in params:
-        if name not in used:
-            message = f"no expression of the step uses the parameter `{name}`"
-            hint = f"use it as `{{{{ params.{name} }}}}`, or remove it"
-            found.warning(NO_EFFECT, own.find(("params", name)).key, message, hint)
 
 
 def _check_chosen(fields: Mapping[str, Data], names: Iterable[str], own: Layer, found: Findings) -> None:

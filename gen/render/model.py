@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Final, cast
 
 from pydantic import ValidationError
@@ -86,7 +87,7 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
     runs = own.runs if own is not None else 1
     texts = evaluate_fields(data, job_values, run, params, overlay, layers, found, runs, written.step)
     if overlay is not None and not texts.failed and not written.step:
-        warn_unused_params(source, written.data, found)
+        warn_unused_params(source.data, written.data, partial(source.place, key=True), found)
     hidden = report_secrets(texts.data, layers, found, texts.failed)
     values, unusable = _concealed(texts.data, hidden)
     job, left_out = _validated(written.model, values, texts.failed | unusable, layers, found)

@@ -205,13 +205,13 @@ def start(run: work.ValidRun) -> tuple[work.StartedRun | work.EndedRun]:
 
 def seal(run: work.StartedRun) -> tuple[work.SealedRun]:
     """The hash of the run in place of its placeholder."""
-    return (work.SealedRun(started=run, sealed=hashes.seal(run.valid, run.planned.plan.attempt)),)
+    sealed = hashes.seal(run.valid, run.planned.plan.attempt)
+    return (work.SealedRun(planned=run.planned, started=run, sealed=sealed),)
 
 
 def emit(run: work.SealedRun) -> tuple[work.EmittedRun]:
     """The objects as YAML, and the record of the job in the first line."""
-    started, sealed = run.started, run.sealed
-    planned = started.planned
+    planned, started, sealed = run.planned, run.started, run.sealed
     own, overlay, (first, *_) = planned.plan, planned.job.overlay, planned.parts
     given = first.run.given
     (workload,) = (one.body for one in sealed.manifests if one.is_workload and not one.embedded)
@@ -235,12 +235,12 @@ def emit(run: work.SealedRun) -> tuple[work.EmittedRun]:
         steps=created_by(one.body for one in sealed.manifests if one.is_workload) if own.steps else (),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in started.valid.manifests)),
     )
-    return (work.EmittedRun(started=started, rendered=rendered, record=record),)
+    return (work.EmittedRun(planned=planned, started=started, rendered=rendered, record=record),)
 
 
 def keep(run: work.EmittedRun) -> tuple[work.EndedRun]:
     """The committed run in place of the new one, if the job did not change but the platform did."""
-    planned, rendered = run.started.planned, run.rendered
+    planned, rendered = run.planned, run.rendered
     own, committed, found = planned.plan, planned.job.committed, planned.one.found
     old = None
     if committed is not None and own.starter.edit is Edit.NEW_RUN:  # nothing runs again after other edits

@@ -12,11 +12,11 @@ They are warnings, not errors: an expression in the defaults of another overlay 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from gen.base import Findings, Location, Route, as_mapping, regex
+from gen.base import Findings, Location, Route, as_mapping, at, regex
 from gen.base.codes.files import LOOKALIKE
 from gen.base.codes.jobs import CUT_VALUE, JOINED_LINES, NO_EFFECT, SHELL_SYNTAX
 from gen.base.yaml.layers import Layer, Layers
@@ -166,17 +166,18 @@ def _report_lookalikes(source: Source, route: Route, command: str, found: Findin
             found.warning(LOOKALIKE, place, f"{named(match[0])} {what}", f"{remedy} instead of it")
 
 
-def warn_unused_params(source: Source, data: dict[str, Data], found: Findings) -> None:
-    """`data` is the job with the defaults of its overlay, before its expressions are replaced."""
-    params = source.data.get("params") if isinstance(source.data, dict) else None
-    if not isinstance(params, dict) or not params:
-        return
-    used = used_params(data, params)
-    for name in params:
-        if name not in used:
-            hint = f"use it as `{{{{ params.{name} }}}}`, or remove it"
-            place = source.place(("params", name), key=True)
-            found.warning(NO_EFFECT, place, f"no expression uses the parameter `{name}`", hint)
+def warn_unused_params(
+    written: Data, data: dict[str, Data], place: Callable[[Route], Location], found: Findings, user: str = "expression"
+) -> None:
+    """Warn about `params` in the fields of a job or of a step, as they are written.
+
+    `data` has the defaults of the overlay, too, before expressions are replaced. `place` finds a key in the fields.
+    """
+    params = as_mapping(at(written, "params"))
+    used = used_params(data, params) if params else ()
+    for name in (name for name in params if name not in used):
+        hint = f"use it as `{{{{ params.{name} }}}}`, or remove it"
+        found.warning(NO_EFFECT, place(("params", name)), f"no {user} uses the parameter `{name}`", hint)
 
 
 def used_params(data: Mapping[str, Data], params: Iterable[str]) -> set[str]:

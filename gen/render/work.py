@@ -169,23 +169,17 @@ class StartedRun(OfPlan, frozen=True, kw_only=True):
     valid: ValidObjects
 
 
-class SealedRun(Work, frozen=True, kw_only=True):
+class SealedRun(OfPlan, frozen=True, kw_only=True):
     started: StartedRun
     sealed: SealedObjects
 
-    def end(self) -> tuple[EndedRun, ...]:
-        return self.started.end()
 
-
-class EmittedRun(Work, frozen=True, kw_only=True):
+class EmittedRun(OfPlan, frozen=True, kw_only=True):
     """The files of a run that is rendered from its job."""
 
     started: StartedRun
     rendered: RenderedJob
     record: Record
-
-    def end(self) -> tuple[EndedRun, ...]:
-        return self.started.end()
 
 
 class EndedRun(Work, frozen=True, kw_only=True):

@@ -14,16 +14,8 @@ from gen.job.commands import accelerate, colossalai, deepspeed, horovodrun, mpir
 from gen.job.commands.base import Launch, Launcher
 from gen.job.commands.script import SHELLS, Program, Script, read_script
 
-LAUNCHERS: Final[tuple[Launcher, ...]] = (
-    torchrun.LAUNCHER,
-    accelerate.LAUNCHER,
-    deepspeed.LAUNCHER,
-    mpirun.LAUNCHER,
-    horovodrun.LAUNCHER,
-    colossalai.LAUNCHER,
-    ray.LAUNCHER,
-    paddle.LAUNCHER,
-    python.LAUNCHER,
+LAUNCHERS: Final[tuple[Launcher, ...]] = tuple(
+    module.LAUNCHER for module in (torchrun, accelerate, deepspeed, mpirun, horovodrun, colossalai, ray, paddle, python)
 )
 BY_PROGRAM: Final = {program: one for one in LAUNCHERS for program in one.programs}
 _BY_MODULE: Final = {module: one for one in LAUNCHERS for module in one.modules}

@@ -14,7 +14,7 @@ from gen.job.kinds.base import Job
 from gen.job.plan import Plan
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body
-from gen.render.parts.metadata import BOARD
+from gen.render.parts.metadata import BOARD, add_metadata
 
 GPUS: Final = "requestGPUsOfJobOwner"
 
@@ -23,11 +23,11 @@ def show_to_arena(job: Job, plan: Plan, pods: Mapping[str, Body], workload: Body
     """Add the labels and the annotation of a run and its pods; `arena` of the plan must be set."""
     labels = {"app": plan.arena, "release": plan.run}
     gpus = {GPUS: str(plan.gpus)}
-    _add(workload["metadata"], "labels", labels)
-    _add(workload["metadata"], "annotations", gpus)
+    add_metadata(workload["metadata"], "labels", labels)
+    add_metadata(workload["metadata"], "annotations", gpus)
     for role, template in pods.items():
-        _add(template["metadata"], "labels", {**labels, **job.arena_labels(role)})
-        _add(template["metadata"], "annotations", gpus)
+        add_metadata(template["metadata"], "labels", {**labels, **job.arena_labels(role)})
+        add_metadata(template["metadata"], "annotations", gpus)
 
 
 def state_of(plan: Plan, facts: Resource) -> Body:
@@ -40,7 +40,3 @@ def state_of(plan: Plan, facts: Resource) -> Body:
 def board_labels(plan: Plan) -> Mapping[str, str]:
     """Labels of the Service of TensorBoard, which `arena get` looks for."""
     return {"role": BOARD, "release": plan.run} if plan.arena else {}
-
-
-def _add(metadata: Body, field: str, added: Mapping[str, str]) -> None:
-    metadata[field] = dict(sorted({**metadata.get(field, {}), **added}.items()))

@@ -10,13 +10,14 @@ from gen.base import Route, did_you_mean
 from gen.base.codes.grants import NOT_GRANTED, UNKNOWN_PRIORITY, UNKNOWN_QUEUE, UNKNOWN_RUNTIME, UNKNOWN_SERVICE_ACCOUNT
 from gen.base.codes.jobs import INVALID_IMAGE
 from gen.base.repository.layout import RUNTIMES, overlays_path
+from gen.job.fields import JobFields
 from gen.job.kinds.base import Job
+from gen.job.model import alias_of
 from gen.job.names import is_image
 from gen.job.scalars import shown
 from gen.kubernetes.facts.demand import Demand, demand
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, SHIPPED, Runtime
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS
-from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
 from gen.overlay.secrets import ENV, PULL
@@ -24,38 +25,29 @@ from gen.render.parts.context import Context
 from gen.render.parts.pins import Part, digest_of
 
 _GRANTED = (
-    ("queue", "queue", "queues", UNKNOWN_QUEUE),
-    ("priority", "priority", "priorities", UNKNOWN_PRIORITY),
-    ("service_account", "serviceAccount", "serviceAccounts", UNKNOWN_SERVICE_ACCOUNT),
+    ("queue", "queues", UNKNOWN_QUEUE),
+    ("priority", "priorities", UNKNOWN_PRIORITY),
+    ("service_account", "service_accounts", UNKNOWN_SERVICE_ACCOUNT),
 )
-"""Attribute and field of the job, field of `namespaces` that grants it, finding code."""
+"""Attribute of the job, attribute of grants with the names that it can have, finding code."""
 
 
 def check_grants(context: Context) -> None:
     """Check the names that the overlay must grant."""
     namespace, overlay = context.given.namespace, context.overlay.name
-    granted = {
-        "queues": context.grant.queues,
-        "priorities": context.grant.priorities,
-        "serviceAccounts": context.grant.service_accounts,
-    }
-    for attribute, field, list_name, code in _GRANTED:
-        wanted = getattr(context.job, attribute)
-        if wanted is not None and wanted not in granted[list_name]:
-            remedy = f"add it to `namespaces.{namespace}.{list_name}` of the overlay"
-            declared = wanted in _declared(context.overlay.fields, list_name)
-            hint = remedy if declared else did_you_mean(wanted, granted[list_name], otherwise=remedy)
+    for attribute, list_attribute, code in _GRANTED:
+        wanted, granted = getattr(context.job, attribute), getattr(context.grant, list_attribute)
+        if wanted is not None and wanted not in granted:
+            field = alias_of(JobFields, attribute)
+            remedy = f"add it to `namespaces.{namespace}.{alias_of(Grant, list_attribute)}` of the overlay"
+            declared = wanted in getattr(context.overlay.fields, list_attribute, ())
+            hint = remedy if declared else did_you_mean(wanted, granted, otherwise=remedy)
             message = f"namespace `{namespace}` has no {field} `{wanted}` in overlay `{overlay}`"
             context.error(code, (field,), message, hint)
     for index, secret in enumerate(context.job.image_pull_secrets):
         check_secret(context, secret, (PULL, index), PULL)
     for route, secret in context.job.secrets():
         check_secret(context, secret, route, ENV)
-
-
-def _declared(fields: OverlayFields, list_name: str) -> Collection[str]:
-    declared: dict[str, Collection[str]] = {"queues": fields.queues, "priorities": fields.priorities}
-    return declared.get(list_name, ())
 
 
 def check_listed(

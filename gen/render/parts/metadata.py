@@ -256,6 +256,12 @@ def _metadata(name: str, namespace: str | None, labels: Mapping[str, str], annot
     )
 
 
+def add_metadata(metadata: Body, field: str, added: Mapping[str, str]) -> None:
+    """Add labels or annotations, in the order of their keys."""
+    if added:
+        metadata[field] = dict(sorted({**metadata.get(field, {}), **added}.items()))
+
+
 def metrics_annotation(plan: Plan) -> str | None:
     """A JSON list with the name, the format and the regular expression of each metric, and the step that prints it.
 

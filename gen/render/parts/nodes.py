@@ -107,11 +107,8 @@ def _check_model(context: Context, role: Role) -> None:
         return
     for index, value in enumerate(_values(model)):
         if _BARE_MODEL.fullmatch(value):
-            route: Route = (
-                *context.route_of(role, "placement"),
-                "gpuModel",
-                *(() if isinstance(model, str) else (index,)),
-            )
+            own = () if isinstance(model, str) else (index,)
+            route: Route = (*context.route_of(role, "placement"), "gpuModel", *own)
             message = f"no node is labelled `{choice.fields.models}={value}`, because the values are names of products"
             example = _PRODUCTS.get(value.upper(), f"NVIDIA-{value.upper()}")
             hint = f"write the value that `kubectl get nodes -L {choice.fields.models}` shows, such as `{example}`"
@@ -211,13 +208,9 @@ def _report_one_pod(context: Context, role: Role) -> None:
 
 
 def _check_zone(context: Context, route: Route, placement: Placement) -> None:
-    if placement.spread == "zone" and placement.zone is not None and len(_zones(placement.zone)) == 1:
+    if placement.spread == "zone" and placement.zone is not None and len({*_values(placement.zone)}) == 1:
         message = "`spread: zone` has no effect in one zone"
         context.error(INVALID_VALUE, route, message, "name several zones, or remove `zone` or `spread`")
-
-
-def _zones(zone: str | tuple[str, ...]) -> set[str]:
-    return {zone} if isinstance(zone, str) else set(zone)
 
 
 def selected_labels(nodes: NodePlan) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:

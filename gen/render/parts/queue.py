@@ -16,6 +16,7 @@ from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body
 from gen.overlay.profiles.queues import scheduler_of
 from gen.render.parts.context import Context
+from gen.render.parts.metadata import add_metadata
 
 
 def plan_queue(context: Context, api_version: str) -> QueuePlan | None:
@@ -94,9 +95,8 @@ def queued_pods(queue: QueuePlan, run: Run) -> dict[str, Body]:
 def _changed(queue: QueuePlan, run: Run, member: Member) -> Body:
     changes = queue.profile.changes(run, member)
     metadata = dict(member.template["metadata"])
-    for field, added in (("labels", changes.labels), ("annotations", changes.annotations)):
-        if added:
-            metadata[field] = dict(sorted({**metadata.get(field, {}), **added}.items()))
+    add_metadata(metadata, "labels", changes.labels)
+    add_metadata(metadata, "annotations", changes.annotations)
     spec = member.template["spec"]
     if changes.scheduler is not None:
         spec = {**spec, "schedulerName": changes.scheduler}

@@ -21,7 +21,7 @@ from gen.kubernetes.objects import COMPONENT, Body, present
 from gen.render.parts import arena, containers, grants, names
 from gen.render.parts.context import Context
 from gen.render.parts.data import DataPlan, holding
-from gen.render.parts.metadata import BOARD, job_labels, job_metadata
+from gen.render.parts.metadata import BOARD, add_metadata, job_labels, job_metadata
 
 _RUN = regex(f"{RUN}|{TRIAL}")
 """The hash of a run, or the name of a trial."""
@@ -196,8 +196,7 @@ def _service(plan: Plan, board: TensorBoardPlan) -> Body:
     ports = {"http": 80, "tensorboard": _PORT}
     entries = [{"name": name, "port": port, "protocol": "TCP", "targetPort": "http"} for name, port in ports.items()]
     service = _object("v1", "Service", plan, board, {"ports": entries, "selector": _selector(plan)})
-    labels = {**service["metadata"]["labels"], **arena.board_labels(plan)}
-    service["metadata"]["labels"] = dict(sorted(labels.items()))
+    add_metadata(service["metadata"], "labels", arena.board_labels(plan))
     return service
 
 
@@ -210,8 +209,7 @@ def _tensorboard_ingress(plan: Plan, board: TensorBoardPlan, ingress: IngressPla
         tls=[{"hosts": [ingress.host], "secretName": ingress.tls_secret}] if ingress.tls_secret else None,
     )
     body = _object("networking.k8s.io/v1", "Ingress", plan, board, spec)
-    annotations = {**body["metadata"].get("annotations", {}), **ingress.annotations}
-    body["metadata"] |= present(annotations=dict(sorted(annotations.items())))
+    add_metadata(body["metadata"], "annotations", ingress.annotations)
     return body
 
 

@@ -20,7 +20,6 @@ from gen.base.placeholders import PARAMETER, TRIAL, parameters_in
 from gen.base.placeholders import parameter as open_parameter
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
-from gen.job.model import default_of
 from gen.job.plan import Edit, Plan, StarterPlan, StepPlan
 from gen.kubernetes.facts import kfp
 from gen.kubernetes.facts.argo import parameter
@@ -35,7 +34,7 @@ from gen.render.parts import containers, grants
 from gen.render.parts.context import Context
 from gen.render.parts.metadata import job_metadata, run_metadata
 from gen.render.starters.base import Starter
-from gen.render.starters.start_values import is_free, strings_in
+from gen.render.starters.start_values import is_free, once_only, strings_in
 
 if TYPE_CHECKING:
     from gen.job.kinds.pipeline import Definition, PipelineJob
@@ -190,10 +189,8 @@ class KubeflowPipeline(Starter, frozen=True, kw_only=True):
 
 def _check_fields(run: JobRun, one: ExpandedRun) -> None:
     job, given = run.given.job, run.given
-    for field, (reason, hint) in _ONCE.items():
-        if getattr(job, field) != default_of(type(job), field):
-            message = f"a pipeline with `kfp` cannot have `{field}`: {reason}"
-            one.found.error(INVALID_VALUE, given.place(field, key=True), message, hint)
+    for field, message, hint in once_only(job, _ONCE, "a pipeline with `kfp`"):
+        one.found.error(INVALID_VALUE, given.place(field, key=True), message, hint)
     if given.own is not None:
         message = "a pipeline with `kfp` cannot have `sweep`: nothing in Git starts its runs"
         hint = "remove `sweep`, and list the parameters in `kfp.params`"

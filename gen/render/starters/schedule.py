@@ -15,7 +15,6 @@ from gen.base.codes.jobs import INVALID_VALUE
 from gen.base.yaml.strict import Data
 from gen.job.fields import Schedule
 from gen.job.kinds.base import Job
-from gen.job.model import default_of
 from gen.job.plan import Edit, PodPlan
 from gen.job.queue import QueueProfile
 from gen.kubernetes.facts.base import Resource
@@ -34,7 +33,7 @@ from gen.kubernetes.rules.cron import (
 from gen.render.emit import SCHEDULE
 from gen.render.parts.context import Context
 from gen.render.starters.base import Starter
-from gen.render.starters.start_values import FILES, check_run_names
+from gen.render.starters.start_values import FILES, check_run_names, once_only
 
 _SHORTEST_DEADLINE = 10
 """The controller looks for missed times every ten seconds (Kubernetes documentation, "CronJob limitations")."""
@@ -155,10 +154,8 @@ def _check_times(context: Context, wanted: Schedule, route: Route) -> bool:
 
 def _check_job(context: Context, starter: type[ScheduleStarter]) -> None:
     job = context.job
-    for field, (reason, hint) in _ONCE.items():
-        if getattr(job, field) != default_of(type(job), field):
-            message = f"a job with a `schedule` cannot have `{field}`: {reason}"
-            context.error(INVALID_VALUE, (field,), message, hint, key=True)
+    for field, message, hint in once_only(job, _ONCE, "a job with a `schedule`"):
+        context.error(INVALID_VALUE, (field,), message, hint, key=True)
     if job.state == "finished":
         message = "a job with a `schedule` cannot be `finished`: it would go on in the cluster"
         context.error(INVALID_VALUE, ("state",), message, "write `state: stopped` or `state: suspended`")

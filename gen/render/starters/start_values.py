@@ -13,6 +13,8 @@ from gen.base import Route, regex, with_article
 from gen.base.codes.jobs import INVALID_EXPRESSION, INVALID_SEARCH, INVALID_VALUE
 from gen.base.placeholders import MARKED_PARAMETER, RUN, TRIAL
 from gen.base.yaml.strict import Data
+from gen.job.kinds.base import Job
+from gen.job.model import default_of
 from gen.job.plan import Plan, StarterPlan
 from gen.render.job_run import ExpandedStep
 from gen.render.parts.context import PROGRAM, Context
@@ -23,6 +25,13 @@ FILES: Final = (
     "put the files into the image or on a volume",
 )
 """Why a job with many runs cannot have `files`, and the remedy."""
+
+
+def once_only(job: Job, fields: Mapping[str, tuple[str, str]], subject: str) -> Iterator[tuple[str, str, str]]:
+    """Fields of jobs that run once which a job sets, each with a message and the remedy."""
+    for field, (reason, hint) in fields.items():
+        if getattr(job, field) != default_of(type(job), field):
+            yield field, f"{subject} cannot have `{field}`: {reason}", hint
 
 
 def is_free(route: Route) -> bool:

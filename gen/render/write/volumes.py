@@ -6,7 +6,6 @@ gen keeps unused ones, because they may refer to data. Immutable fields are by t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gen.base import Findings, Location, at
 from gen.base.codes.rendered import FOREIGN_FILE, HAND_EDITED, UNUSED_STORAGE
@@ -32,8 +31,10 @@ def is_unused_data(path: str, text: str, found: Findings, *, kept: bool = False)
     """
     if not (RenderedPath.parse(path).is_storage or PERSISTENT_VOLUME.kind in text):
         return False
-    place, body = Location(path), manifest_of(text)
-    if body is None:
+    from gen.render.committed import body_of
+
+    place, body = Location(path), body_of(text)
+    if not body:
         found.error(FOREIGN_FILE, place, "not a manifest with a single object, but it mentions a volume", _PRUNE)
         return True
     if not is_data(body):
@@ -55,21 +56,13 @@ def is_unused_data(path: str, text: str, found: Findings, *, kept: bool = False)
 
 def claim_of(path: str, text: str) -> str:
     """The claim of a volume, or the claim itself, as `overlay/namespace/name`; empty for other objects."""
-    body = manifest_of(text) if RenderedPath.parse(path).is_storage else None
-    if body is None or not is_data(body):
+    from gen.render.committed import body_of
+
+    body = body_of(text) if RenderedPath.parse(path).is_storage else {}
+    if not is_data(body):
         return ""
     route = ("spec", "claimRef") if body.get("kind") == PERSISTENT_VOLUME.kind else ("metadata",)
     return "/".join((RenderedPath.parse(path).overlay, *(str(at(body, *route, key)) for key in ("namespace", "name"))))
-
-
-def manifest_of(text: str) -> Body | None:
-    """The only object of a manifest; None if there are others, or if readers would disagree about it."""
-    from gen.base.yaml.strict import parse, typed
-
-    readable = text.encode("utf-8", "replace").decode("utf-8")  # it may have been edited by hand
-    found = Findings()
-    body: Any = typed(parse(readable, "", found) or {})
-    return body if isinstance(body, dict) and body and not found.failed() else None
 
 
 def is_data(body: Body) -> bool:

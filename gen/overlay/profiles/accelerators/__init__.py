@@ -45,12 +45,13 @@ class AcceleratorProfile(Profile, ABC):
     """Whether a process of a training uses one device."""
 
     @abstractmethod
-    def units(self) -> Mapping[str, int]:
-        """Extended resources that count devices, with the amount that is one device (or one share of it)."""
-
-    @abstractmethod
     def effect(self, count: int) -> Effect:
-        """Changes to a pod that requests `count` devices."""
+        """Changes to a pod that requests `count` devices. The first of its resources counts them."""
+
+    def units(self) -> Mapping[str, int]:
+        """The extended resource that counts devices, with the amount that is one device (or one share of it)."""
+        resource, amount = next(iter(self.effect(1).resources.items()))
+        return {resource: int(amount)}
 
     @classmethod
     def of_nodes(cls, labels: Mapping[str, str], count: int) -> Body | None:
@@ -94,9 +95,6 @@ class WholeGpus(AcceleratorProfile):
     tolerations: ClassVar[tuple[Body, ...]] = ()
 
     model: LabelValue | None = None
-
-    def units(self) -> Mapping[str, int]:
-        return {self.resource: 1}
 
     def effect(self, count: int) -> Effect:
         labels = {str(self.models): self.model} if self.model is not None else {}

@@ -37,9 +37,6 @@ class AckShare(AcceleratorProfile):
             raise conflict("`cores` and `schedule: core_mem` require each other", "set both, or none of them")
         return self
 
-    def units(self) -> Mapping[str, int]:
-        return {_MEMORY: self.memory}
-
     def effect(self, count: int) -> Effect:
         cores = {_CORES: str(self.cores * count)} if self.cores is not None else {}
         return Effect(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from gen.job.names import LabelValue
@@ -36,9 +35,6 @@ class Ascend(AcceleratorProfile):
     @property
     def _resource(self) -> str:
         return "huawei.com/Ascend310P" if self.device == "310P" else "huawei.com/Ascend910"
-
-    def units(self) -> Mapping[str, int]:
-        return {self._resource: 1}
 
     def effect(self, count: int) -> Effect:
         labels = {"accelerator-type": self.accelerator_type, "host-arch": self.host_arch}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from gen.job.profile import Effect
@@ -24,9 +23,6 @@ class Neuron(AcceleratorProfile):
     @property
     def _resource(self) -> str:
         return "aws.amazon.com/neuron" if self.unit == "device" else "aws.amazon.com/neuroncore"
-
-    def units(self) -> Mapping[str, int]:
-        return {self._resource: 1}
 
     def effect(self, count: int) -> Effect:
         return Effect(resources={self._resource: str(count)}, tolerations=toleration_of(_TAINT))

@@ -69,8 +69,5 @@ class ExtendedResource(AcceleratorProfile):
     resource: ResourceName
     """Extended resource of the device plugin. Its pods tolerate the taint with the same key."""
 
-    def units(self) -> Mapping[str, int]:
-        return {self.resource: 1}
-
     def effect(self, count: int) -> Effect:
         return Effect(resources={self.resource: str(count)}, tolerations=toleration_of(self.resource))

@@ -62,9 +62,6 @@ class Tpu(AcceleratorProfile):
     def chips_of_host(self) -> int:
         return self.chips_per_host or min(self.chips, _CHIPS_OF_HOST)
 
-    def units(self) -> Mapping[str, int]:
-        return {_TPU: 1}
-
     @classmethod
     def of_nodes(cls, labels: Mapping[str, str], count: int) -> Body | None:
         fields = {field: labels.get(label) for field, label in _LABELS.items()}

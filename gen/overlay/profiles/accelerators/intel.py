@@ -5,7 +5,6 @@ Gaudi: Habana's device plugin (Gaudi documentation, "Kubernetes"), huge pages an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from gen.job.profile import Effect
@@ -21,9 +20,6 @@ class Intel(AcceleratorProfile):
     driver: Literal["i915", "xe"]
     """Kernel driver of the nodes."""
 
-    def units(self) -> Mapping[str, int]:
-        return {f"gpu.intel.com/{self.driver}": 1}
-
     def effect(self, count: int) -> Effect:
         return Effect(resources={f"gpu.intel.com/{self.driver}": str(count)})
 
@@ -38,9 +34,6 @@ class Gaudi(AcceleratorProfile):
 
     hugepages: Bytes | None = None
     """Huge pages of 2 MiB for each pod, such as `95000Mi`."""
-
-    def units(self) -> Mapping[str, int]:
-        return {_GAUDI: 1}
 
     def effect(self, count: int) -> Effect:
         pages = {"hugepages-2Mi": self.hugepages} if self.hugepages is not None else {}

@@ -8,7 +8,6 @@ scheduler (HAMi, `README.md`); only Volcano's scheduler places the shares of its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -41,9 +40,6 @@ class TimeSliced(AcceleratorProfile):
     resource: ResourceName = "nvidia.com/gpu.shared"
     """Extended resource: `nvidia.com/gpu.shared` if the plugin renames it, otherwise `nvidia.com/gpu`."""
 
-    def units(self) -> Mapping[str, int]:
-        return {self.resource: 1}
-
     def effect(self, count: int) -> Effect:
         return Effect(resources={self.resource: str(count)}, tolerations=toleration_of(NVIDIA_GPU))
 
@@ -72,9 +68,6 @@ class Mig(AcceleratorProfile):
     def _resource(self) -> str:
         return f"nvidia.com/mig-{self.profile}" if self.strategy == "mixed" else NVIDIA_GPU
 
-    def units(self) -> Mapping[str, int]:
-        return {self._resource: 1}
-
     def effect(self, count: int) -> Effect:
         # under `single`, feature discovery labels the nodes of each profile, such as `A100-SXM4-40GB-MIG-1g.5gb`
         return Effect(resources={self._resource: str(count)}, tolerations=toleration_of(NVIDIA_GPU))
@@ -97,9 +90,6 @@ class VirtualGpus(AcceleratorProfile):
     """Memory of each GPU in MiB. If omitted, all of it."""
     cores: Percentage | None = None
     """Compute power in percent of each GPU."""
-
-    def units(self) -> Mapping[str, int]:
-        return {self.number: 1}
 
     def effect(self, count: int) -> Effect:
         amounts = dict(zip(self.parts, (self.memory, self.cores), strict=True))

@@ -4,7 +4,6 @@ documentation).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -25,9 +24,6 @@ class Qgpu(AcceleratorProfile):
     """Compute power in percent of a GPU, at least 5. With 100, a pod can use several GPUs."""
     memory: Annotated[Positive, Field(le=1024)] | None = None
     """GPU memory in GB."""
-
-    def units(self) -> Mapping[str, int]:
-        return {_CORES: self.cores}
 
     def effect(self, count: int) -> Effect:
         memory = {_MEMORY: str(self.memory * count)} if self.memory is not None else {}

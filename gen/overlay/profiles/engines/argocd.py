@@ -11,8 +11,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Final
 
-from msgspec import Struct
-
 from gen.base import as_mappings, at, regex
 from gen.base.engines import ENGINES
 from gen.base.repository.layout import object_file, object_files, rendered_path, tree_folder
@@ -33,53 +31,6 @@ those that Kueue added to the same atomic list; it shows a difference forever, a
 immutable. Ignored differences come too late for it (`serverSideDiff` in `gitops-engine/pkg/diff/diff.go`)."""
 _RETRY = {"limit": -1, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "3m"}}
 """For ever, and with the newest commit: a namespace may be created hours after its first job."""
-
-
-class Application(Struct, frozen=True, kw_only=True):
-    """A folder of a Git repository, and how Argo CD applies it."""
-
-    name: str
-    project: str
-    repository: str
-    revision: str
-    path: str
-    include: str
-    """Pattern of the names of its files."""
-    cluster: str
-    namespace: str
-    prune: bool
-    options: tuple[str, ...] = SYNC_OPTIONS
-    ignored: tuple[Body, ...] = ()
-
-    @property
-    def metadata(self) -> Body:
-        annotations = {
-            "argocd.argoproj.io/compare-options": COMPARE,
-            # Argo CD reads the folder again only after a commit that changes it
-            "argocd.argoproj.io/manifest-generate-paths": ".",
-        }
-        return {"name": self.name, "labels": {MANAGED_BY: "gen"}, "annotations": annotations}
-
-    @property
-    def spec(self) -> Body:
-        source = {
-            "repoURL": self.repository,
-            "targetRevision": self.revision,
-            "path": self.path,
-            # explicit, because a stray file would select another tool
-            "directory": {"include": self.include},
-        }
-        return present(
-            project=self.project,
-            source=source,
-            destination={"name": self.cluster, "namespace": self.namespace},
-            ignoreDifferences=list(self.ignored),
-            syncPolicy={
-                "automated": {"prune": self.prune, "selfHeal": True},
-                "retry": _RETRY,
-                "syncOptions": list(self.options),
-            },
-        )
 
 
 def ignored_differences(site: Site) -> tuple[Body, ...]:
@@ -245,19 +196,17 @@ class ArgoCD(Engine):
         }
         project = self._object("AppProject", name, spec)
         project["metadata"] |= present(annotations=self._subscriptions((SYNC_FAILED,)))
-        root = Application(
-            name=name,
-            project=name,
-            repository=self.repo_url,
-            revision=self.revision,
+        root = self._application(
+            name,
+            name,
             path=self.in_git(rendered_path("argocd", site.overlay, _SETS)),
             include=object_file("ApplicationSet", "*"),
             cluster=_HERE,
             namespace=self.namespace,
             prune=False,
         )
-        application = self._object("Application", name, root.spec)
-        application["metadata"] |= root.metadata
+        application = self._object("Application", name, root["spec"])
+        application["metadata"] |= root["metadata"]
         return project, application
 
     def _jobs(self, site: Site) -> tuple[Body, Body]:
@@ -266,11 +215,9 @@ class ArgoCD(Engine):
         project = self._project(name, site, f"Jobs of the overlay {site.overlay}.", allowed)
         project["metadata"] |= present(annotations=self._subscriptions((*RUN_ENDED, SYNC_FAILED)))
         namespace, job = _segment(tree, 1), _segment(tree, 2)
-        template = Application(
-            name=f"{site.overlay}.{namespace}.{job}",
-            project=name,
-            repository=self.repo_url,
-            revision=self.revision,
+        template = self._application(
+            f"{site.overlay}.{namespace}.{job}",
+            name,
             path=_FOLDER,
             include=object_files(kind for _, kind in site.kinds),
             cluster=self.cluster,
@@ -295,11 +242,9 @@ class ArgoCD(Engine):
         ]
         project["metadata"] |= present(annotations=self._subscriptions((SYNC_FAILED,)))
         namespace = _segment(tree, 1)
-        template = Application(
-            name=f"{site.overlay}-storage.{namespace}",
-            project=name,
-            repository=self.repo_url,
-            revision=self.revision,
+        template = self._application(
+            f"{site.overlay}-storage.{namespace}",
+            name,
             path=_FOLDER,
             include=object_files(resource.kind for resource in site.storage_kinds),
             cluster=self.cluster,
@@ -320,8 +265,46 @@ class ArgoCD(Engine):
         }
         return self._object("AppProject", name, spec)
 
+    def _application(
+        self,
+        name: str,
+        project: str,
+        *,
+        path: str,
+        include: str,
+        cluster: str,
+        namespace: str,
+        prune: bool,
+        options: tuple[str, ...] = SYNC_OPTIONS,
+        ignored: tuple[Body, ...] = (),
+    ) -> Body:
+        """A folder of the Git repository, and how Argo CD applies it. `include` is a pattern of names of files."""
+        annotations = {
+            "argocd.argoproj.io/compare-options": COMPARE,
+            # Argo CD reads the folder again only after a commit that changes it
+            "argocd.argoproj.io/manifest-generate-paths": ".",
+        }
+        spec = present(
+            project=project,
+            source={
+                "repoURL": self.repo_url,
+                "targetRevision": self.revision,
+                "path": path,
+                # explicit, because a stray file would select another tool
+                "directory": {"include": include},
+            },
+            destination={"name": cluster, "namespace": namespace},
+            ignoreDifferences=list(ignored),
+            syncPolicy={
+                "automated": {"prune": prune, "selfHeal": True},
+                "retry": _RETRY,
+                "syncOptions": list(options),
+            },
+        )
+        return {"metadata": {"name": name, "labels": {MANAGED_BY: "gen"}, "annotations": annotations}, "spec": spec}
+
     def _application_set(
-        self, name: str, folders: Sequence[str], policy: Body, template: Application, finalizers: Sequence[str] = ()
+        self, name: str, folders: Sequence[str], policy: Body, template: Body, finalizers: Sequence[str] = ()
     ) -> Body:
         directories = [{"path": folder} for folder in folders]
         git = {"repoURL": self.repo_url, "revision": self.revision, "directories": directories}
@@ -331,8 +314,8 @@ class ArgoCD(Engine):
             "generators": [{"git": git}],
             "syncPolicy": policy,
             "template": {
-                "metadata": {**template.metadata, **present(finalizers=list(finalizers))},
-                "spec": template.spec,
+                "metadata": {**template["metadata"], **present(finalizers=list(finalizers))},
+                "spec": template["spec"],
             },
         }
         return self._object("ApplicationSet", name, spec)
@@ -345,8 +328,7 @@ class ArgoCD(Engine):
         }
 
     def _object(self, kind: str, name: str, spec: Body) -> Body:
-        metadata = {"name": name, "namespace": self.namespace, "labels": {MANAGED_BY: "gen"}}
-        return {"apiVersion": f"{_GROUP}/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+        return self.own_object(f"{_GROUP}/v1alpha1", kind, name, spec)
 
 
 ENGINE = ArgoCD

@@ -17,7 +17,7 @@ from gen.job.names import ObjectName
 from gen.job.profile import Profile
 from gen.job.scalars import matching, schema
 from gen.kubernetes.facts.base import Pattern, Resource
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import MANAGED_BY, Body
 
 
 class SyncEffect(IntEnum):
@@ -271,6 +271,10 @@ class Engine(Profile, ABC):
     def file(self, body: Body) -> str:
         """Path of one of the engine's own objects, relative to the folder of its bundle."""
         return object_file(body["kind"], body["metadata"]["name"])
+
+    def own_object(self, api_version: str, kind: str, name: str, spec: Body) -> Body:
+        metadata = {"name": name, "namespace": self.namespace, "labels": {MANAGED_BY: "gen"}}
+        return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
     def in_git(self, path: str) -> str:
         """A path of the repository of jobs, relative to the top of the Git repository."""

@@ -17,7 +17,7 @@ from gen.base.repository.layout import RENDERED, from_rendered, object_file, ren
 from gen.job.names import ObjectName
 from gen.kubernetes.facts.base import Phase
 from gen.kubernetes.facts.builtin import DATA, RESOURCE_QUOTA
-from gen.kubernetes.objects import MANAGED_BY, MAX_NAME, Body, present
+from gen.kubernetes.objects import MAX_NAME, Body, present
 from gen.overlay.profiles.engines.base import (
     Change,
     Engine,
@@ -139,7 +139,7 @@ class Flux(Engine):
             sparseCheckout=[self.in_git(RENDERED)],
             ignore=self._ignored(site),
         )
-        return self._object("source.toolkit.fluxcd.io/v1", _SOURCE, site.overlay, spec)
+        return self.own_object("source.toolkit.fluxcd.io/v1", _SOURCE, site.overlay, spec)
 
     def _ignored(self, site: Site) -> str:
         """All files but those that gen writes for the overlay, in the form of `.gitignore`; the last match counts.
@@ -200,7 +200,7 @@ class Flux(Engine):
             "wait": False,
             "force": False,
         }
-        body = self._object(f"{_KUSTOMIZE}/v1", _KUSTOMIZATION, name, {**_TIMES, **common, **spec})
+        body = self.own_object(f"{_KUSTOMIZE}/v1", _KUSTOMIZATION, name, {**_TIMES, **common, **spec})
         body["metadata"]["labels"][_OVERLAY] = site.overlay
         return body
 
@@ -213,11 +213,7 @@ class Flux(Engine):
             # of a removed job, until the root removes its Kustomization
             "exclusionList": [_NO_FOLDER],
         }
-        return self._object("notification.toolkit.fluxcd.io/v1beta3", _ALERT, site.overlay, spec)
-
-    def _object(self, api_version: str, kind: str, name: str, spec: Body) -> Body:
-        metadata = {"name": name, "namespace": self.namespace, "labels": {MANAGED_BY: "gen"}}
-        return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+        return self.own_object("notification.toolkit.fluxcd.io/v1beta3", _ALERT, site.overlay, spec)
 
 
 ENGINE = Flux

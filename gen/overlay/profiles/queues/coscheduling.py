@@ -61,10 +61,6 @@ class Ack(LimitedGang):
     known_as: ClassVar[str] = "ack"
     keys: ClassVar[tuple[str, ...]] = (_GROUP,)
 
-    @property
-    def settings(self) -> Mapping[str, object]:
-        return {}
-
     def joined(self, run: Run, member: Member) -> PodChanges:
         if not member.grouped:
             return PodChanges()

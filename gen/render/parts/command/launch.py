@@ -244,14 +244,8 @@ def _check_config(command: Command, launch: Launch, numbers: _Numbers) -> None:
         has = counted(pods, "pod") if of_pods else f"{counted(pods, 'pod')} with {counted(numbers.gpus, 'GPU')} each"
         message = f"`{name}` of the configuration is {number}, and the job has {has}"
         hint = f"write `{name}: {right}`, or remove it" if of_pods else f"write `{name}: {right}`"
-        warn(
-            command.context.found,
-            command.context.job.annotations,
-            POD_COUNT if of_pods else PROCESS_COUNT,
-            place,
-            message,
-            hint,
-        )
+        code = POD_COUNT if of_pods else PROCESS_COUNT
+        warn(command.context.found, command.context.job.annotations, code, place, message, hint)
 
 
 _SPAWNS: Final = regex(

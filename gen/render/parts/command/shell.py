@@ -108,24 +108,17 @@ def is_cut(command: Command, program: Program) -> bool:
     lines = command.text.split("\n")
     before = lines[word.place.line - 2] if word.place.line > 1 else ""
     message = f"{shown(text)} is not a program"
-    if not lines[word.place.line - 1][: word.place.column - 1].strip() and before.strip():
-        cut = before.rstrip().endswith("\\") or " \\ " in before
-        message += (
-            ": the `\\` of the line before it is not its last character"
-            if cut
-            else ", and the line before it ends without `\\`"
-        )
-        comment = before.lstrip().startswith("#")
-        message = f"{shown(text)} is not a program: a comment ends the lines before it" if comment else message
-        hint = (
-            "move the comment above the command"
-            if comment
-            else "remove the text behind the `\\`"
-            if cut
-            else "write `\\` at the end of the line before"
-        )
-    else:
+    if lines[word.place.line - 1][: word.place.column - 1].strip() or not before.strip():
         hint = f"write `python {text}`" if _SCRIPT.fullmatch(text) else "write the program before it"
+    elif before.lstrip().startswith("#"):
+        message += ": a comment ends the lines before it"
+        hint = "move the comment above the command"
+    elif before.rstrip().endswith("\\") or " \\ " in before:
+        message += ": the `\\` of the line before it is not its last character"
+        hint = "remove the text behind the `\\`"
+    else:
+        message += ", and the line before it ends without `\\`"
+        hint = "write `\\` at the end of the line before"
     command.error(CUT_COMMAND, word, message, hint)
     return True
 

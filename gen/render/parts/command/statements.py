@@ -192,16 +192,12 @@ def _has_unreached(command: Command) -> bool:
         later = next(iter(trained or others), None)
         if later is None:
             return False
-        does = "replaces the shell" if program.name == "exec" else "ends the shell" if ends else "does not end"
+        does, hint = "does not end", f"write ` &` behind `{program.name}` and its arguments"
+        if program.name == "exec":
+            does, hint = "replaces the shell", "remove `exec`"
+        elif ends:
+            does, hint = "ends the shell", "move it before it, or remove it"
         message = f"{shown(later.name or later.words[0].raw)} never runs, because `{program.name}` {does}"
-        instead = (
-            "remove `exec`"
-            if program.name == "exec"
-            else "move it before it, or remove it"
-            if ends
-            else "write ` &` behind"
-        )
-        hint = instead if ends else f"{instead} `{program.name}` and its arguments"
         command.error(UNREACHED, later.words[0], message, hint)
         return True
     return False
