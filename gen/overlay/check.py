@@ -38,12 +38,11 @@ def check_prices(fields: OverlayFields, layers: Layers, found: Findings) -> None
     if given and fields.currency is None and not fields.abstract:
         message = "`currency` is missing: the overlay has a price"
         found.error(MISSING_FIELD, layers.place(given[0], key=True), message, "add `currency`, such as `currency: EUR`")
-    # that of an overlay which others with prices may extend, too, is not reported
-    own_currency = layers.place(("currency",)).file == layers.layers[0].source.file
-    if fields.currency is not None and not given and not fields.abstract and own_currency:
-        message = "`currency` has no effect without a `price`"
-        hint = f"add `{'.'.join(next(iter(prices)))}`, or remove `currency`"
-        found.error(NO_EFFECT, layers.place(("currency",), key=True), message, hint)
+    if fields.currency is not None and not given and not fields.abstract:
+        place = layers.place(("currency",), key=True)
+        if place.file == layers.layers[0].source.file:  # others with prices may extend another overlay with it, too
+            hint = f"add `{'.'.join(next(iter(prices)))}`, or remove `currency`"
+            found.error(NO_EFFECT, place, "`currency` has no effect without a `price`", hint)
     for namespace, grant in fields.namespaces.items():
         used = [route for route in prices if grant.accelerators is None or route[1] in grant.accelerators]
         missing = [route for route in used if prices[route] is None]

@@ -23,7 +23,7 @@ from gen.kubernetes.facts.runtimes import Runtime, Runtimes
 from gen.kubernetes.facts.trainer import OPERATOR, TRAINJOB
 from gen.overlay.entries import AcceleratorFields, one_accelerator
 from gen.overlay.fields import OverlayFields
-from gen.overlay.grant import Grant
+from gen.overlay.grant import Grant, Owner, owners
 from gen.overlay.profiles.queues import undeclared
 from gen.overlay.settings import Cluster, with_accelerator
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from gen.kubernetes.policies.policy_set import PolicySet
     from gen.kubernetes.schemas.lookup import Kinds
     from gen.overlay.patch import Patch
-    from gen.overlay.secrets import Owner
     from gen.overlay.settings import ArgoWorkflows
 
 
@@ -131,8 +130,6 @@ class Overlay(Struct, frozen=True, dict=True):
     @cached_property
     def secrets(self) -> Mapping[str, tuple[Owner, ...]]:
         """By the name of a Secret, its owners in the overlay."""
-        from gen.overlay.secrets import owners
-
         return owners(self.fields, self.defaults)
 
     @cached_property

@@ -19,6 +19,7 @@ from gen.base.repository.layout import INERT_ENDINGS, SIMILAR_ENDINGS
 from gen.job.model import Model
 from gen.job.names import ImageRef, Label, LabelKey, LabelValue, ObjectName, ResourceName
 from gen.job.pods import Toleration
+from gen.job.profile import Effect
 from gen.job.scalars import Bytes, Count, Duration, Price, Quantity, Text, Truth, conflict, matching, schema
 from gen.job.synonyms import GPU as GPU_SYNONYMS
 from gen.kubernetes.facts.runtimes import POLICIES, SHIPPED, Runtime, described, runtimes_in, with_labels
@@ -235,6 +236,11 @@ class Spot(Model):
     `cloud.google.com/gke-spot: "true"` or `kubernetes.azure.com/scalesetpriority: spot`."""
     tolerations: tuple[Toleration, ...] = ()
     """Taints of the nodes."""
+
+    @property
+    def effect(self) -> Effect:
+        tolerations = tuple(one.model_dump(by_alias=True, exclude_none=True) for one in self.tolerations)
+        return Effect(node_labels=self.node_labels, tolerations=tolerations)
 
 
 class Priority(Model):

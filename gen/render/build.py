@@ -68,14 +68,8 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
 
 def _config_map(plan: Plan) -> Iterator[Body]:
     if plan.files:
-        metadata = {"name": data.config_map_name(plan.name)}
-        yield {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata,
-            "immutable": True,
-            "data": dict(plan.files),
-        }
+        start = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": data.config_map_name(plan.name)}}
+        yield {**start, "immutable": True, "data": dict(plan.files)}
 
 
 def _beside(plan: Plan, bodies: Iterable[Body]) -> Iterator[Manifest]:

@@ -137,11 +137,9 @@ def _own(job: str, one: Combination, most: int, runs: int) -> RunValues:
 
 def _keys(value: object) -> list[str]:
     """Keys of a mapping, and of the mappings and lists of mappings in it, which can have any form."""
-    if isinstance(value, list):
-        return [key for item in value for key in _keys(item)]
-    return (
-        [str(key) for key in value] + [k for v in value.values() for k in _keys(v)] if isinstance(value, dict) else []
-    )
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = map(str, value) if isinstance(value, dict) else ()
+    return [*own, *(key for one in inner for key in _keys(one))]
 
 
 def merge_findings(runs: Iterable[Iterable[Diagnostic]], labels: Sequence[str] = ()) -> Iterator[Diagnostic]:

@@ -20,9 +20,8 @@ from gen.kubernetes.facts import permissions as facts
 from gen.kubernetes.facts.builtin import CONFIG_MAP, SERVICE
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.objects import QUEUE_LABEL, Body
-from gen.overlay.grant import Grant
+from gen.overlay.grant import Grant, Owner
 from gen.overlay.overlay import Overlay
-from gen.overlay.secrets import Owner
 from gen.render.parts.data import volume_of
 from gen.render.parts.grants import is_granted_image, rewritten
 from gen.render.parts.metadata import is_of_controllers, is_reserved
@@ -130,6 +129,7 @@ def _granted(overlay: Overlay, namespace: str, grant: Grant) -> GrantedPermissio
         if not name or _listed(name, grant.accelerators)
         for count in _COUNTS
     ]
+    effects += [fields.spot.effect] if fields.spot is not None else []
     volumes = {
         name: volume.profile
         for name, volume in fields.volumes.items()
@@ -143,9 +143,6 @@ def _granted(overlay: Overlay, namespace: str, grant: Grant) -> GrantedPermissio
     exact |= {
         (facts.SELECTS, f"{key}={value}") for name in volumes for key, value in fields.volumes[name].node_labels.items()
     }
-    if fields.spot is not None:
-        tolerations = [one.model_dump(by_alias=True, exclude_none=True) for one in fields.spot.tolerations]
-        exact |= facts.permissions({"spec": {"nodeSelector": fields.spot.node_labels, "tolerations": tolerations}})
     models = {label for one in overlay.accelerators.values() if (label := one.models) is not None}
     exact |= {(facts.ACCOUNT, name) for name in grant.service_accounts}
     classes = {fields.priorities[name].class_name if name in fields.priorities else name for name in grant.priorities}

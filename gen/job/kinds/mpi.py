@@ -186,16 +186,10 @@ class MPIJob(KubeflowJob):
             message = f"the launcher of {self.implementation} cannot use another ssh port than that of the node"
             yield Problem(("network",), message, "use the `pod` network, or `implementation: OpenMPI`")
         if target.api_version == V1:
-            for field, value in (
-                ("implementation", self.implementation),
-                ("sshAuthMountPath", self.ssh_auth_mount_path),
-            ):
-                if value is not None:
-                    yield Problem(
-                        (field,),
-                        f"`{field}` does not exist in {V1}",
-                        f"remove it, or use {V2} in the overlay's `operators.mpi`",
-                    )
+            hint = f"remove it, or use {V2} in the overlay's `operators.mpi`"
+            of_v2 = {"implementation": self.implementation, "sshAuthMountPath": self.ssh_auth_mount_path}
+            for field in (name for name, value in of_v2.items() if value is not None):
+                yield Problem((field,), f"`{field}` does not exist in {V1}", hint)
 
 
 def _whole(value: object) -> int:

@@ -14,7 +14,7 @@ from gen.job.names import URL_HOST, is_git_url
 from gen.job.plan import CodePlan, MountPlan, VolumePlan
 from gen.job.scalars import shown
 from gen.kubernetes.objects import GITSYNC_REF, GITSYNC_REPO, Body, present
-from gen.overlay import secrets
+from gen.overlay.grant import CODE as CREDENTIALS_FIELD
 from gen.render.parts import containers, grants, pins
 from gen.render.parts.context import Context
 
@@ -48,7 +48,7 @@ def plan_code(context: Context) -> CodePlan | None:
         )
         return None
     if code.credentials is not None:
-        grants.check_secret(context, code.credentials, ("code", "credentials"), secrets.CODE)
+        grants.check_secret(context, code.credentials, ("code", "credentials"), CREDENTIALS_FIELD)
     plan = CodePlan(
         image=grants.of_platform(context, image, "code"),
         git=code.git,

@@ -139,12 +139,8 @@ def _files(context: Context) -> dict[str, str]:
         keys[key] = path
     size = sum(len(context.job.files[path].encode()) for path in context.job.files)
     if size > _MAX_CONFIG_MAP:
-        context.error(
-            TOO_LARGE,
-            ("files",),
-            f"the files have {size} bytes in total; a ConfigMap holds at most 1 MiB",
-            "use a volume",
-        )
+        message = f"the files have {size} bytes in total; a ConfigMap holds at most 1 MiB"
+        context.error(TOO_LARGE, ("files",), message, "use a volume")
     return keys
 
 

@@ -74,8 +74,7 @@ def _spot(context: Context, route: Route, placement: Placement) -> Effect:
         message = f"overlay `{context.overlay.name}` has no spot nodes for jobs"
         context.error(NOT_GRANTED, (*route, "spot"), message, "remove `spot`, or add `spot` to the overlay")
         return NOTHING
-    tolerations = tuple(one.model_dump(by_alias=True, exclude_none=True) for one in nodes.tolerations)
-    return Effect(node_labels=nodes.node_labels, tolerations=tolerations)
+    return nodes.effect
 
 
 def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:

@@ -184,18 +184,10 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
         return () if _runs(role, "args") else role.command
     command, args = context.of_role(role, "command"), context.of_role(role, "args")
     if command is None:
-        if (
-            not (has_own(role, "args") or "args" in context.job.model_fields_set)  # the command of the image
-            and not args
-            and not context.given.left_out & {"command", "args", "roles"}
-        ):
-            context.error(
-                MISSING_FIELD,
-                (),
-                "`command` is missing",
-                "add `command`, a text for the shell or a list; `args: []` runs the command of the image",
-                key=True,
-            )
+        of_image = has_own(role, "args") or "args" in context.job.model_fields_set
+        if not of_image and not args and not context.given.left_out & {"command", "args", "roles"}:
+            hint = "add `command`, a text for the shell or a list; `args: []` runs the command of the image"
+            context.error(MISSING_FIELD, (), "`command` is missing", hint, key=True)
         return ()
     if isinstance(command, str):
         if not command.strip():

@@ -266,13 +266,11 @@ def with_steps(
     collect(run.one.found, run.parts[0].run, run.one.steps)
     if len(parts) < len(run.parts):
         return None
-    return (
-        PatchedObjects(
-            manifests=tuple(manifest for patched, _ in parts for manifest in patched.manifests),
-            built=tuple(manifest for patched, _ in parts for manifest in patched.built),
-            provenance=tuple(source for patched, _ in parts for source in patched.provenance),
-            matched=frozenset().union(*(patched.matched for patched, _ in parts)),
-            deletions=frozenset().union(*(patched.deletions for patched, _ in parts)),
-        ),
-        ValidObjects(tuple(manifest for _, valid in parts for manifest in valid.manifests)),
+    whole = PatchedObjects(
+        manifests=tuple(manifest for patched, _ in parts for manifest in patched.manifests),
+        built=tuple(manifest for patched, _ in parts for manifest in patched.built),
+        provenance=tuple(source for patched, _ in parts for source in patched.provenance),
+        matched=frozenset().union(*(patched.matched for patched, _ in parts)),
+        deletions=frozenset().union(*(patched.deletions for patched, _ in parts)),
     )
+    return whole, ValidObjects(tuple(manifest for _, valid in parts for manifest in valid.manifests))

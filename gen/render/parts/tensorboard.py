@@ -90,12 +90,8 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
         hint = f"write the logs under a path of `data`: {paths}"
         if not paths:
             hint = f"mount a persistent volume of the overlay there: `data: {{<volume>: {logdir}}}`"
-        context.error(
-            NO_LOGDIR,
-            ("tensorboard", "logdir"),
-            f"`{logdir}` is not on a volume of the job, so TensorBoard cannot read it",
-            hint,
-        )
+        message = f"`{logdir}` is not on a volume of the job, so TensorBoard cannot read it"
+        context.error(NO_LOGDIR, ("tensorboard", "logdir"), message, hint)
         return None
     if not readable[mount.volume]:
         message = f"`{logdir}` is on volume `{mount.volume}`, which is deleted with the pod"
@@ -115,12 +111,8 @@ def _ingress(context: Context) -> IngressPlan | None:
     ingress = context.overlay.fields.tensorboard.ingress
     if ingress is None:
         message = f"overlay `{context.overlay.name}` has no ingress for TensorBoard"
-        context.error(
-            NO_INGRESS,
-            ("tensorboard", "ingress"),
-            message,
-            "remove `ingress`, or add `tensorboard.ingress` to the overlay",
-        )
+        hint = "remove `ingress`, or add `tensorboard.ingress` to the overlay"
+        context.error(NO_INGRESS, ("tensorboard", "ingress"), message, hint)
         return None
     return IngressPlan(
         host=ingress.host,

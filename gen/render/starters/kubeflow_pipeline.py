@@ -172,14 +172,9 @@ class KubeflowPipeline(Starter, frozen=True, kw_only=True):
 
     def objects(self, plan: Plan) -> tuple[Body, ...]:
         """The Pipeline. All versions of a job have the same."""
-        return (
-            {
-                "apiVersion": kfp.PIPELINE.served[0],
-                "kind": kfp.PIPELINE.kind,
-                "metadata": job_metadata(plan, plan.name, plan.kind),
-                "spec": {"displayName": plan.job},
-            },
-        )
+        kind, metadata = kfp.PIPELINE, job_metadata(plan, plan.name, plan.kind)
+        spec = {"displayName": plan.job}
+        return ({"apiVersion": kind.served[0], "kind": kind.kind, "metadata": metadata, "spec": spec},)
 
     @classmethod
     def permitted(cls, overlay: Overlay) -> Iterator[tuple[str, str]]:

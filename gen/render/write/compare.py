@@ -285,12 +285,8 @@ def _surplus(
 def _folders(root: Path, rendering: RunResult, folders: Folders) -> list[str]:
     """Folders that must contain only files of the result, and files next to them, sorted."""
     if rendering.whole:
-        present = folders.check(layout.RENDERED)
-        return (
-            [path for name in _listed(root) if (path := layout.rendered_path(name)) != layout.STAGING]
-            if present
-            else []
-        )
+        names = _listed(root) if folders.check(layout.RENDERED) else []
+        return [path for name in names if (path := layout.rendered_path(name)) != layout.STAGING]
     return sorted(folder for folder in rendering.folders if folders.check(folder.rpartition("/")[0]))
 
 

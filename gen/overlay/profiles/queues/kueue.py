@@ -98,10 +98,8 @@ class Kueue(QueueProfile):
             return Refusal("Kueue does not admit this kind", "use a queue of another scheduler, or another kind")
         if facts.kueue.versions and api_version not in facts.kueue.versions:
             served = " or ".join(f"`{version}`" for version in facts.kueue.versions)
-            return Refusal(
-                f"Kueue ignores {api_version}, so the run would start at once",
-                f"use {served} in `operators` of the overlay, or a queue of another scheduler",
-            )
+            hint = f"use {served} in `operators` of the overlay, or a queue of another scheduler"
+            return Refusal(f"Kueue ignores {api_version}, so the run would start at once", hint)
         return None
 
     @classmethod
