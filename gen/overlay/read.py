@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from pydantic import ValidationError
 
-from gen.base import DefinitionError, Findings, Location, Route, UsageError, contained, did_you_mean
+from gen.base import DefinitionError, Findings, Location, Route, UsageError, as_mapping, contained, did_you_mean
 from gen.base.codes.jobs import INVALID_VALUE
 from gen.base.codes.overlays import MISSING_DEFINITION, RESERVED_NAME
 from gen.base.repository.job_files import overlay_names
@@ -46,11 +46,6 @@ class DeclaredKinds(Struct):
 
     def __post_init__(self) -> None:
         forget_declared()
-
-    def name(self, kinds: Data | None) -> None:
-        """Remember the names of an overlay's kinds, before they are validated."""
-        if isinstance(kinds, dict):
-            name_declared(kinds)
 
     def add(self, overlay: str, fields: OverlayFields, layers: Layers, found: Findings) -> None:
         """Register the kinds of an overlay. Reports names that are taken."""
@@ -147,7 +142,7 @@ class OverlayReader(Struct, dict=True):
         layers = Layers(tuple(Layer(source) for source in sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
         patches = _patches(self.root, sources, found)
-        declared.name(data.get("kinds"))
+        name_declared(as_mapping(data.get("kinds")))
         loaded = load_named(data, layers, found)
         data, layers = with_groups(data, layers, found)
         hidden |= {route for route in layers.moved if len(route) > _ENTRY}  # reported in `groups`

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -51,36 +51,33 @@ class CommittedRun(Struct, frozen=True, kw_only=True):
     others: tuple[CommittedObject, ...]
 
 
-class _CommittedFile(Struct, frozen=True):
+class _CommittedFile(NamedTuple):
     """A file with what its text shows before it is parsed; empty where the text has none."""
 
+    path: str
     text: str
     record: Record | None
     name: str
     run: str
 
-    @classmethod
-    def of(cls, text: str) -> _CommittedFile:
-        header = HEADER.match(text)
-        record = Record.parse(header["record"]) if header is not None else None
-        return cls(text, record, *_name_and_run(text))
-
 
 class _CommittedFolder(Struct, frozen=True):
     """The files of a folder with their paths, by the digest of their job and by their run."""
 
-    by_job: dict[str, list[tuple[str, _CommittedFile]]] = field(default_factory=dict)
-    by_run: dict[str, list[tuple[str, _CommittedFile]]] = field(default_factory=dict)
+    by_job: dict[str, list[_CommittedFile]] = field(default_factory=dict)
+    by_run: dict[str, list[_CommittedFile]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> _CommittedFolder:
         """The folder with files by path."""
         found = cls()
         for path, text in texts.items():
-            file = _CommittedFile.of(text)
-            found.by_run.setdefault(file.run, []).append((path, file))
-            if file.record is not None:
-                found.by_job.setdefault(file.record.job, []).append((path, file))
+            header = HEADER.match(text)
+            record = Record.parse(header["record"]) if header is not None else None
+            file = _CommittedFile(path, text, record, *_name_and_run(text))
+            found.by_run.setdefault(file.run, []).append(file)
+            if record is not None:
+                found.by_job.setdefault(record.job, []).append(file)
         return found
 
     def committed_run(self, path: str, text: str, record: Record) -> CommittedRun | None:
@@ -96,8 +93,8 @@ class _CommittedFolder(Struct, frozen=True):
 
     def _objects(self, run: str) -> Iterator[CommittedObject]:
         """The objects of a run."""
-        for path, file in self.by_run.get(run, ()):
-            one = _object(path, file.text) if untouched(file.text) else None
+        for file in self.by_run.get(run, ()):
+            one = _object(file.path, file.text) if untouched(file.text) else None
             if one is not None and at(one.body, "metadata", "labels", RUN_LABEL) == run:
                 yield one
 
@@ -131,15 +128,15 @@ class CommittedRuns(Struct, frozen=True):
         name_and_run = _name_and_run(new.text or "")
         job = RenderedPath.parse(new.path).job
         for index, folder in enumerate(self._folders(here, new.source.file)):
-            for path, one in folder.by_job.get(record.job, ()):
+            for one in folder.by_job.get(record.job, ()):
                 committed = one.record
                 if committed is None or not record.keeps(committed, state) or (one.name, one.run) == name_and_run:
                     continue
-                run = folder.committed_run(path, one.text, committed) if untouched(one.text) else None
+                run = folder.committed_run(one.path, one.text, committed) if untouched(one.text) else None
                 if run is None and index == 0:
                     message = "cannot keep the run in this file, because the file was edited by hand"
                     hint = f"restore it from Git, or start a new run with `gen render --restart {new.source.file}`"
-                    found.error(HAND_EDITED, Location(path), message, hint)
+                    found.error(HAND_EDITED, Location(one.path), message, hint)
                     return None
                 if run is None or run.workload.body["metadata"]["labels"].get(JOB_LABEL) != job:
                     continue
@@ -149,11 +146,8 @@ class CommittedRuns(Struct, frozen=True):
 
     def text(self, path: str) -> str | None:
         """A file, with the line ends that gen writes; None without a readable regular file."""
-        try:
-            raw = read_regular(f"{self.root}/{path}", MAX_BYTES)
-        except OSError:
-            return None
-        return as_written(raw)
+        raw = self._raw(path)
+        return as_written(raw) if raw is not None else None
 
     def _folders(self, folder: str, source: str) -> Iterator[_CommittedFolder]:
         """The folder in the work tree, then at the commits with the same job file."""
@@ -169,16 +163,16 @@ class CommittedRuns(Struct, frozen=True):
         yield from known[1:]
 
     def _in_git(self, folder: str, source: str) -> list[_CommittedFolder]:
-        refs = self.git.refs_with(source, self._raw(source)) if self.git.exists else ()
+        refs = self.git.refs_with(source, self._raw(source) or b"") if self.git.exists else ()
         files = [self.git.folder(ref, folder) for ref in refs]
         texts = [{f"{folder}/{name}": as_written(raw) for name, raw in one.items()} for one in files if one]
         return [_CommittedFolder.of(one) for one in texts] or [_CommittedFolder()]
 
-    def _raw(self, path: str) -> bytes:
+    def _raw(self, path: str) -> bytes | None:
         try:
             return read_regular(f"{self.root}/{path}", MAX_BYTES)
         except OSError:
-            return b""
+            return None
 
     def _is_folder(self, folder: str) -> bool:
         """Whether it is a regular folder. The write stage reports links."""

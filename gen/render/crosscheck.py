@@ -170,7 +170,7 @@ def _check_patches(
         # no job could be rendered, so any patch could have matched
         if (failed[overlay.name] and overlay.name not in with_jobs)
         or (overlay.name not in with_shared and may_fit_storage(patch.target))
-        or any(_could(patch, *one) for one in failed[overlay.name])
+        or any(may_fit(patch.target, _kind(one), one.job.namespace, name) for one, name in failed[overlay.name])
     }
     for patch in (patch for overlay in overlays for patch in overlay.patches):
         if patch.place not in matched | excused:
@@ -223,10 +223,9 @@ def _name_meant(name: str, names: Sequence[str]) -> str:
     return plain if plain in names else near(name, names)
 
 
-def _could(patch: Patch, result: JobResult, name: str) -> bool:
-    """Whether the patch could match a run that failed to render."""
-    kind = ALL_KINDS.get(result.kind)
-    return may_fit(patch.target, kind.facts.kind if kind else None, result.job.namespace, name)
+def _kind(result: JobResult) -> str | None:
+    """The Kubernetes kind of a job, if its own is known."""
+    return ALL_KINDS[result.kind].facts.kind if result.kind in ALL_KINDS else None
 
 
 _SEPARATOR = regex("-")

@@ -102,7 +102,7 @@ class Experiment(base.Starter, frozen=True, kw_only=True):
         if job.facts.trial is None or succeeded is None or failed is None:
             return None  # an unsupported field, which is reported
         _check_grant(context, wanted)
-        _check_job(context)
+        _check_job(context, wanted)
         start_values.check_places(context)
         _check_use(context, wanted, pods)
         metrics = _metrics(context, wanted)
@@ -229,7 +229,7 @@ def _check_grant(context: Context, wanted: Search) -> None:
             context.error(NOT_GRANTED, (SEARCH, field), message, f"reduce it, or raise `{route}.{field}`")
 
 
-def _check_job(context: Context) -> None:
+def _check_job(context: Context, wanted: Search) -> None:
     """Fields that exclude each other, and numbers that contradict each other."""
     job = context.job
     for field, given in (("schedule", job.schedule), ("sweep", job.sweep)):
@@ -244,12 +244,8 @@ def _check_job(context: Context) -> None:
     if job.independent:
         message = "a trial of a `search` cannot be an array: Katib reads the metrics of one pod"
         context.error(INVALID_VALUE, ("array",), message, "remove `array` or `search`", key=True)
-    wanted = job.search
-    for field, number in (
-        ("parallelTrials", wanted.parallel_trials if wanted is not None else 0),
-        ("maxFailedTrials", (wanted.max_failed_trials or 0) if wanted is not None else 0),
-    ):
-        if wanted is not None and number > wanted.max_trials:
+    for field, number in (("parallelTrials", wanted.parallel_trials), ("maxFailedTrials", wanted.max_failed_trials)):
+        if number is not None and number > wanted.max_trials:
             message = f"`{field}` is {number}, which is more than `maxTrials` ({wanted.max_trials})"
             context.error(INVALID_SEARCH, (SEARCH, field), message, "reduce it, or raise `maxTrials`")
     if not (context.given.left_out or job.command is not None or _role_commands(context)):
