@@ -15,7 +15,7 @@ from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_
 from gen.base.yaml.yaml_errors import slip_in
 from gen.job.model import LONG, SHORT, Form, Model, accepts, form_at, models_at
 from gen.job.scalars import clipped, empty, intended_boolean, null, shown
-from gen.job.suggest import intended_field, suggest
+from gen.job.suggest import suggest
 from gen.job.synonyms import VALUES, normal
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def explain(
         for detail in error.errors(include_url=False)
         if not any(_route(detail)[: len(place)] == place for place in hidden)
     ]
-    misnamed = {(*route[:-1], intended_field(model, route)) for route in _unknown(details)}
+    misnamed = {(*route[:-1], suggest(model, route).meant) for route in _unknown(details)}
     details = [detail for detail in details if detail["type"] != "missing" or _route(detail) not in misnamed]
     routes = [_route(detail) for detail in details]
     empties = [

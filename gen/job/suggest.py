@@ -71,11 +71,6 @@ def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None) -> S
     return Suggestion(hint=hint, meant="" if lacking else guess or main, certain=certain)
 
 
-def intended_field(model: type[BaseModel], route: Route) -> str:
-    """The field at the same level that an unknown field was probably meant to be; empty if unknown."""
-    return suggest(model, route).meant
-
-
 _MAX_UNKNOWN = 100
 """Misspelled fields that are looked up; a file can have thousands."""
 
@@ -84,7 +79,7 @@ def intended_fields(model: type[BaseModel], routes: Iterable[Route]) -> set[str]
     """Fields that misspelt ones among the routes were probably meant to be."""
     known = [field.alias for field in model.model_fields.values()]
     unknown = (route for route in routes if len(route) == 1 and route[0] not in known)
-    return {intended_field(model, route) for route in islice(unknown, _MAX_UNKNOWN)}
+    return {suggest(model, route).meant for route in islice(unknown, _MAX_UNKNOWN)}
 
 
 def _same(name: str, known: Collection[str]) -> str | None:
