@@ -23,8 +23,9 @@ from gen.kubernetes.facts.runtimes import Runtime, Runtimes
 from gen.kubernetes.facts.trainer import OPERATOR, TRAINJOB
 from gen.overlay.entries import AcceleratorFields, one_accelerator
 from gen.overlay.fields import OverlayFields
-from gen.overlay.grant import Grant, Owner, owners
+from gen.overlay.grant import Grant
 from gen.overlay.profiles.queues import undeclared
+from gen.overlay.secrets import Owner, owners
 from gen.overlay.settings import Cluster, with_accelerator
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from gen.kubernetes.facts import permissions as facts
 from gen.kubernetes.facts.builtin import CONFIG_MAP, SERVICE
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.objects import QUEUE_LABEL, Body
-from gen.overlay.grant import Grant, Owner
+from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
+from gen.overlay.secrets import Owner
 from gen.render.parts.data import volume_of
 from gen.render.parts.grants import is_granted_image, rewritten
 from gen.render.parts.metadata import is_of_controllers, is_reserved

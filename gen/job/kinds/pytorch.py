@@ -137,7 +137,7 @@ class PyTorchJob(KubeflowJob):
         spec = super().workload(plan, pods)
         if self.elastic is not None and self.elastic.cpu_utilization is not None:
             # Git would revert the number that the autoscaler sets
-            del spec["pytorchReplicaSpecs"]["Worker"]["replicas"]
+            del spec[self.facts.pods[0].role_map]["Worker"]["replicas"]
         return spec
 
     def own_spec(self, plan: Plan) -> Body:

@@ -14,7 +14,7 @@ from gen.job.names import URL_HOST, is_git_url
 from gen.job.plan import CodePlan, MountPlan, VolumePlan
 from gen.job.scalars import shown
 from gen.kubernetes.objects import GITSYNC_REF, GITSYNC_REPO, Body, present
-from gen.overlay.grant import CODE as CREDENTIALS_FIELD
+from gen.overlay.secrets import CODE as CREDENTIALS_FIELD
 from gen.render.parts import containers, grants, pins
 from gen.render.parts.context import Context
 

@@ -14,7 +14,7 @@ from gen.job.kinds.role import Role
 from gen.job.plan import MountPlan, VolumePlan
 from gen.job.pods import EnvSource
 from gen.kubernetes.objects import NVIDIA_DEVICES, Body, present
-from gen.overlay.grant import ENV
+from gen.overlay.secrets import ENV
 from gen.render.parts.checkpoints import VARIABLES
 from gen.render.parts.context import Context
 from gen.render.parts.grants import check_secret

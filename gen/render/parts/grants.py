@@ -18,8 +18,9 @@ from gen.job.scalars import shown
 from gen.kubernetes.facts.demand import Demand, demand
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, SHIPPED, Runtime
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS
-from gen.overlay.grant import ENV, PULL, Grant
+from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
+from gen.overlay.secrets import ENV, PULL
 from gen.render.parts.context import Context
 from gen.render.parts.pins import Part, digest_of
 
