@@ -121,7 +121,7 @@ def _lacking(model: type[BaseModel], above: Route, name: str) -> str:
     for found in models_at(model, above):
         path = found.synonyms.get(normal(name), " ") if issubclass(found, Model) else " "
         first = path.partition(".")[0]
-        if " " not in path and not _exists(found, (first,)):
+        if " " not in path and first not in fields_at(found, ()):
             return first
     return ""
 
