@@ -26,6 +26,7 @@ from gen.base.repository.files import (
     read_regular,
     refuse_links,
     replace_files,
+    save_cache_file,
     tree_entries,
 )
 from gen.base.repository.git import git_prefix, head_commit
@@ -34,7 +35,7 @@ from gen.commands.environment import documentation
 from gen.overlay.extensions import load_extensions
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
-from gen.render.cache import cache_file, save_cache_file, tools_digest
+from gen.render.cache import cache_file, tools_digest
 from gen.report.formats import Report
 from gen.report.site import Page, Site, site_pages
 from gen.review.history import run_history
@@ -121,7 +122,8 @@ class _WrittenPages(Struct, kw_only=True):
             with suppress(OSError):  # it has other pages
                 (folder / path).parent.rmdir()
         if (state := cache_file("site", folder)) is not None:  # without it, the next run needs an empty folder
-            save_cache_file(state, msgspec.json.encode(_WrittenPages(tools=tools, pages=written)))
+            with suppress(OSError):
+                save_cache_file(state, [msgspec.json.encode(_WrittenPages(tools=tools, pages=written))])
         replace_files(folder, {path: text for path, text in texts.items() if path in present})
         create_files(folder, {path: text for path, text in texts.items() if path not in present})
         summary = f"wrote {counted(len(texts), 'page')} to {folder}"

@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, UsageError
-from gen.base.repository.files import MAX_BYTES, Stamp, Stamps, read_regular, walk
+from gen.base.repository.files import MAX_BYTES, Stamp, Stamps, read_regular, save_cache_file, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
 from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult, summaries_of
@@ -94,7 +94,7 @@ def _without_text(rendered: RenderedT) -> RenderedT:
 
 
 def _file_without_text(file: File) -> File:
-    return replace(file, text=None, stored="") if file.text is not None or file.stored else file
+    return replace(file, text=None, stored="", characters=0) if file.text is not None or file.stored else file
 
 
 _DEPENDENCIES = (
@@ -253,14 +253,7 @@ class Cache(Struct, frozen=True, kw_only=True):
         record = CachedRun(
             key=self.key, shared=tuple(shared), overlays=run.overlays, keep=run.keep, findings=tuple(run.findings)
         )
-        temporary = self.path.with_suffix(f".{os.getpid()}")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("wb") as file:
-                file.writelines(lines_of(record, results))
-            temporary.replace(self.path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        save_cache_file(self.path, lines_of(record, results))
 
 
 def cache_folder() -> Path | None:
@@ -280,15 +273,6 @@ def cache_file(kind: str, folder: Path) -> Path | None:
     """The file with what gen knows of a folder, such as a repository; None if the user has no home."""
     caches = cache_folder()
     return caches / f"{kind}-{_sha(os.fsencode(folder.absolute()))[:16]}.json" if caches is not None else None
-
-
-def save_cache_file(path: Path, content: bytes) -> None:
-    """Replace a cache file. One that cannot be written is not an error: the next run takes longer."""
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_bytes(content)
-        temporary.replace(path)
 
 
 def file_digest(path: str | Path) -> str:

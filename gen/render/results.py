@@ -129,9 +129,11 @@ class File(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     path: str
     text: str | None = None
-    """None if it comes from the cache, which has only the digest, or if a folder has it."""
-    stored: Literal["", "rendered", "staging"] = ""
-    """The folder that has the text since this run compared it with the file in `rendered/`."""
+    """None if it comes from the cache, which has only the digest, or if it is `stored`."""
+    stored: Literal["", "unchanged", "staging"] = ""
+    """Where the text is since this run compared it: in the file, which is `unchanged`, or in the staging folder."""
+    characters: int = 0
+    """Length of a text that is there."""
     digest: str
     """SHA-256 of the text after its first line."""
     identity: str

@@ -166,7 +166,7 @@ def _settings(overlay: Overlay, site: Site) -> Iterator[File]:
 
 
 MAX_CHARACTERS: Final = 1 << 30
-"""Characters of all files of a render that are in memory together."""
+"""Characters of all files that a run renders."""
 STAGED_JOBS: Final = 1000
 """Jobs to render from which the texts of new files leave memory: with fewer, nothing is created before all checks."""
 _JOBS_PER_PROCESS = 48
@@ -257,8 +257,7 @@ def _check_size(files: Iterable[File], found: Findings) -> None:
     """Report more text than a repository may have. Files from the cache were checked when they were rendered."""
     sizes: Counter[str] = Counter()
     for file in files:
-        if file.text is not None:
-            sizes[file.source.file] += len(file.text)
+        sizes[file.source.file] += len(file.text) if file.text is not None else file.characters
     if (total := sizes.total()) > MAX_CHARACTERS:
         (largest, size), *_ = sizes.most_common(1)
         what = f"the rendered files have {total} characters, {size} of them from this file"

@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 
 from gen.base import Diagnostic, Findings, Location, UsageError, contained, did_you_mean, names
 from gen.base.repository.codeowners import read_code_owners
-from gen.base.repository.files import read_regular
+from gen.base.repository.files import read_regular, save_cache_file
 from gen.base.repository.git import Change, last_changes
 from gen.base.repository.job_files import all_jobs, chosen_jobs
 from gen.base.repository.layout import JOBS, JobFile
@@ -30,7 +30,7 @@ from gen.kubernetes.facts.demand import Demand, RunCost, joined
 from gen.kubernetes.facts.graphs import widest
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
-from gen.render.cache import MAX_CACHE_BYTES, file_digest, save_cache_file, settings_digest
+from gen.render.cache import MAX_CACHE_BYTES, file_digest, settings_digest
 from gen.render.emit import SWEEP
 from gen.render.expand import without_values
 from gen.render.job_run import ExpandedStep, JobInput, RunValues, WrittenJob
@@ -366,7 +366,8 @@ def list_jobs(
         whole = not patterns and not filters.namespaces
         kept = {job.file for job in jobs} if whole else known.jobs.keys()
         jobs_known = {file: one for file, one in known.jobs.items() if file in kept} | rows.new
-        save_cache_file(cache, msgspec.json.encode(KnownJobs(known.settings, jobs_known)))
+        with suppress(OSError):
+            save_cache_file(cache, [msgspec.json.encode(KnownJobs(known.settings, jobs_known))])
     return Listing(rows=tuple(listed), findings=tuple(found))
 
 

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -350,36 +350,24 @@ class Stamps:
 
     def clock(self) -> int | None:
         """The time of the file system: that of a new file, which has no name and vanishes at once."""
-        flags = getattr(os, "O_TMPFILE", None)
-        if flags is None:
-            return None
-        try:
-            descriptor = os.open(self.root, flags | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        except OSError:
-            return None
-        try:
-            return os.fstat(descriptor).st_ctime_ns
-        finally:
-            os.close(descriptor)
+        with suppress(OSError, AttributeError):  # only Linux has such files, and not all of its file systems
+            descriptor = os.open(self.root, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+            try:
+                return os.fstat(descriptor).st_ctime_ns
+            finally:
+                os.close(descriptor)
+        return None
 
     def of_files(self, paths: Sequence[str], content: str) -> Stamp | None:
-        """The stamp of files, of which all but the first may be missing; None if one is not a regular file."""
+        """The stamp of files, some of which may be missing; None if one is not a regular file."""
         states = []
-        for number, path in enumerate(paths):
-            try:
+        for path in paths:
+            with suppress(OSError):  # a file that is missing has no status
                 states.append((path, os.lstat(f"{self.root}/{path}")))
-            except FileNotFoundError:
-                if number == 0:
-                    return None
-            except OSError:
-                return None
         return self._stamp(paths[0], self._status(states), content)
 
     def folder_status(self, folder: str) -> Status | None:
-        """The status of the files of a folder; None if it has anything else.
-
-        The caller makes sure that the folder is not a link.
-        """
+        """The status of the files of a folder that is not a link; None if it has anything else."""
         try:
             with os.scandir(f"{self.root}/{folder}") as entries:
                 states = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
@@ -434,16 +422,21 @@ class Stamps:
 
     def save(self) -> None:
         """Keep the stamps of this run for the next one. A cache that cannot be written is not an error."""
-        if self._valid == self._known:
-            return
-        temporary = self.path.with_suffix(f".{os.getpid()}")
-        with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                temporary.write_bytes(b"".join(sorted(self._valid)))
-                temporary.replace(self.path)
-            finally:
-                temporary.unlink(missing_ok=True)
+        if self._valid != self._known:
+            with suppress(OSError):
+                save_cache_file(self.path, sorted(self._valid))
+
+
+def save_cache_file(path: Path, parts: Iterable[bytes]) -> None:
+    """Replace a file in the user's cache folder. OSError if that fails; the old one stays then."""
+    temporary = path.with_suffix(f".{os.getpid()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with temporary.open("wb") as file:
+            file.writelines(parts)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def is_special(path: Path) -> bool:

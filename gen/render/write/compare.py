@@ -120,11 +120,11 @@ def settle(root: Path, results: Sequence[JobResult], staging: NewFiles) -> list[
         if file.text is None:
             return file
         if _has(root, folders, file):
-            return replace(file, text=None, stored="rendered")
+            return replace(file, text=None, stored="unchanged", characters=len(file.text))
         if not staging.begun or file.storage:  # whose old text `compare` needs, too
             return file
         staging.add(file.path, file.text)
-        return replace(file, text=None, stored="staging")
+        return replace(file, text=None, stored="staging", characters=len(file.text))
 
     def of_run(run: RenderedJob) -> RenderedJob:
         return replace(run, files=tuple(map(settled, run.files))) if run.behind is None else run
