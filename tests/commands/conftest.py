@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("made") / "repo"
     assert initialised(root, namespace="team-a")[1] == 0
     overlay = root / "overlays/production/overlay.yaml"
-    overlay.write_text(overlay.read_text().replace("gpus: 16", "gpus: 1000000"))
+    overlay.write_text(overlay.read_text().replace("gpus: 32", "gpus: 1000000"))
     return root
 
 

@@ -202,7 +202,7 @@ def test_command_lines_import_and_render(tmp_path_factory: pytest.TempPathFactor
     root = folder / "repo"
     initialised(root, namespace="team-a")
     overlay = root / "overlays/production/overlay.yaml"
-    plain = overlay.read_text().replace("gpus: 16", "gpus: 1000000")
+    plain = overlay.read_text().replace("gpus: 32", "gpus: 1000000")
     job = root / "jobs/team-a/generated.yaml"
 
     @given(command_lines())

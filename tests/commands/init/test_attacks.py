@@ -111,7 +111,7 @@ def attributes(attacker: Attacker) -> None:
 
 def grant(attacker: Attacker) -> None:
     path = attacker.root / OVERLAY
-    path.write_text(path.read_text("utf-8").replace("team-a: {gpus: 16}", "team-a: {gpus: 999}"), "utf-8")
+    path.write_text(path.read_text("utf-8").replace("team-a: {gpus: 32}", "team-a: {gpus: 999}"), "utf-8")
     attacker.job(text=JOB.replace("gpus: 8", "gpus: 64"))
     attacker.render()
 
@@ -189,7 +189,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, quick: dict[str, str], requ
     if request.param == "shared":
         shared(folder, folder / "first")
     overlay = folder / "first" / OVERLAY
-    assert "team-a: {gpus: 16}" in overlay.read_text("utf-8")
+    assert "team-a: {gpus: 32}" in overlay.read_text("utf-8")
     committed(folder / "first")
     git("clone", "--quiet", "--bare", folder / "first", "origin.git", cwd=folder)
     return Server(folder / "origin.git", quick)

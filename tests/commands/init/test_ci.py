@@ -173,7 +173,7 @@ def test_gitlab_checks_the_result_of_the_merge(site: Site, quick: dict[str, str]
     job = "jobs/team-a/large.yaml"
     git("checkout", "--quiet", "-b", "before", cwd=work)
     git("checkout", "--quiet", "main", cwd=work)
-    overlay.write_text(overlay.read_text("utf-8").replace("gpus: 16", "gpus: 2"), "utf-8")
+    overlay.write_text(overlay.read_text("utf-8").replace("gpus: 32", "gpus: 2"), "utf-8")
     assert run("gen", "render", cwd=work).returncode == 0
     git("commit", "--quiet", "--all", "--message", "Reduce", cwd=work)
     git("clone", "--quiet", work, "change", cwd=tmp_path)

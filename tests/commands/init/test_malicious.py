@@ -163,7 +163,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     origin, temp = folder / "origin", folder / "temp"
     assert initialised(origin, source=wheel_source(folder / "index"))[1] == 0
     overlay = (origin / OVERLAY).read_text("utf-8")
-    (origin / OVERLAY).write_text(overlay.replace("  team-a: {gpus: 16}", '  "*": {}\n  team-a: {gpus: 18}'), "utf-8")
+    (origin / OVERLAY).write_text(overlay.replace("  team-a: {gpus: 32}", '  "*": {}\n  team-a: {gpus: 18}'), "utf-8")
     write(origin, "jobs/team-a/running.yaml", JOB + "gpus: 16\n")
     assert render(origin) == 0
     committed(origin)
