@@ -55,6 +55,8 @@ class StarterPlan(Struct, frozen=True, kw_only=True):
     """Whether it goes on after a run that failed."""
     inner: ClassVar[bool] = False
     """Whether its object contains that of the run, which was patched and checked before."""
+    is_run: ClassVar[bool] = False
+    """Whether its object is the run itself, and starts no others."""
     repeats: ClassVar[bool] = False
     """Whether one object starts a run at each of several times. It keeps its name then, without a hash."""
     named_later: ClassVar[bool] = False

@@ -24,7 +24,6 @@ from gen.kubernetes.facts.scheduling import queue_in
 from gen.overlay.overlay import Overlay
 from gen.render.rendered_object import RenderedObject, workload
 from gen.render.starters import preempting_classes, starter_of_object
-from gen.render.starters.direct import Direct
 
 Item = TypeVar("Item")
 
@@ -104,7 +103,7 @@ def version_of(
     """`equal` has runs that were read before: most runs of a repository differ in commands and variables alone."""
     kind = workload(run)
     assert kind is not None  # called for runs only
-    amounts = run.counted if equal is not None and starter_of_object(kind) is Direct else ""
+    amounts = run.counted if equal is not None and starter_of_object(kind).is_run else ""
     if equal is None or not amounts:
         return _read_version(run, kind, overlays, engines, found)
     key = run.key.scope, kind, amounts

@@ -12,6 +12,7 @@ from gen.render.starters.base import Starter
 
 class Direct(Starter, frozen=True, kw_only=True):
     name: ClassVar[str] = "direct"
+    is_run: ClassVar[bool] = True
 
     @classmethod
     def starts(cls, model: type[Job], data: Mapping[str, Data]) -> bool:
