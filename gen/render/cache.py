@@ -208,7 +208,7 @@ class Cache(Struct, frozen=True, kw_only=True):
         if result is None:
             return None
         stamp = self._stamp(result)
-        if self.stamps is not None and self.stamps.holds(stamp):
+        if self.stamps is not None and self.stamps.knows(stamp):
             return result
         with suppress(OSError):
             if file_digest(f"{self.root}/{job.file}") == result.digest:

@@ -401,7 +401,7 @@ class Stamps:
         digest = hashlib.blake2b(text, digest_size=_STAMP_BYTES, key=self._key).digest()
         return Stamp(digest, status[2], status[3])
 
-    def holds(self, stamp: Stamp | None) -> bool:
+    def knows(self, stamp: Stamp | None) -> bool:
         """Whether the files have the content, as they had in an earlier run."""
         if stamp is None or stamp.digest not in self._known:
             return False

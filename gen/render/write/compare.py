@@ -157,7 +157,7 @@ def compare(
     Folders with a stamp are not read. UsageError if a folder of `rendered/` is a link, or a file cannot be read.
     """
     now = folder_stamps(root, by_folder(rendering), stamps, parallel) if stamps is not None else {}
-    known = frozenset(folder for folder, stamp in now.items() if stamps is not None and stamps.holds(stamp))
+    known = frozenset(folder for folder, stamp in now.items() if stamps is not None and stamps.knows(stamp))
     changes: list[Change] = []
     folders = Folders(root)
     unknown: set[str] = set()

@@ -33,7 +33,7 @@ def tick(root: Path) -> None:
 def known(root: Path, path: str = "a") -> bool:
     """Whether the next run knows the file."""
     stamps = Stamps(root, root / ".stamps", KEY)
-    return stamps.holds(stamps.of_files((path, f"{path}.lock"), "content"))
+    return stamps.knows(stamps.of_files((path, f"{path}.lock"), "content"))
 
 
 @pytest.fixture
@@ -96,9 +96,9 @@ def test_a_changed_file_is_unknown(root: Path, change: Callable[[Path], object])
 
 def test_another_content_key_or_damage_is_unknown(root: Path) -> None:
     stamps = Stamps(root, root / ".stamps", KEY)
-    assert not stamps.holds(stamps.of_files(("a", "a.lock"), "other content"))
+    assert not stamps.knows(stamps.of_files(("a", "a.lock"), "other content"))
     other = Stamps(root, root / ".stamps", "cd" * 32)
-    assert not other.holds(other.of_files(("a", "a.lock"), "content"))
+    assert not other.knows(other.of_files(("a", "a.lock"), "content"))
     raw = (root / ".stamps").read_bytes()
     (root / ".stamps").write_bytes(raw[1:])
     assert not known(root)
@@ -118,7 +118,7 @@ def test_a_file_that_changes_in_the_tick_of_the_run_gets_no_stamp(tmp_path: Path
         path.write_text("54321")
         after = Stamps(tmp_path, tmp_path / ".stamps", KEY)
         now = after.of_files((path.name,), "content")
-        assert not after.holds(now)
+        assert not after.knows(now)
 
 
 def test_a_written_file_that_another_program_changed_gets_no_stamp(tmp_path: Path) -> None:
