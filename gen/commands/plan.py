@@ -160,8 +160,7 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
     base = find_base(root, request.base)
     load_extensions(root)
     found = Findings()
-    parallel = processes()
-    with changes_in_background(base, parallel) as read_changes:
+    with changes_in_background(base) as read_changes:
         trees = read_trees(root, base, found).select(request.overlay)
         differing = read_changes()
     found.extend(differing.index)
@@ -188,7 +187,7 @@ def review(request: Request, today: RenderedRepository | None = None) -> Review:
         allowed=[code for code, given in _allowed(request) if given],
         removal_limit=limit,
         unrendered=unrendered,
-        parallel=parallel,
+        parallel=processes(),
     )
     errors = _render_errors(today) if today is not None or not result.refused else ()
     known = {place for one in result.findings for place in _places(one)}

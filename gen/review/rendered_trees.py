@@ -12,7 +12,8 @@ import hashlib
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -24,7 +25,6 @@ from gen.base import Code, Diagnostic, Findings, Location, Severity, UsageError,
 from gen.base.codes.files import NOT_A_FILE
 from gen.base.codes.jobs import DUPLICATE_OBJECT
 from gen.base.codes.rendered import NOT_AS_APPROVED
-from gen.base.parallel import can_fork, in_background
 from gen.base.repository.files import is_special, printable_path, read_regular, walk
 from gen.base.repository.git import Base, Entry, check_index, git, report_empty_folder, run_git
 from gen.base.repository.layout import (
@@ -348,19 +348,13 @@ _INPUTS: Final = (JOBS, OVERLAYS, SETTINGS_FILE)
 
 
 @contextmanager
-def changes_in_background(base: Base, parallel: int) -> Iterator[Callable[[], WorkTreeChanges]]:
-    """Let another process run Git while this one reads files, if there are several. The result raises UsageError."""
+def changes_in_background(base: Base) -> Iterator[Callable[[], WorkTreeChanges]]:
+    """Let Git compare while this process reads files. The result raises UsageError.
 
-    def attempt() -> WorkTreeChanges | None:
-        with suppress(UsageError):
-            return _changes(base)
-        return None
-
-    if parallel <= 1 or not can_fork():
-        yield lambda: _changes(base)
-        return
-    with in_background(attempt) as result:
-        yield lambda: result() or _changes(base)
+    A thread only waits for Git. It ends with the block, before anything starts processes.
+    """
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        yield pool.submit(_changes, base).result
 
 
 def _changes(base: Base) -> WorkTreeChanges:
