@@ -53,15 +53,20 @@ def test_gpus_are_those_of_the_render(case: Path, tmp_path: Path) -> None:
     overlays = OverlayReader(root, Findings()).read()
     results = render_files(Inputs(root=root, overlays=overlays), all_jobs(root, Findings()))
     rendered = {(one.overlay, result.job.file): (one, result) for result in results for one in result.overlays}
-    listing = listed(root)[0]
-    assert listed(root)[0] == listing, "the rows of a second list, which reads no job without findings again"
-    rows = {(row.overlay, row.file): row for row in listing.rows if row.overlay}
+    rows = {(row.overlay, row.file): row for row in listed(root)[0].rows if row.overlay}
     assert rows.keys() == rendered.keys()
     for key, (one, result) in rendered.items():
         gpus = sum(run.gpus for run in one.rendered)
         named = sum((Counter(run.accelerators) for run in one.rendered), Counter[str]())
         assert (rows[key].gpus, rows[key].accelerators, rows[key].job) == (gpus, dict(named), result.name)
         assert rows[key].errors == ()
+
+
+@pytest.mark.slow
+@for_each("case", cases("golden"), ids=lambda case: case.name)
+def test_a_second_list_is_that_of_the_first(case: Path, tmp_path: Path) -> None:
+    root = copy_case(case, tmp_path / "repo").root
+    assert listed(root) == listed(root)
 
 
 def test_a_row_has_what_the_file_and_the_defaults_of_the_overlay_say(history: History) -> None:
