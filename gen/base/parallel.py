@@ -35,6 +35,18 @@ def can_fork() -> bool:
 
 
 @contextmanager
+def in_thread(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+    """Begin work that waits for a program, and yield a function that waits for its result, or raises its exception.
+
+    The thread ends with the block. No process may start in it: a copy of a locked lock is never free.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        yield pool.submit(work).result
+
+
+@contextmanager
 def in_background(work: Callable[[], Result]) -> Iterator[Callable[[], Result | None]]:
     """Begin work in another process, and yield a function that waits for its result; None if the process was killed.
 

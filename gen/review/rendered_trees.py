@@ -12,9 +12,9 @@ import hashlib
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from gen.base import Code, Diagnostic, Findings, Location, Severity, UsageError,
 from gen.base.codes.files import NOT_A_FILE
 from gen.base.codes.jobs import DUPLICATE_OBJECT
 from gen.base.codes.rendered import NOT_AS_APPROVED
+from gen.base.parallel import in_thread
 from gen.base.repository.files import is_special, printable_path, read_regular, walk
 from gen.base.repository.git import Base, Entry, check_index, git, report_empty_folder, run_git
 from gen.base.repository.layout import (
@@ -347,14 +348,9 @@ class WorkTreeChanges(Struct, frozen=True, kw_only=True):
 _INPUTS: Final = (JOBS, OVERLAYS, SETTINGS_FILE)
 
 
-@contextmanager
-def changes_in_background(base: Base) -> Iterator[Callable[[], WorkTreeChanges]]:
-    """Let Git compare while this process reads files. The result raises UsageError.
-
-    A thread only waits for Git. It ends with the block, before anything starts processes.
-    """
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        yield pool.submit(_changes, base).result
+def changes_in_background(base: Base) -> AbstractContextManager[Callable[[], WorkTreeChanges]]:
+    """Let Git compare while this process reads files. The result raises UsageError."""
+    return in_thread(partial(_changes, base))
 
 
 def _changes(base: Base) -> WorkTreeChanges:
