@@ -125,7 +125,7 @@ def hidden(attacker: Attacker) -> None:
 
 
 def quota(attacker: Attacker) -> None:
-    for name in ("one", "two", "three"):
+    for name in ("one", "two", "three", "four", "five"):
         attacker.job(name)
     attacker.render()
 
