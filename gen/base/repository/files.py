@@ -341,7 +341,7 @@ class Stamps:
         self.root, self.path, self._key = root, path, bytes.fromhex(key)
         self.start = self.clock()
         """The time before anything was read; None if nothing can get a stamp."""
-        self._device = os.stat(root).st_dev  # noqa: PTH116 - as all others here
+        self._device = root.stat().st_dev
         raw = b""
         with suppress(OSError):
             raw = read_regular(path, _MAX_STAMPS)

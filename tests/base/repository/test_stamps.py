@@ -144,9 +144,9 @@ def test_without_a_clock_nothing_gets_a_stamp(root: Path, monkeypatch: pytest.Mo
 
 
 def test_the_clock_leaves_no_file(root: Path) -> None:
-    names = sorted(os.listdir(root))  # noqa: PTH208 - names
+    names = sorted(root.iterdir())
     assert Stamps(root, root / "none", KEY).clock()
-    assert sorted(os.listdir(root)) == names  # noqa: PTH208 - names
+    assert sorted(root.iterdir()) == names
 
 
 @pytest.fixture
