@@ -5,10 +5,8 @@ words and values of integer expressions, for importers that follow a script.
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from fnmatch import translate
 from typing import TYPE_CHECKING, Final
 
@@ -304,37 +302,6 @@ def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | N
         if compiled.match(part):
             return known[length:] if sign[0] == "#" else known[: len(known) - length]
     return known
-
-
-_OPERATORS: Final[Mapping[type[ast.AST], Callable[[int, int], int]]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: lambda a, b: a % b if b else 0,
-    ast.FloorDiv: lambda a, b: a // b if b else 0,
-    ast.Lt: lambda a, b: int(a < b), ast.Gt: lambda a, b: int(a > b), ast.LtE: lambda a, b: int(a <= b),
-    ast.GtE: lambda a, b: int(a >= b), ast.Eq: lambda a, b: int(a == b), ast.NotEq: lambda a, b: int(a != b),
-}  # fmt: skip
-
-
-def integer(text: str) -> int | None:
-    """The value of an expression of integers; None for any other. Nothing of it is run."""
-    if len(text) > 400 or not re.fullmatch(r"[\d\s()+\-*/%<>=!_]+", text) or "**" in text or not text.strip():  # noqa: PLR2004
-        return None
-    try:
-        plain = re.sub(r"\b0+(?=\d)", "", re.sub(r"(?<=\d)_(?=\d)", "", text)).replace("/", "//").strip()
-        return _integer(ast.parse(plain, mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def _integer(node: ast.expr) -> int:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) < 1 << 62:
-        return node.value
-    if isinstance(node, ast.BinOp) and (calculate := _OPERATORS.get(type(node.op))) is not None:
-        return calculate(_integer(node.left), _integer(node.right))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_integer(node.operand)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
-        return _OPERATORS[type(node.ops[0])](_integer(node.left), _integer(node.comparators[0]))
-    raise ValueError
 
 
 _NAME: Final = regex(r"[A-Za-z_]\w*")

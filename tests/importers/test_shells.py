@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from gen.base.shell_script import integer
 from tests.cases import for_each
 from tests.importers.test_script import read
 
@@ -27,6 +28,20 @@ a#b \#a \=a a\=b "a"\=b $X\=a \== \$ \$X "a"\$b a\ b \ a a\  "a"\ b \* \\ \' \" 
 PARTS: Final = r"""
 = == =~ a 1 . , : / @ % + - -- _ ! != ^ ~ { } [ ] $X ${X} "$X" 'q' "q r" \= \$ \  $ * é += if "" '' \\ b= "$Y" $Y
 """
+INTEGERS: Final = """
+1+2 2*(3-5) -7/2 7/-2 -7%3 7%-3 8/2 7%7 1<2 2>=3 3==3 3!=3 -(4) 9223372036854775807*2 4611686018427387904 1/0 5%0 7//2
+2**3 1_000 1<<3 --1
+"""
+
+
+def test_integers_are_those_of_bash() -> None:
+    for text in INTEGERS.split():
+        done = subprocess.run(["bash", "-c", f"echo $(({text}))"], capture_output=True, text=True, check=False)
+        known = integer(text)
+        assert known is None or str(known) == done.stdout.strip(), text
+    assert [integer(text) for text in ("-7/2", "-7%3", "1/0", "9223372036854775807*2")] == [-3, -1, None, None]
+
+
 START: Final = "X=v\nY='m n'\n"
 ARGUMENT: Final = "arena a {} b"
 LINE: Final = "arena a \\\n  {} \\\n  b"

@@ -13,7 +13,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from gen.base import Location, regex
-from gen.importers.shell_script import changed_value, closing_quote, expansion_end, integer
+from gen.base.shell_script import integer
+from gen.importers.shell_script import changed_value, closing_quote, expansion_end
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -324,8 +325,7 @@ class Expander:
 
     def arithmetic(self, text: str) -> str:
         """The value of an integer expression."""
-        plain = self._operands(text)
-        result = integer(plain)
+        result = integer(plain := self._operands(text))
         return str(result) if result is not None else marked(f"$(({plain.strip()}))")
 
     def _operands(self, text: str) -> str:
