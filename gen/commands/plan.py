@@ -116,7 +116,7 @@ def _compared(request: Request) -> RenderedRepository:
     root = repository(request.root)
     find_base(root, request.base)
     shards = results_of_shards(root, request.shards, None)
-    return render_and_compare(RenderRequest(root=root), cache_folder(), base=request.base, shards=shards)
+    return render_and_compare(RenderRequest(root=root), cache_folder(), base=request.base, shards=shards, enough=())
 
 
 def _checked(request: Request, compared: RenderedRepository) -> Report:
@@ -258,7 +258,8 @@ def _today(
         return RenderedRepository(root=root, rendering=nothing, comparison=Comparison((), 0))
     for enough in (present, ()):
         with suppress(UsageError):
-            today = render_and_compare(RenderRequest(root=root), cache_folder(), base=base, enough=enough)
+            everything = RenderRequest(root=root)
+            today = render_and_compare(everything, cache_folder(), base=base, enough=enough)
             if today.rendering.whole or (_up_to_date(today) and is_enough(today.rendering.files, jobs or (), trees)):
                 return today
     return None

@@ -79,7 +79,10 @@ def _render(request: Request, cache: Path | None, staging: Staging) -> Result[Re
         why = "no overlay selects a job" if rendering.jobs else "no jobs found"
         files = counted(removed, "rendered file")
         raise UsageError(f"{why}; refusing to remove all {files} (use --allow-empty to proceed)")
-    apply(compared.root, rendering, comparison, staging, compared.stamps, processes(request.parallel))
+    stamps = compared.cache.stamps if compared.cache is not None else None
+    apply(compared.root, rendering, comparison, staging, stamps, processes(request.parallel))
+    if compared.cache is not None:
+        compared.cache.remember(rendering)
     text = summary(rendering, comparison, "wrote", "removed")
     return Result(output=Report(tuple(rendering.findings), comparison.changes, text, root=compared.root))
 

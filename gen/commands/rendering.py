@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from threading import active_count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from gen.base import BugError, Findings, UsageError, counted
 from gen.base.codes.quotas import OVER_QUOTA
+from gen.base.parallel import can_fork, in_background
+from gen.base.repository.job_files import all_jobs, has_jobs
 from gen.commands.common import VIOLATIONS, Jobs, Kubernetes, NoCache, Overlays, Parallel, Result, Root, repository
-from gen.render.cache import Cache, cache_folder
+from gen.render.cache import Cache, UnchangedRun, cache_folder
+from gen.render.results import RunResult
 from gen.render.write import Staging, compare
 from gen.render.write.compare import Comparison, Status
 from gen.report.formats import Report
 
 if TYPE_CHECKING:
-    from gen.base.repository.files import Stamps
-    from gen.render.read_ahead import Ahead
-    from gen.render.results import RunResult
+    from gen.base.yaml.source import Source
+    from gen.render.work import Ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +53,7 @@ class RenderedRepository(Struct, frozen=True, kw_only=True):
     root: Path
     rendering: RunResult
     comparison: Comparison | None
-    stamps: Stamps | None = None
-    """Files that need not be read again."""
+    cache: Cache | None = None
 
 
 def render_and_compare(
@@ -62,7 +65,7 @@ def render_and_compare(
     base: str | None = None,
     git: Path | None = None,
     shards: Cache | None = None,
-    enough: Sequence[str] = (),
+    enough: Sequence[str] | None = None,
     staging: Staging | None = None,
 ) -> RenderedRepository:
     """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`.
@@ -72,13 +75,17 @@ def render_and_compare(
     With `restart`, no committed run is kept. `base` is the ref of the base, in the Git repository of the folder or of
     `git`: what exceeds a quota there already is a warning. `shards` takes the place of the cache: the results of other
     machines, or the file for those of this one. The texts of many new files go to `staging`.
+
+    If `enough` is None, the result need not have files, and has none if the status of all shows that none changed.
     """
     root = repository(request.root)
     kubernetes = _version(request.kubernetes)
     staging = staging or Staging(writes=False)
     whole = not request.jobs and not request.overlay
     cache = Cache.open(root, folder, kubernetes) if folder is not None and whole and not restart else None
-    known = shards or cache
+    if cache is not None and enough is None and shards is None and (run := cache.unchanged_run()) is not None:
+        return _unchanged(root, run)
+    known = shards or (cache.with_last_run() if cache is not None else None)
     if enough and (known is None or known.last is None):
         request, known = replace(request, jobs=tuple(enough)), None
     rendering = known.run_result() if known is not None else None
@@ -94,12 +101,19 @@ def render_and_compare(
             root, rendering, rendering.findings, prune_storage=prune_storage, parallel=parallel, stamps=stamps
         )
         if not comparison.unknown:
-            if stamps is not None and not staging.writes:
-                stamps.save()
-            return RenderedRepository(root=root, rendering=rendering, comparison=comparison, stamps=stamps)
+            if known is not None and not staging.writes:
+                known.remember(rendering)
+            return RenderedRepository(root=root, rendering=rendering, comparison=comparison, cache=known)
         if known is None:
             raise BugError("a run without a cache has every text")
         known, rendering = known.without(comparison.unknown), None
+
+
+def _unchanged(root: Path, run: UnchangedRun) -> RenderedRepository:
+    rendering = RunResult(
+        files={}, overlays=run.overlays, jobs=run.jobs, whole=True, findings=Findings([*run.findings])
+    )
+    return RenderedRepository(root=root, rendering=rendering, comparison=Comparison(changes=(), same=run.files))
 
 
 def processes(parallel: int = 0) -> int:
@@ -132,7 +146,7 @@ def _rendered(
 ) -> RunResult:
     parallel = processes(request.parallel)
     fresh = not request.jobs and (cache is None or cache.last is None)
-    with _read_ahead(root) if fresh and parallel > 1 else nullcontext() as ahead:
+    with read_ahead(root) if fresh and parallel > 1 else nullcontext() as ahead:
         from gen.commands.environment import progress_bar
         from gen.render.run import render
 
@@ -146,10 +160,36 @@ def _rendered(
             )
 
 
-def _read_ahead(root: Path) -> AbstractContextManager[Ahead | None]:
-    from gen.render.read_ahead import read_ahead
+MIN_FILES: Final = 200
+"""A process that reads fewer job files takes longer than it saves."""
+MAX_FILES: Final = 1000
+"""As many job files as are read before the imports are done."""
 
-    return read_ahead(root)
+
+@contextmanager
+def read_ahead(root: Path) -> Iterator[Ahead | None]:
+    """Read job files in another process while this one imports the models and the schemas, which takes longer.
+
+    Those with findings are left out, so that the run reports them. None if there are few files, or if the system cannot
+    fork.
+    """
+    if not can_fork() or not has_jobs(root, MIN_FILES):
+        yield None
+        return
+    from gen.base.yaml import source  # before the other process starts, which cannot import it
+
+    with in_background(partial(_sources, root, source.read)) as ahead:
+        yield ahead
+
+
+def _sources(root: Path, read: Callable[[Path, str, Findings], Source | None]) -> dict[str, Source]:
+    """Job files without a finding, by path."""
+    sources = {}
+    for job in islice(all_jobs(root, Findings()), MAX_FILES):
+        source = read(root, job.file, found := Findings())
+        if source is not None and not found.items:
+            sources[job.file] = source
+    return sources
 
 
 def _version(text: str | None) -> str | None:

@@ -24,9 +24,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, UsageError
-from gen.base.repository.files import MAX_BYTES, Stamp, Stamps, read_regular, save_cache_file, walk
+from gen.base.codes.quotas import OVER_QUOTA
+from gen.base.repository.files import MAX_BYTES, read_regular, save_cache_file, walk
 from gen.base.repository.job_files import all_jobs
-from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, JobFile
+from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, RENDERED, JobFile
+from gen.base.repository.stamps import Stamp, Stamps
 from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult, summaries_of
 
 RenderedT = TypeVar("RenderedT", bound=RenderedObjects)
@@ -52,6 +54,19 @@ class CachedRun(Struct, frozen=True, kw_only=True):
     """All findings of the run."""
     jobs: dict[str, JobResult] = msgspec.field(default_factory=dict)
     """Results by key of the job file."""
+
+
+class UnchangedRun(Struct, frozen=True, kw_only=True):
+    """What a run without any change reports: that of an earlier one after which all files had stamps."""
+
+    key: str
+    """Digest of the tools and the overlays."""
+    stamps: str
+    """The name of the stamps."""
+    overlays: tuple[str, ...]
+    jobs: int
+    files: int
+    findings: tuple[Diagnostic, ...]
 
 
 def read_run(path: Path) -> CachedRun | None:
@@ -123,7 +138,7 @@ class Cache(Struct, frozen=True, kw_only=True):
     key: str
     """Digest of the tools and the overlays before the run reads them."""
     last: CachedRun | None = None
-    """The last complete run; None if it had other overlays or tools."""
+    """The last complete run; None if it had other overlays or tools, or was not read."""
     shard: bool = False
     """Whether it is for some of the jobs, with or without errors, and for other machines."""
     stamps: Stamps | None = None
@@ -131,14 +146,33 @@ class Cache(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def open(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
-        """Read the cache of a repository; `folder` contains the caches of all repositories."""
+        """The cache of a repository, without its last run; `folder` contains the caches of all repositories."""
         path = folder / f"{_sha(os.fsencode(root))[:16]}.json"
         tools = tools_digest()
         stamps = Stamps(root, path.with_suffix(".stamps"), tools)
         key = _key(tools, root, kubernetes)
-        last = read_run(path)
-        valid = last if last is not None and last.key == key else None
-        return cls(root=root, kubernetes=kubernetes, path=path, tools=tools, key=key, last=valid, stamps=stamps)
+        return cls(root=root, kubernetes=kubernetes, path=path, tools=tools, key=key, stamps=stamps)
+
+    def with_last_run(self) -> Cache:
+        last = read_run(self.path)
+        return replace(self, last=last if last is not None and last.key == self.key else None)
+
+    def unchanged_run(self) -> UnchangedRun | None:
+        """The report of the last run if no file changed since, by the status of each; None if one may have changed."""
+        if self.stamps is None:
+            return None
+        with suppress(OSError, msgspec.MsgspecError):
+            run = msgspec.json.decode(read_regular(self._unchanged, MAX_CACHE_BYTES), type=UnchangedRun)
+            if (run.key, run.stamps) != (self.key, self.stamps.name):
+                return None
+            jobs = all_jobs(self.root, found := Findings())
+            if not found.items and self.stamps.know_all(((job.file, job.lock) for job in jobs), RENDERED):
+                return run
+        return None
+
+    @property
+    def _unchanged(self) -> Path:
+        return self.path.with_suffix(".unchanged.json")
 
     @classmethod
     def for_shard(cls, root: Path, file: Path, kubernetes: str | None) -> Cache:
@@ -224,6 +258,28 @@ class Cache(Struct, frozen=True, kw_only=True):
         if self.stamps is None or not result.digest:
             return None
         return self.stamps.of_files((result.job.file, result.job.lock), f"{result.digest} {result.lock}")
+
+    def remember(self, run: RunResult) -> None:
+        """Store the stamps of a run that agrees with `rendered/`, and its report if all of its files have one.
+
+        A cache that cannot be written is not an error.
+        """
+        if self.stamps is None:
+            return
+        of_bases = run.behind or run.resumed or any(one.code == OVER_QUOTA.name for one in run.findings)
+        folders = {path.rpartition("/")[0] for path in run.files}
+        with suppress(OSError):
+            self.stamps.save()
+            if run.whole and not of_bases and len(self.stamps) == run.jobs + len(folders):
+                record = UnchangedRun(
+                    key=self.key,
+                    stamps=self.stamps.name,
+                    overlays=run.overlays,
+                    jobs=run.jobs,
+                    files=len(run.files),
+                    findings=tuple(run.findings),
+                )
+                save_cache_file(self._unchanged, [msgspec.json.encode(record)])
 
     def save(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
         """Store a complete run without errors, or a shard. A cache that cannot be written is not an error.

@@ -35,7 +35,6 @@ from gen.render.emit import emit, emit_file
 from gen.render.parts.quota import requested_by
 from gen.render.patch.provenance import Provenance
 from gen.render.pipeline import AT_ONCE, render_files, render_storage
-from gen.render.read_ahead import Ahead
 from gen.render.results import (
     File,
     JobResult,
@@ -50,7 +49,7 @@ from gen.render.results import (
     summaries_of,
 )
 from gen.render.starters import STARTERS
-from gen.render.work import Inputs
+from gen.render.work import Ahead, Inputs
 from gen.render.write import Staging, settle
 
 

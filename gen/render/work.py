@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -17,6 +17,9 @@ from gen.render.committed import CommittedRuns
 from gen.render.emit import Record
 from gen.render.job_run import ExpandedRun, JobRun, RunValues, WrittenJob
 from gen.render.results import BuiltObjects, PatchedObjects, RenderedJob, SealedObjects, ValidObjects
+
+Ahead = Callable[[], Mapping[str, Source] | None]
+"""Waits for job files that another process reads, by path; None if the process was killed."""
 
 
 class Inputs(Struct, frozen=True, kw_only=True):

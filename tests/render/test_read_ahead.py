@@ -11,8 +11,8 @@ import pytest
 from gen.base.findings import Findings
 from gen.base.repository.job_files import all_jobs
 from gen.base.yaml.source import read
-from gen.render import read_ahead as module
-from gen.render.read_ahead import MIN_FILES, read_ahead
+from gen.commands import rendering as module
+from gen.commands.rendering import MIN_FILES, read_ahead
 from tests.support import Repository, tree
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_a_killed_process_changes_nothing(many: Repository, monkeypatch: pytest.
     expected = tree(many.root / "rendered")
     parent = os.getpid()
 
-    def killed(root: Path) -> object:
+    def killed(root: Path, _: object) -> object:
         assert os.getpid() != parent, "reading ahead is the work of another process"
         os.kill(os.getpid(), signal.SIGKILL)
         return root
@@ -83,7 +83,7 @@ def test_few_files_are_not_worth_a_process(repo: Repository) -> None:
 def test_the_process_ends_with_the_block(many: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
 
-    def endless(_: Path) -> None:
+    def endless(*_: object) -> None:
         os.write(writing, b"x")
         while True:
             signal.pause()

@@ -7,10 +7,9 @@ atomically, all or none, and never through a symbolic link.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -22,10 +21,6 @@ from gen.base.findings import UsageError
 MAX_BYTES = 1 << 20
 """Size limit of files that people write."""
 _CHUNK = 4096
-_STAMP_BYTES = 16
-_MAX_STAMPS = 1 << 26
-_PLAIN = 0o170000 | stat.S_IXUSR
-"""The type and the bit that tell whether a file is regular and not executable, as Git decides it."""
 _IRREGULAR = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP})
 """Errors of opening a symbolic link (Linux, FreeBSD) and a socket (Linux, macOS)."""
 
@@ -307,124 +302,6 @@ class Folders(Struct, frozen=True):
         if not stat.S_ISDIR(mode):
             raise UsageError(f"{folder} is not a regular folder; remove it")
         return True
-
-
-class Stamp(Struct, frozen=True):
-    """The status of some files together with their expected content."""
-
-    digest: bytes
-    changed: int
-    """Latest `ctime` of the files, in nanoseconds."""
-    written: int
-    """Latest `mtime` of the files, in nanoseconds."""
-
-
-Status = tuple[str, str, int, int]
-"""Of files: their names, all that the system knows of them, the latest `ctime` and the latest `mtime`."""
-
-
-class Stamps:
-    """Files whose content is known by their status, as in the index of Git, so that they need not be read.
-
-    A stamp is a digest of the expected content of files, and of the type, size, times, inode and device of each. Only
-    files that had this content get one. Every write, every other change of an inode and every new link to it set
-    `ctime` to the clock of the file system. No program can set another `ctime`, so a branch, an archive that restores
-    `mtime`, a symbolic or a hard link cannot bring a file with a stamp that another content had. Only root could, by
-    the clock of the machine or the bytes of the disk. The stamps are in the cache of the user, never in a repository.
-
-    A second write within one tick of the clock leaves the same status. So a file that changed since the run began is
-    read again by the next run ("racily clean" in Git), and so is all if the file system has no clock to ask.
-    """
-
-    def __init__(self, root: Path, path: Path, key: str) -> None:
-        """`path` is the file with the stamps of the last run. Stamps of another `key` are unknown."""
-        self.root, self.path, self._key = root, path, bytes.fromhex(key)
-        self.start = self.clock()
-        """The time before anything was read; None if nothing can get a stamp."""
-        self._device = root.stat().st_dev
-        raw = b""
-        with suppress(OSError):
-            raw = read_regular(path, _MAX_STAMPS)
-        self._known = frozenset(raw[at : at + _STAMP_BYTES] for at in range(0, len(raw), _STAMP_BYTES))
-        self._valid: set[bytes] = set()
-
-    def clock(self) -> int | None:
-        """The time of the file system: that of a new file, which has no name and vanishes at once."""
-        with suppress(OSError, AttributeError):  # only Linux has such files, and not all of its file systems
-            descriptor = os.open(self.root, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-            try:
-                return os.fstat(descriptor).st_ctime_ns
-            finally:
-                os.close(descriptor)
-        return None
-
-    def of_files(self, paths: Sequence[str], content: str) -> Stamp | None:
-        """The stamp of files, some of which may be missing; None if one is not a regular file."""
-        states = []
-        for path in paths:
-            with suppress(OSError):  # a file that is missing has no status
-                states.append((path, os.lstat(f"{self.root}/{path}")))
-        return self._stamp(paths[0], self._status(states), content)
-
-    def folder_status(self, folder: str) -> Status | None:
-        """The status of the files of a folder that is not a link; None if it has anything else."""
-        try:
-            with os.scandir(f"{self.root}/{folder}") as entries:
-                states = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
-        except OSError:
-            return None
-        return self._status(states)
-
-    def of_folder(self, folder: str, status: Status | None, contents: Mapping[str, str]) -> Stamp | None:
-        """The stamp of a folder that has these files and nothing else; None otherwise."""
-        names = sorted(contents)
-        if status is None or status[0] != "\0".join(names):
-            return None
-        return self._stamp(folder, status, "\0".join(contents[name] for name in names))
-
-    def _status(self, states: Sequence[tuple[str, os.stat_result]]) -> Status | None:
-        parts = []
-        changed = written = 0
-        for name, one in states:
-            mode, when, touched = one.st_mode, one.st_ctime_ns, one.st_mtime_ns
-            if mode & _PLAIN != stat.S_IFREG or one.st_dev != self._device:
-                return None
-            parts.append(f"{name} {mode} {one.st_size} {touched} {when} {one.st_ino}")
-            changed = max(changed, when)
-            written = max(written, touched)
-        return "\0".join(name for name, _ in states), "\0".join(parts), changed, written
-
-    def _stamp(self, path: str, status: Status | None, content: str) -> Stamp | None:
-        if status is None:
-            return None
-        text = "\0".join((path, status[1], content)).encode("utf-8", "surrogateescape")
-        digest = hashlib.blake2b(text, digest_size=_STAMP_BYTES, key=self._key).digest()
-        return Stamp(digest, status[2], status[3])
-
-    def knows(self, stamp: Stamp | None) -> bool:
-        """Whether the files have the content, as they had in an earlier run."""
-        if stamp is None or stamp.digest not in self._known:
-            return False
-        self._valid.add(stamp.digest)
-        return True
-
-    def add(self, stamp: Stamp | None) -> None:
-        """Remember files that this run has read and that have the content, unless they may have changed since."""
-        if stamp is not None and self.start is not None and stamp.changed < self.start:
-            self._valid.add(stamp.digest)
-
-    def add_written(self, stamp: Stamp | None, before: int | None, now: int | None) -> None:
-        """Remember files that this run wrote before a time and renamed until now, unless they changed since."""
-        if stamp is None or before is None or now is None:
-            return
-        if stamp.written < before and stamp.changed < now:
-            self._valid.add(stamp.digest)
-
-    def save(self) -> None:
-        """Keep the stamps of this run for the next one. A cache that cannot be written is not an error."""
-        if self._valid != self._known:
-            with suppress(OSError):
-                save_cache_file(self.path, sorted(self._valid))
 
 
 def save_cache_file(path: Path, parts: Iterable[bytes]) -> None:

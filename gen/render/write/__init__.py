@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Self
 
 from gen.base import UsageError
-from gen.base.repository.files import Folders, Stamps, unusable
+from gen.base.repository.files import Folders, unusable
 from gen.base.repository.layout import RENDERED, STAGING
+from gen.base.repository.stamps import Stamps
 from gen.render.results import RunResult
 from gen.render.write.compare import Change, Comparison, Status, by_folder, compare, folder_stamps, settle
 
@@ -119,8 +120,6 @@ def apply(
             raise KeyboardInterrupt("interrupted while writing; run `gen render` again to write the rest") from None
         if stamps is not None and before is not None:
             _stamp(root, rendering, frozenset(change.path for change in written), stamps, before, parallel)
-    if stamps is not None:
-        stamps.save()
 
 
 def _stamp(

@@ -21,8 +21,9 @@ from gen.base.codes.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
 from gen.base.engines import is_control_file, refuse_control_file
 from gen.base.parallel import map_parallel
 from gen.base.repository import files, layout
-from gen.base.repository.files import Folders, Stamp, Stamps
-from gen.base.repository.files import Status as FileStatus
+from gen.base.repository.files import Folders
+from gen.base.repository.stamps import Stamp, Stamps
+from gen.base.repository.stamps import Status as FileStatus
 from gen.kubernetes.facts.builtin import REQUEST
 from gen.render.emit import HEADER, content_of, has_text_of, untouched
 from gen.render.results import File, JobInOverlay, JobResult, RenderedJob, RunResult
@@ -218,7 +219,7 @@ def folder_stamps(
     paths = [*folders]
     found = map_parallel(partial(_statuses, root, stamps), paths, parallel, worth_it=_FOLDERS_PER_PROCESS)
     return {
-        path: stamps.of_folder(path, status, {one.path.rpartition("/")[2]: content_of(one) for one in folders[path]})
+        path: stamps.of_folder(status, {one.path.rpartition("/")[2]: content_of(one) for one in folders[path]})
         for path, status in zip(paths, found, strict=True)
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.base.repository.files import Stamp, Stamps
+from gen.base.repository.stamps import Stamp, Stamps, Status
 from gen.commands import check
 from tests.support import Repository, opened
 
@@ -137,8 +137,9 @@ def test_without_a_clock_nothing_gets_a_stamp(root: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY, raising=False)  # as a file system that has no such files
     stamps = Stamps(root, root / "none", KEY)
     assert stamps.start is None
-    stamps.add(Stamp(b"x" * 16, 0, 0))
-    stamps.add_written(Stamp(b"x" * 16, 0, 0), stamps.clock(), stamps.clock())
+    stamp = Stamp(b"x" * 16, Status("a", b"x" * 16, 0, 0))
+    stamps.add(stamp)
+    stamps.add_written(stamp, stamps.clock(), stamps.clock())
     stamps.save()
     assert not (root / "none").exists()
 
@@ -237,3 +238,64 @@ def outcome(repo: Repository, cache: Path | None) -> tuple[bool, str]:
 def test_a_job_file_with_its_lock_is_known_together(rendered: Repository) -> None:
     (rendered.root / "jobs/team/a.lock").write_text("{}\n")
     assert outcome(rendered, rendered.root / "cache") == outcome(rendered, None)
+
+
+@pytest.fixture
+def without_record(rendered: Repository) -> Repository:
+    """A repository whose last run cannot be read any more, but by the report of a run without a change."""
+    (last,) = (path for path in (rendered.root / "cache").glob("*.json") if "unchanged" not in path.name)
+    last.write_text("")
+    return rendered
+
+
+def test_a_run_without_a_change_reads_no_results(without_record: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = outcome(without_record, None)
+    monkeypatch.setattr("gen.render.cache.read_run", None)
+    assert outcome(without_record, without_record.root / "cache") == expected
+    report, code = without_record.render(cache=without_record.root / "cache")
+    assert (report.summary, code) == ("3 jobs in 1 overlay: wrote 0, removed 0, 6 unchanged", 0)
+
+
+def renamed(repo: Repository) -> None:
+    (repo.root / "jobs/team/a.yaml").rename(repo.root / "jobs/team/d.yaml")
+
+
+CHANGES: dict[str, Callable[[Repository], object]] = {
+    "job": lambda repo: repo.job(JOB.replace("train:1", "train:2"), name="a"),
+    "new job": lambda repo: repo.job(JOB, name="d"),
+    "removed job": lambda repo: (repo.root / "jobs/team/c.yaml").unlink(),
+    "renamed job": renamed,
+    "lock": lambda repo: (repo.root / "jobs/team/a.lock").write_text("x\n"),
+    "lock alone": lambda repo: (repo.root / "jobs/team/x.lock").write_text("{}\n"),
+    "misplaced file": lambda repo: (repo.root / "jobs/x.yaml").write_text(JOB),
+    "misnamed file": lambda repo: (repo.root / "jobs/team/a.yml").write_text(JOB),
+    "overlay": lambda repo: (repo.root / "overlays/dev/overlay.yaml").write_text("x: 1\n"),
+    "rendered file": lambda repo: same_size_and_times(repo.root / RUN),
+    "removed file": lambda repo: (repo.root / RUN).unlink(),
+    "removed folder": lambda repo: shutil.rmtree((repo.root / RUN).parent),
+    "surplus folder": lambda repo: shutil.copytree((repo.root / RUN).parent, repo.root / "rendered/dev/jobs/team/x"),
+    "surplus file": lambda repo: (repo.root / "rendered/notes.yaml").write_text("a: b\n"),
+    "empty folder": lambda repo: (repo.root / "rendered/dev/jobs/team/x").mkdir(),
+    "link": lambda repo: (repo.root / "rendered/dev/jobs/team/x").symlink_to("a"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_run_after_any_change_reports_what_one_without_a_cache_does(
+    rendered: Repository, change: Callable[[Repository], object]
+) -> None:
+    before = outcome(rendered, rendered.root / "cache")
+    change(rendered)
+    after = outcome(rendered, rendered.root / "cache")
+    assert after == outcome(rendered, None)
+    assert after != before
+
+
+def test_warnings_are_reported_again(rendered: Repository) -> None:
+    rendered.job(JOB.replace("train:1", "train:latest"), name="a")
+    assert rendered.render(cache=rendered.root / "cache")[1] == 0
+    tick(rendered.root)
+    expected = outcome(rendered, None)
+    assert "mutable-image" in expected[1], expected
+    assert [outcome(rendered, rendered.root / "cache") for _ in range(2)] == [expected] * 2
+    assert list((rendered.root / "cache").glob("*.unchanged.json"))
