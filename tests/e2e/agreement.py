@@ -66,12 +66,16 @@ def bases(name: str) -> list[Body]:
 
 
 def systematic(kinds: Kinds, body: Body, count: int, seed: int) -> Iterator[Case]:
-    """Some of all fields of a kind, each with some value at or beyond its limits."""
+    """Some of all fields of a kind, each with some value at or beyond its limits.
+
+    Fields of pods for Windows are left out: they are only checked against their schema (see `docs/decisions.md`).
+    """
     kind = kinds.get(body["apiVersion"], body["kind"])
     assert kind is not None
     mutator = Mutator(kinds.schemas)
     for path, value in mutator.some(body, kind.schema, count, random.Random(seed)):  # noqa: S311 - no secret
-        yield Case(f"{dotted(path)} = {value!r:.80}", mutator.changed(body, kind.schema, path, value))
+        if "windowsOptions" not in path:
+            yield Case(f"{dotted(path)} = {value!r:.80}", mutator.changed(body, kind.schema, path, value))
 
 
 def accidental(count: int, seed: int) -> Iterator[Case]:
