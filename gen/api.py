@@ -168,7 +168,7 @@ class Repository:
             policies = [folder for folder, _ in cluster.policies]
             return check_objects(objects, cluster.kubernetes, definitions=cluster.definitions, policies=policies)
 
-    def _run(self, command: str, **arguments: Any) -> Answer:
+    def _run(self, command: str, **arguments: object) -> Answer:
         module = _module(command)
         with _TURN:
             result = module.run(module.Request(root=self.root, **arguments))

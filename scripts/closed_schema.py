@@ -87,7 +87,7 @@ def _closed(schema: Schema, known: Mapping[Signature, str]) -> Schema:
         return reference(part)
     if schema.get("x-kubernetes-int-or-string"):
         return {"$ref": f"{_COMMON}Quantity"} if "pattern" in schema else {"type": ["integer", "string"]}
-    found = {key: schema[key] for key in _KEPT if key in schema}
+    found: Schema = {key: schema[key] for key in _KEPT if key in schema}
     if schema.get("type") == "object":
         found |= _fields(schema, known)
     if "items" in schema:

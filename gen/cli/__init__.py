@@ -51,7 +51,7 @@ class InterruptedRunError(Exception):
 class LazyCommand(TyperCommand):
     """The name and the summary of a command. Its module is imported when it runs or shows its help."""
 
-    def make_context(self, info_name: str | None, *args: Any, **kwargs: Any) -> Any:
+    def make_context(self, info_name: str | None, *args: object, **kwargs: object) -> Any:
         from gen.cli.command import make_command
 
         return make_command(str(self.name)).make_context(info_name, *args, **kwargs)

@@ -151,7 +151,7 @@ def _print(text: str) -> None:
         typer.echo(text, nl=False, color=True)  # formats for terminals have colors if the environment permits
 
 
-def _contained(output: Any, formats: Formats | None, chosen: str, site: Documentation) -> tuple[str, bool]:
+def _contained(output: object, formats: Formats | None, chosen: str, site: Documentation) -> tuple[str, bool]:
     """The output as text, or its findings alone if it cannot be formatted; and whether there was an internal error."""
     findings: tuple[Diagnostic, ...] = getattr(getattr(output, "data", output), "findings", ())
     try:

@@ -279,7 +279,7 @@ def _template() -> Any:
     return environment.get_template("job.yaml.j2")
 
 
-def _commented(field: str, value: Any) -> str:
+def _commented(field: str, value: object) -> str:
     return "".join(f"# {line}\n" for line in to_yaml({field: value}).splitlines())
 
 

@@ -124,7 +124,7 @@ def _corrected(text: str, fix: PrintedCorrection) -> str:
     raise EditError("the file has another text there", "edit the file", ())
 
 
-def _at(node: Any, route: Route, line: int, column: int) -> Iterator[tuple[Route, bool]]:
+def _at(node: object, route: Route, line: int, column: int) -> Iterator[tuple[Route, bool]]:
     """The routes of the keys and values at a position: a mapping starts where its first key does."""
     if isinstance(node, MappingNode):
         inner: Iterator[tuple[Any, Any]] = ((key, value) for key, value in node.value)

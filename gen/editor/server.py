@@ -112,7 +112,9 @@ class Repository:
         self._committed_changed = True
         await self.changed()
 
-    async def _guarded(self, work: Callable[..., Mapping[str, list[types.Diagnostic]] | None], *arguments: Any) -> None:
+    async def _guarded(
+        self, work: Callable[..., Mapping[str, list[types.Diagnostic]] | None], *arguments: object
+    ) -> None:
         """Run work in a thread, and show its findings. A bug of gen is said once, and ends nothing."""
         try:
             found = await self.server.in_worker(work, *arguments)
@@ -187,7 +189,7 @@ class Server(LanguageServer):
         self.repositories: dict[Path, Repository] = {}
         self._said: set[str] = set()
 
-    async def in_worker(self, work: Callable[..., T], *arguments: Any) -> T:
+    async def in_worker(self, work: Callable[..., T], *arguments: object) -> T:
         """Run work in the thread that checks files: memory of C libraries is kept for each thread."""
         return await asyncio.get_running_loop().run_in_executor(self.thread_pool, work, *arguments)
 

@@ -33,7 +33,7 @@ class Profile(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _short_form(cls, value: Any) -> Any:
+    def _short_form(cls, value: object) -> Any:
         return {cls.short: value} if cls.short and isinstance(value, str) else value
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -298,7 +298,7 @@ def _duration(value: object) -> object:
         raise refuse("a duration", value, hint, certain=certain) from None
 
 
-def schema(title: str, *types: str, **more: Any) -> WithJsonSchema:
+def schema(title: str, *types: str, **more: object) -> WithJsonSchema:
     """JSON Schema for editors. The lower-case title is the name of the type in the reference."""
     return WithJsonSchema({"title": title, "type": types[0] if len(types) == 1 else list(types), **more})
 

@@ -164,7 +164,7 @@ def _short(definition: Schema, model: type[BaseModel]) -> Schema:
     return {"anyOf": [scalar, definition]}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Without additions of pydantic: titles from names, `null` (fields do not accept it), and empty defaults."""
     if isinstance(value, list):
         return [_plain(item) for item in value if item != {"type": "null"}]
@@ -180,7 +180,7 @@ def _plain(value: Any) -> Any:
     return plain
 
 
-def _is_noise(key: str, value: Any) -> bool:
+def _is_noise(key: str, value: object) -> bool:
     if key == "title":
         return isinstance(value, str) and value[:1].isupper()
     return key == "discriminator" or (

@@ -170,7 +170,7 @@ def _merged(base: Body, top: Body) -> Body:
     return {**base, **top, **both}
 
 
-def _quoted(value: Any) -> Any:
+def _quoted(value: object) -> Any:
     """A value whose texts are not read as numbers or booleans."""
     if isinstance(value, dict):
         return {key: _quoted(inner) for key, inner in value.items()}

@@ -92,7 +92,7 @@ def created_permissions(body: Body, runtimes: Runtimes) -> set[Permission]:
     return {one for one in found if one[0] in NOTABLE}
 
 
-_Reader = Callable[[Any, Body], Iterable[Permission]]
+_Reader = Callable[[object, Body], Iterable[Permission]]
 
 
 def _by_field(holder: Body) -> Iterator[Permission]:
@@ -113,7 +113,7 @@ def _text(what: str) -> _Reader:
 def _named(what: str) -> _Reader:
     """A mapping with a name, or a list of mappings."""
 
-    def read(value: Any, _: Body) -> Iterator[Permission]:
+    def read(value: object, _: Body) -> Iterator[Permission]:
         for one in value if isinstance(value, list) else (value,):
             if isinstance(one, dict) and one.get("name"):
                 yield what, str(one["name"])
@@ -121,13 +121,13 @@ def _named(what: str) -> _Reader:
     return read
 
 
-def _account(value: Any, holder: Body) -> Iterator[Permission]:
+def _account(value: object, holder: Body) -> Iterator[Permission]:
     """That of a workflow is not the one of a pod with a program of a job."""
     if value:
         yield WORKFLOW_ACCOUNT if "templates" in holder or "entrypoint" in holder else ACCOUNT, str(value)
 
 
-def _priority(value: Any, holder: Body) -> Iterator[Permission]:
+def _priority(value: object, holder: Body) -> Iterator[Permission]:
     """That of a group of pods in a queue of Volcano is not the one of its pods."""
     if value and "queue" in holder:
         yield GROUP_PRIORITY, group_priority(str(holder["queue"]), str(value))
@@ -140,7 +140,7 @@ def group_priority(queue: str, name: str) -> str:
     return f"{name} in queue {queue}"
 
 
-def _capabilities(value: Any, _: Body) -> Iterator[Permission]:
+def _capabilities(value: object, _: Body) -> Iterator[Permission]:
     for name in as_list(at(value, "add")):
         yield CAPABILITY, str(name)
 
@@ -149,24 +149,24 @@ def _profile(what: str) -> _Reader:
     return lambda value, _: ((what, "Unconfined"),) if at(value, "type") == "Unconfined" else ()
 
 
-def _selinux(value: Any, _: Body) -> Iterator[Permission]:
+def _selinux(value: object, _: Body) -> Iterator[Permission]:
     kind = str(at(value, "type") or "")
     own = [str(at(value, field)) for field in ("user", "role") if at(value, field)]
     if own or kind not in _TYPES_OF_SELINUX:
         yield "seLinuxOptions", " ".join((*own, kind)).strip()
 
 
-def _proc_mount(value: Any, _: Body) -> Iterator[Permission]:
+def _proc_mount(value: object, _: Body) -> Iterator[Permission]:
     if value and value != "Default":
         yield "procMount", str(value)
 
 
-def _host_path(value: Any, _: Body) -> Iterator[Permission]:
+def _host_path(value: object, _: Body) -> Iterator[Permission]:
     if isinstance(value, dict):
         yield "hostPath", str(value.get("path") or "/")
 
 
-def _volumes(value: Any, _: Body) -> Iterator[Permission]:
+def _volumes(value: object, _: Body) -> Iterator[Permission]:
     for volume in value if isinstance(value, list) else ():
         if not isinstance(volume, dict) or _HARMLESS.issuperset(volume):
             continue
@@ -178,7 +178,7 @@ def _volumes(value: Any, _: Body) -> Iterator[Permission]:
         yield from permissions({"spec": volume}, whole=False)
 
 
-def _resources(value: Any, _: Body) -> Iterator[Permission]:
+def _resources(value: object, _: Body) -> Iterator[Permission]:
     for field in ("limits", "requests"):
         yield from _devices(at(value, field), {})
 
@@ -193,36 +193,36 @@ def _json(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
 
 
-def _devices(value: Any, _: Body) -> Iterable[Permission]:
+def _devices(value: object, _: Body) -> Iterable[Permission]:
     """Resources of nodes, which have a prefix unless Kubernetes defines them."""
     return [(DEVICE, name) for name in value if "/" in name] if isinstance(value, dict) else ()
 
 
-def _variables(value: Any, _: Body) -> Iterator[Permission]:
+def _variables(value: object, _: Body) -> Iterator[Permission]:
     for one in value if isinstance(value, list) else ():
         if "valueFrom" in one and (name := at(one, "valueFrom", "secretKeyRef", "name")):
             yield SECRET, str(name)
 
 
-def _ports(value: Any, _: Body) -> Iterator[Permission]:
+def _ports(value: object, _: Body) -> Iterator[Permission]:
     for one in value if isinstance(value, list) else ():
         if isinstance(one, dict) and one.get("hostPort"):
             yield "hostPort", str(one["hostPort"])
 
 
-def _selector(value: Any, _: Body) -> Iterator[Permission]:
+def _selector(value: object, _: Body) -> Iterator[Permission]:
     for key, wanted in value.items() if isinstance(value, dict) else ():
         yield SELECTS, f"{key}={wanted}"
 
 
-def _affinity(value: Any, _: Body) -> Iterator[Permission]:
+def _affinity(value: object, _: Body) -> Iterator[Permission]:
     for term in value if isinstance(value, list) else ():
         for one in as_list(at(term, "matchExpressions")):
             if at(one, "operator") == "In" and isinstance(one.get("values"), list):
                 yield from ((SELECTS, f"{one.get('key')}={wanted}") for wanted in one["values"])
 
 
-def _tolerations(value: Any, _: Body) -> Iterator[Permission]:
+def _tolerations(value: object, _: Body) -> Iterator[Permission]:
     for one in value if isinstance(value, list) else ():
         if isinstance(one, dict):
             exact = one.get("operator") != "Exists"
@@ -230,7 +230,7 @@ def _tolerations(value: Any, _: Body) -> Iterator[Permission]:
             yield TOLERATES, f"{key}={one.get('value') or ''}" if exact else key
 
 
-def _metadata(value: Any) -> Iterator[Permission]:
+def _metadata(value: object) -> Iterator[Permission]:
     """Labels and annotations of pods that controllers can act on; Services select pods by labels of any form."""
     labels, annotations = at(value, "labels"), at(value, "annotations")
     yield from queues(labels)
@@ -243,14 +243,14 @@ def queues(labels: object) -> Iterator[Permission]:
     yield from ((QUEUE, str(name)) for key in _QUEUE_LABELS if (name := at(labels, key)))
 
 
-def _arguments(value: Any, holder: Body) -> Iterator[Permission]:
+def _arguments(value: object, holder: Body) -> Iterator[Permission]:
     for one in value if isinstance(value, list) else ():
         match = _REMOTE.fullmatch(one) if isinstance(one, str) else None
         if match is not None:
             yield STORE if holder.get("name") == "copy" else STORE_TO_WRITE, match["place"]
 
 
-def _mounts(value: Any, _: Body) -> Iterator[Permission]:
+def _mounts(value: object, _: Body) -> Iterator[Permission]:
     """Volumes that a container can write to, by the names in its pod."""
     for one in value if isinstance(value, list) else ():
         if isinstance(one, dict) and not one.get("readOnly"):

@@ -241,7 +241,7 @@ def _initializer(container: Body, job: Body, train: Body) -> Body:
     return {**container, "env": env} if env else container
 
 
-def _with_env(container: Body, job: Body, train: Body, runtime: Runtime, nodes: Any) -> Body:
+def _with_env(container: Body, job: Body, train: Body, runtime: Runtime, nodes: object) -> Body:
     """The variables of the framework replace those of the same name."""
     added = _ADDED.get(runtime.policy)
     if added is None or (runtime.policy == MPI) != (job.get("name") == LAUNCHER):
@@ -267,7 +267,7 @@ def _devices(container: Body, trainer: Body) -> int:
     return 0
 
 
-def _torch(container: Body, trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
+def _torch(container: Body, trainer: Body, _runtime: Runtime, nodes: object, host: str) -> Mapping[str, object]:
     processes = trainer.get("numProcPerNode")
     if processes is None:
         processes = "auto" if _devices(container, trainer) else max(1, _cpus(container, trainer))
@@ -283,16 +283,16 @@ def _cpus(container: Body, trainer: Body) -> int:
     return math.ceil(quantity.amount(str(next((amount for amount in amounts if amount), 0))))
 
 
-def _jax(_container: Body, _trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
+def _jax(_container: Body, _trainer: Body, _runtime: Runtime, nodes: object, host: str) -> Mapping[str, object]:
     return {"JAX_NUM_PROCESSES": nodes, "JAX_PROCESS_ID": INDEX, "JAX_COORDINATOR_ADDRESS": f"{host}:{_PORT}"}
 
 
-def _xgboost(container: Body, trainer: Body, _runtime: Runtime, nodes: Any, host: str) -> Mapping[str, object]:
+def _xgboost(container: Body, trainer: Body, _runtime: Runtime, nodes: object, host: str) -> Mapping[str, object]:
     workers = nodes * max(_devices(container, trainer), 1) if isinstance(nodes, int) else nodes
     return {"DMLC_TRACKER_URI": host, "DMLC_TRACKER_PORT": _PORT, "DMLC_TASK_ID": INDEX, "DMLC_NUM_WORKER": workers}
 
 
-def _mpi(container: Body, trainer: Body, runtime: Runtime, _nodes: Any, _host: str) -> Mapping[str, object]:
+def _mpi(container: Body, trainer: Body, runtime: Runtime, _nodes: object, _host: str) -> Mapping[str, object]:
     """One slot of the runtime, the default, means as many as there are GPUs."""
     slots = at(runtime.spec, "mlPolicy", MPI, "numProcPerNode") or 1
     slots = trainer.get("numProcPerNode") or (_devices(container, trainer) or 1 if slots == 1 else slots)

@@ -261,7 +261,7 @@ def _of_replica_set(body: Body) -> Body:
     return _with_spec(body, {**spec, **_template(spec)}, {"replicas": 0})
 
 
-def _job_spec(given: Any) -> Body:
+def _job_spec(given: object) -> Body:
     spec = over(given, JOB_DEFAULTS)
     if spec.get("parallelism") is None and spec.get("completions") is None:
         spec["completions"] = 1

@@ -92,7 +92,7 @@ def duplicates(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, 
         seen.add(known)
 
 
-def unique(items: Any, route: Route, field: str, noun: str, hint: str = "rename one of the two") -> list[Fault]:
+def unique(items: object, route: Route, field: str, noun: str, hint: str = "rename one of the two") -> list[Fault]:
     """Faults of entries of a list with the same value of a field as an earlier entry."""
     return [
         Fault((*here, field), f"duplicate {noun} `{value}`", hint) for here, (value,) in duplicates(items, route, field)

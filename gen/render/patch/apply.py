@@ -84,7 +84,7 @@ def _value_at(value: Any, path: tuple[str, ...]) -> object:
     return value
 
 
-def _key(holder: Any, step: str, path: tuple[str, ...], *, adding: bool = False) -> Any:
+def _key(holder: object, step: str, path: tuple[str, ...], *, adding: bool = False) -> Any:
     """The key or index of `step` in `holder`. If `adding`, it need not exist yet."""
     if isinstance(holder, dict) and (adding or step in holder):
         return step
@@ -348,7 +348,7 @@ def _operated(
     return body
 
 
-def _main_container_first(value: Any, name: str) -> Any:
+def _main_container_first(value: object, name: str) -> Any:
     """Strategic merge puts new containers first, but operators take the first one for the training container."""
     if isinstance(value, dict):
         return {

@@ -89,7 +89,7 @@ class StrategicMerge(Struct):
             merged[key] = self._value(merged.get(key), value, inner, here, there)
         return merged
 
-    def _value(self, old: Any, new: Any, schema: Schema, at: Route, origin: Route) -> Any:
+    def _value(self, old: object, new: object, schema: Schema, at: Route, origin: Route) -> Any:
         if isinstance(new, dict):
             return self._mapping(old if isinstance(old, dict) else {}, new, schema, at, origin)
         if isinstance(new, list):
