@@ -239,7 +239,7 @@ def _wait_for_results(workers: Sequence[_Worker[Any, Any]]) -> None:
 
 
 def _serve(
-    requests: Connection, results: Connection, work: Work[Any, Any], items: Sequence[Any], codec: Codec[Any]
+    requests: Connection, results: Connection, work: Work[Any, Any], items: Sequence[object], codec: Codec[Any]
 ) -> None:
     """Work on batches until there are no more. An error follows an empty message."""
     while True:
@@ -271,15 +271,15 @@ def _sendable(error: BaseException) -> bytes:
 class Pickled:
     """Any results."""
 
-    def encode(self, results: list[Any]) -> bytes:
+    def encode(self, results: list[object]) -> bytes:
         import pickle
 
         return pickle.dumps(results, pickle.HIGHEST_PROTOCOL)
 
-    def decode(self, encoded: bytes) -> list[Any]:
+    def decode(self, encoded: bytes) -> list[object]:
         import pickle
 
-        found: list[Any] = pickle.loads(encoded)  # noqa: S301 - from our own process
+        found: list[object] = pickle.loads(encoded)  # noqa: S301 - from our own process
         return found
 
 

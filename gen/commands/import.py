@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace
@@ -162,12 +162,12 @@ def _read(importer: Importer, given: ImportInput, of_overlays: Findings, found: 
     return jobs
 
 
-def _known(root: Path, name: str | None) -> Mapping[str, Any]:
+def _known(root: Path, name: str | None) -> Mapping[str, object]:
     """The fields of an overlay; none without one."""
     return merged_fields(OverlayFiles(root, Findings()).chain(name).sources) if name is not None else {}
 
 
-def _judged_text(root: Path, name: str | None, needed: Mapping[str, Any], lacking: Mapping[str, Any]) -> str:
+def _judged_text(root: Path, name: str | None, needed: Mapping[str, object], lacking: Mapping[str, object]) -> str:
     """The text of the overlay with all that the jobs need."""
     if name is None:
         return proof.overlay_text(needed)
@@ -360,7 +360,7 @@ def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str
 
 
 def _overlay_change(
-    root: Path, name: str | None, jobs: Sequence[ImportedJob], needed: Mapping[str, Any], found: Findings
+    root: Path, name: str | None, jobs: Sequence[ImportedJob], needed: Mapping[str, object], found: Findings
 ) -> Change | None:
     """The change of an overlay file; None if it has everything, and without a name."""
     if name is None:

@@ -217,7 +217,7 @@ def _longest(kind: str, data: Any, name: str) -> int:
     return min(MAX_NAME - room, longest_name(model.facts, hashed=True) or MAX_NAME)
 
 
-def _without(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without(fields: Mapping[str, object]) -> dict[str, Any]:
     """The fields of a step that a job of its kind has."""
     return {field: value for field, value in fields.items() if field not in ("needs", "when")}
 
@@ -262,7 +262,7 @@ def job_text(kind: str, *, with_schema: bool) -> str:
     return text
 
 
-def optional(model: type[Job]) -> Mapping[str, Any]:
+def optional(model: type[Job]) -> Mapping[str, object]:
     """`OPTIONAL` without the fields that a kind cannot express, and those that the job has."""
     left_out = {*model.unsupported_fields(), *model.example}
     return {field: value for field, value in OPTIONAL.items() if field not in left_out}

@@ -285,7 +285,7 @@ class LastRuns:
         by_values = self._names(job)
         swept = isinstance(at(source.data, "sweep"), dict)
         known = {text: names for text, names in by_values.items() if when.items() <= _parsed(text).items()}
-        changes, entries, where = list[Change](), list[Mapping[str, Any]](), source.place(("resume",))
+        changes, entries, where = list[Change](), list[Mapping[str, object]](), source.place(("resume",))
         for text, names in known.items():
             if len(names) > 1:
                 message = f"the last runs have different names in the overlays of the job: {', '.join(sorted(names))}"

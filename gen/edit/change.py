@@ -103,7 +103,7 @@ def with_finished(text: str, runs: Sequence[Mapping[str, str]]) -> str:
     return with_overrides(text, [{"when": dict(values), "state": "finished"} for values in runs])
 
 
-def with_overrides(text: str, entries: Sequence[Mapping[str, Any]]) -> str:
+def with_overrides(text: str, entries: Sequence[Mapping[str, object]]) -> str:
     """The text with more `overrides` of its sweep. EditError if that is impossible."""
     before: Any = parse(text, "", Findings())
     sweep = before.get("sweep") if isinstance(before, dict) else None
@@ -289,7 +289,7 @@ def _of_some(verb: Verb, data: object, when: When) -> RunsChange:
 
 def override(
     data: object, when: When, wanted: Mapping[str, str]
-) -> tuple[tuple[Change, ...], tuple[Mapping[str, Any], ...]]:
+) -> tuple[tuple[Change, ...], tuple[Mapping[str, object], ...]]:
     """Fields of the runs of a sweep that have these values: changes of their last entry, or a new entry."""
     entries = [(index, _when(entry)) for index, entry in enumerate(_overrides(data))]
     some = [(index, own) for index, own in entries if all(when.get(key, value) == value for key, value in own.items())]
@@ -317,7 +317,7 @@ def _check_values(data: object, when: When) -> None:
             raise UsageError(f"the sweep has no run with `{shown}`: {did_you_mean(value, known[name])}")
 
 
-def _overrides(data: object) -> Sequence[Mapping[str, Any]]:
+def _overrides(data: object) -> Sequence[Mapping[str, object]]:
     entries = at(data, "sweep", "overrides")
     return entries if isinstance(entries, list) and all(isinstance(one, dict) for one in entries) else ()
 

@@ -61,7 +61,7 @@ def present(**fields: Any) -> Body:
     return {name: value for name, value in fields.items() if value or value == 0}
 
 
-def selects(selector: Body | None, labels: Mapping[str, Any]) -> bool:
+def selects(selector: Body | None, labels: Mapping[str, object]) -> bool:
     """Whether a selector matches some labels; an empty one matches all."""
     found = selector or {}
     if any(labels.get(key) != value for key, value in (found.get("matchLabels") or {}).items()):
@@ -75,7 +75,7 @@ def keys_of(selector: Body | None) -> set[str]:
     return {*(found.get("matchLabels") or {}), *(one.get("key", "") for one in found.get("matchExpressions") or ())}
 
 
-def _holds(requirement: Body, labels: Mapping[str, Any]) -> bool:
+def _holds(requirement: Body, labels: Mapping[str, object]) -> bool:
     key, operator = requirement.get("key", ""), requirement.get("operator")
     values = requirement.get("values") or ()
     if operator == "In":

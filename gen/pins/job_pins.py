@@ -207,7 +207,7 @@ def _read(text: str) -> object:
         return None
 
 
-def _update(data: Any, name: str, wanted: Mapping[str, Any]) -> None:
+def _update(data: Any, name: str, wanted: Mapping[str, object]) -> None:
     """Set an entry of a mapping. Equal values keep their comments."""
     if not wanted:
         data.pop(name, None)

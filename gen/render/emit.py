@@ -268,7 +268,7 @@ def _mapping(lines: list[str], body: Body, indent: str, lead: str) -> None:
         lead = indent
 
 
-def _sequence(lines: list[str], values: list[Any], indent: str) -> None:
+def _sequence(lines: list[str], values: list[object], indent: str) -> None:
     inner = indent + "  "
     for value in values:
         if value.__class__ is dict and value:

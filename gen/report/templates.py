@@ -15,7 +15,7 @@ import html
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from gen.base import regex
 from gen.report.escaping import is_safe, sanitize
@@ -38,7 +38,7 @@ class Phrase(str):
         return super().__new__(cls, text)
 
 
-def environment(escape: Callable[[str], str], filters: Mapping[str, Any]) -> Environment:
+def environment(escape: Callable[[str], str], filters: Mapping[str, object]) -> Environment:
     """Templates of one format. `escape` receives every untrusted value; `filters` return `Markup` if they escape."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup

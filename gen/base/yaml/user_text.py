@@ -11,14 +11,14 @@ _WIDE: Final = 1 << 30
 """Columns before a line is folded: never, because folded commands are hard to change."""
 
 
-def written(data: Mapping[str, Any]) -> str:
+def written(data: Mapping[str, object]) -> str:
     """A mapping of texts, numbers, lists and mappings. Texts of several lines are blocks."""
     stream = io.StringIO()
     round_trip().dump(_prepared(data), stream)
     return stream.getvalue()
 
 
-def with_additions(text: str, additions: Mapping[str, Any]) -> str:
+def with_additions(text: str, additions: Mapping[str, object]) -> str:
     """A YAML text with more entries in its mappings and lists. Indentation of lists is that of the text."""
     results = []
     for sequence, offset in ((4, 2), (2, 0)):
@@ -48,7 +48,7 @@ def round_trip(sequence: int = 4, offset: int = 2) -> Any:
     return yaml
 
 
-def _add(data: Any, additions: Mapping[str, Any], *, nested: bool = False) -> None:
+def _add(data: Any, additions: Mapping[str, object], *, nested: bool = False) -> None:
     for name, value in additions.items():
         if isinstance(value, dict) and isinstance(data.get(name), dict):
             _add(data[name], value, nested=True)

@@ -29,7 +29,7 @@ def with_items(
     body: Body, declared: Mapping[str, PodsOfKind], plans: Iterable[PodPlan], pods: Mapping[str, Body]
 ) -> Body:
     """An object with its pods, in the order of the roles."""
-    lists: dict[Path, list[Any]] = {}
+    lists: dict[Path, list[object]] = {}
     for plan in plans:
         one = declared[plan.role.name]
         holder = list_of(one.template_route)
@@ -128,7 +128,7 @@ class DeclaredJob(Job):
             message = "pods are built from the job, so `spec` cannot contain a pod template"
             yield Problem(("spec", *route), message, "remove it, and set `image`, `command` and the fields of `roles`")
 
-    def _field_problems(self, value: Mapping[str, Any], above: Path) -> Iterator[Problem]:
+    def _field_problems(self, value: Mapping[str, object], above: Path) -> Iterator[Problem]:
         """Fields that the overlay does not permit."""
         permitted = self.declaration.field_routes
         for key, inner in value.items():

@@ -322,7 +322,7 @@ def _list(node: ListOf, qualified: dict[int, Any]) -> Step:
     items = [closure(item, qualified) for item in node.items]
     optional = node.optional
 
-    def make(frame: Frame) -> list[Any]:
+    def make(frame: Frame) -> list[object]:
         frame.spend(max(LIST_COST, len(items) * COSTS_TEXT))
         values = [item(frame) for item in items]
         if not optional:

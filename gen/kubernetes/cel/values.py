@@ -362,7 +362,7 @@ def lookup(holder: dict[Any, Any], key: Any) -> Optional | None:
     return Optional(holder[key])
 
 
-def contains(items: list[Any], value: Any) -> bool:
+def contains(items: list[object], value: Any) -> bool:
     """Whether a list contains a value."""
     if isinstance(value, str):
         return any(value == item for item in items if type(item) is str)

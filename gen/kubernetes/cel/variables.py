@@ -21,7 +21,7 @@ _FORMATS: Final = {"byte": cel.BYTES, "duration": cel.DURATION, "date": cel.TIME
 _METADATA: Final = "metadata"
 
 
-def declared_environment(schema: Mapping[str, Any], *names: str, root: bool = False, minor: int = 0) -> Environment:
+def declared_environment(schema: Mapping[str, object], *names: str, root: bool = False, minor: int = 0) -> Environment:
     """The environment with variables that have the type of a schema; a value without a type is `dyn`."""
     messages: dict[str, dict[str, cel.Type]] = {}
     found = _type(schema, "object", messages, root=root) or cel.DYN

@@ -345,7 +345,7 @@ class Rules:
 
     __slots__ = ("_environment", "_programs")
 
-    def __init__(self, schema: Mapping[str, Any] | None = None, *, root: bool = False) -> None:
+    def __init__(self, schema: Mapping[str, object] | None = None, *, root: bool = False) -> None:
         self._environment = declared_environment(schema, "self", root=root) if schema is not None else _UNTYPED
         self._programs: dict[str, Program] = {}
 

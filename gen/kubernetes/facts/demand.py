@@ -208,7 +208,7 @@ def _least(spec: object) -> int:
         return 0
 
 
-def _counts(body: Body, route: Route) -> Iterator[Any]:
+def _counts(body: Body, route: Route) -> Iterator[object]:
     """Numbers of replicas in the mappings around a template."""
     for length in range(len(route) + 1):
         holder = follow(body, route[:length])

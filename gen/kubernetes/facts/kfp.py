@@ -86,7 +86,7 @@ class Definition(Graph, frozen=True):
     def route(self) -> Path:
         return (*self.at, "deploymentSpec", "executors")
 
-    def _arguments(self, body: Body) -> Iterator[tuple[str, list[Any]]]:
+    def _arguments(self, body: Body) -> Iterator[tuple[str, list[object]]]:
         """The arguments of each container that creates an object."""
         for name, one in as_mapping(follow(body, self.route)).items():
             args = follow(one, ("container", "args"))
@@ -102,7 +102,7 @@ class Definition(Graph, frozen=True):
         for _, _, one in self._placed(body):
             yield one
 
-    def _placed(self, body: Body) -> Iterator[tuple[str, list[Any], Body]]:
+    def _placed(self, body: Body) -> Iterator[tuple[str, list[object], Body]]:
         """The objects, each with its container and the arguments."""
         for name, args in self._arguments(body):
             try:
@@ -126,7 +126,7 @@ class Definition(Graph, frozen=True):
         return body
 
 
-def _task(name: str, task: object, known: dict[str, list[Any]]) -> Task:
+def _task(name: str, task: object, known: dict[str, list[object]]) -> Task:
     needs = follow(task, ("dependentTasks",))
     args = known.get(executor(name))
     return Task(

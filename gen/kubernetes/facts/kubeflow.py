@@ -36,7 +36,7 @@ def _roles(body: Body, field: str) -> dict[str, Any]:
     return as_mapping(at(body, "spec", field))
 
 
-def _counts(roles: Mapping[str, Any]) -> dict[str, int]:
+def _counts(roles: Mapping[str, object]) -> dict[str, int]:
     counts = {name: at(one, "replicas") for name, one in roles.items()}
     return {name: count if isinstance(count, int) else 1 for name, count in counts.items()}
 

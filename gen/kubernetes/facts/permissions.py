@@ -66,7 +66,7 @@ _REMOTE: Final = regex(r"S[0-9]+:(?P<place>[^/]+(?:/.*)?)")
 def permissions(body: Body, *, whole: bool = True) -> set[Permission]:
     """All permissions of the pods of an object and of objects in its steps; unless `whole`, without those by fields."""
     found: set[Permission] = set()
-    waiting: list[Any] = [value for key, value in body.items() if key != "metadata"]
+    waiting: list[object] = [value for key, value in body.items() if key != "metadata"]
     waiting += _steps(body)
     for holder in waiting:  # it grows
         if type(holder) is list:

@@ -56,7 +56,7 @@ def _bodies(request: Request) -> Iterable[Body]:
     return [body for body in (request.written, request.written_old) if body is not None]
 
 
-def _labels(body: Body) -> Mapping[str, Any]:
+def _labels(body: Body) -> Mapping[str, object]:
     return (body.get("metadata") or {}).get("labels") or {}
 
 
@@ -221,7 +221,7 @@ class _Evaluation:
                 continue
             yield from self._validations(compiled, self._values(params))
 
-    def _params(self) -> list[Any]:
+    def _params(self) -> list[object]:
         """The parameters to evaluate with; the text of an error instead of them if there are none."""
         kind, reference = self._spec.get("paramKind"), self._bound.get("paramRef")
         if not kind or not reference:

@@ -159,7 +159,7 @@ def requirement(
 
 
 def number_of_values(
-    operator: str, values: list[Any], route: Route, operators: Mapping[str, tuple[int, int | None]]
+    operator: str, values: list[object], route: Route, operators: Mapping[str, tuple[int, int | None]]
 ) -> Faults:
     if operator not in operators:
         yield not_one_of(operator, operators).at((*route, "operator"))

@@ -96,7 +96,7 @@ class StrategicMerge(Struct):
             return self._list(old if isinstance(old, list) else [], new, schema, at, origin)
         return new
 
-    def _list(self, old: list[Any], new: list[Any], schema: Schema, at: Route, origin: Route) -> list[Any]:
+    def _list(self, old: list[object], new: list[object], schema: Schema, at: Route, origin: Route) -> list[object]:
         keys = _merge_keys(schema)
         merges = "merge" in schema.get("x-kubernetes-patch-strategy", "")
         self._check_entries(new, keys if merges else (), origin)
@@ -107,7 +107,7 @@ class StrategicMerge(Struct):
             return [*new, *(item for item in old if item not in new)]
         inner = self.schemas.resolve(schema.get("items", {}))
         rest = self._without_deleted(old, new, keys, at, origin)
-        result: list[Any] = []
+        result: list[object] = []
         for number, item in enumerate(new):
             if directive(item) == "delete" or _is_marker(item):
                 continue
@@ -192,7 +192,7 @@ def _different(known: Body, item: Body, keys: tuple[str, ...]) -> list[str]:
     return [key for key in keys if known.get(key, _DEFAULTS.get(key)) != item.get(key, _DEFAULTS.get(key))]
 
 
-def _reason(known: list[Any], item: Body, keys: tuple[str, ...]) -> str:
+def _reason(known: list[object], item: Body, keys: tuple[str, ...]) -> str:
     """Hint for a deletion without a match: the other keys of an entry that has the same first key."""
     for one in known:
         if isinstance(one, dict) and keys[0] not in (different := _different(one, item, keys)) and different:

@@ -65,11 +65,11 @@ def _of_each(method: str, result: str, types: tuple[str, ...] = _COMPARABLE) -> 
     return [f"list({one})::{method} {result.format(one)}" for one in types]
 
 
-def _length(items: list[Any], *_: object) -> float:
+def _length(items: list[object], *_: object) -> float:
     return len(items)
 
 
-def _read(items: list[Any], *_: object) -> float:
+def _read(items: list[object], *_: object) -> float:
     """Cost of reading each item once; more than its length only for large items."""
     return max(len(items), size_of(items) * COSTS_TEXT)
 
@@ -99,7 +99,7 @@ def _sum(items: list[Any]) -> Any:
 
 
 def _extreme(name: str, sign: int) -> None:
-    def find(items: list[Any]) -> Any:
+    def find(items: list[object]) -> Any:
         if not items:
             raise cel.CelError(f"{name} called on empty list")
         best = items[0]
@@ -122,7 +122,7 @@ function("list(A)::lastIndexOf(A) int", work=_read)(
 
 
 @_newer("list(A)::slice(int, int) list(A)", after=_length)
-def _slice(items: list[Any], start: int, end: int) -> list[Any]:
+def _slice(items: list[object], start: int, end: int) -> list[object]:
     if start < 0 or end < 0:
         raise cel.CelError(f"cannot slice({start}, {end}), negative indexes not supported")
     if start > end:
@@ -133,7 +133,7 @@ def _slice(items: list[Any], start: int, end: int) -> list[Any]:
 
 
 @_newer("list(list(A))::flatten() list(A)", "list(dyn)::flatten(int) list(dyn)", after=_length)
-def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
+def _flatten(items: list[object], depth: int = 1) -> list[object]:
     if depth < 0:
         raise cel.CelError("level must be non-negative")
     for _ in range(min(depth, _FLAT)):
@@ -148,8 +148,8 @@ _newer("list(A)::reverse() list(A)", work=_length)(lambda items: items[::-1])
 
 
 @_newer("list(A)::distinct() list(A)", work=lambda items: len(items) * _read(items))
-def _distinct(items: list[Any]) -> list[Any]:
-    kept: list[Any] = []
+def _distinct(items: list[object]) -> list[object]:
+    kept: list[object] = []
     for item in items:
         if not cel.contains(kept, item):
             kept.append(item)
@@ -162,14 +162,14 @@ def _range(size: int) -> list[int]:
     return list(range(size))
 
 
-def _quadratic(items: list[Any], *_: object) -> float:
+def _quadratic(items: list[object], *_: object) -> float:
     return max(len(items) ** 2, size_of(items) * COSTS_TEXT * len(items).bit_length())
 
 
 _newer(*_of_each("sort()", "list({})"), work=_quadratic)(lambda items: sorted_by(items, items))
 
 
-def sorted_by(items: list[Any], keys: list[Any]) -> list[Any]:
+def sorted_by(items: list[object], keys: list[object]) -> list[object]:
     """Items in the order of their keys. CelError for keys of several types."""
     if len({type(key) for key in keys}) > 1:
         raise cel.CelError("list elements must have the same type")
@@ -186,22 +186,22 @@ _newer(*(f"list(A)::@sortByAssociatedKeys(list({one})) list(A)" for one in _COMP
 set_function = since(29)
 
 
-def _product(one: list[Any], other: list[Any]) -> float:
+def _product(one: list[object], other: list[object]) -> float:
     return len(one) * len(other) + (size_of(one) * len(other) + size_of(other) * len(one)) * COSTS_TEXT
 
 
 @set_function("sets.contains(list(A), list(A)) bool", work=_product)
-def _contains(items: list[Any], others: list[Any]) -> bool:
+def _contains(items: list[object], others: list[object]) -> bool:
     return all(cel.contains(items, other) for other in others)
 
 
 @set_function("sets.equivalent(list(A), list(A)) bool", work=_product)
-def _equivalent(items: list[Any], others: list[Any]) -> bool:
+def _equivalent(items: list[object], others: list[object]) -> bool:
     return bool(_contains(items, others) and _contains(others, items))
 
 
 @set_function("sets.intersects(list(A), list(A)) bool", work=_product)
-def _intersects(items: list[Any], others: list[Any]) -> bool:
+def _intersects(items: list[object], others: list[object]) -> bool:
     return any(cel.contains(items, other) for other in others)
 
 

@@ -140,12 +140,12 @@ _WRONG: Final = "no such overload"
 _LENGTH: Final = 100_000
 
 
-def _format_work(text: str, items: list[Any]) -> float:
+def _format_work(text: str, items: list[object]) -> float:
     return max(text_work(text, items), size_of(items) * COSTS_TEXT)
 
 
 @function("string::format(list(dyn)) string", work=_format_work, after=text_work, since=29)
-def _format(text: str, items: list[Any]) -> str:
+def _format(text: str, items: list[object]) -> str:
     arguments = iter(range(len(items) + 1))
     size = 0
 
