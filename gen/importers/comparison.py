@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import Route, at, follow, replaced
+from gen.base import Route, as_mapping, at, follow, replaced
 from gen.importers import Fields
 from gen.importers.manifests.objects import main_index
 from gen.kubernetes import quantity
@@ -55,7 +55,8 @@ def aligned(original: Body, rendered: Body) -> Body:
             if facts.restarts_by_role:
                 changed.pop("restartPolicy", None)
             metadata = {key: value for key, value in (at(template[1], "metadata") or {}).items() if key != "name"}
-            original = replaced(original, template[0], present(metadata=metadata, spec=changed))
+            whole = {**as_mapping(template[1]), "metadata": metadata, "spec": changed}
+            original = replaced(original, template[0], present(**whole))
             if isinstance(spec.get("containers"), list) and spec["containers"]:
                 main = main_index(spec, facts.container)
                 names = (at(one["containers"][main], "name") for one in (spec, changed))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, at, contained, follow, replaced, with_field
+from gen.base import Findings, Location, as_mapping, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.draft import JobDraft, is_secret
@@ -292,7 +292,8 @@ def _original(
             spec = without_secrets(without_files(one, files), item.name, gone, model, main)
             if spec.get("schedulerName") == facts.scheduler:
                 spec = {key: value for key, value in spec.items() if key != "schedulerName"}
-            body = replaced(body, one.route, present(metadata=without_metadata(one.metadata), spec=spec))
+            whole = {**as_mapping(follow(body, one.route)), "metadata": without_metadata(one.metadata), "spec": spec}
+            body = replaced(body, one.route, present(**whole))
         else:
             pod = without_secrets({"containers": [follow(body, one.route)]}, item.name, gone, model)
             body = replaced(body, one.route, pod["containers"][0])

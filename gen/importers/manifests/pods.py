@@ -346,7 +346,8 @@ def _affinity(spec: Body) -> dict[str, list[object]]:
     if not isinstance(terms, list) or len(terms) != 1 or set(as_mapping(terms[0])) != {"matchExpressions"}:
         return {}
     expressions = terms[0]["matchExpressions"]
-    if not isinstance(expressions, list) or any(at(one, "operator") != "In" for one in expressions):
+    known = {"key", "operator", "values"}
+    if not isinstance(expressions, list) or any(at(one, "operator") != "In" or set(one) - known for one in expressions):
         return {}
     values = {str(one.get("key")): as_list(one.get("values")) for one in expressions}
     return values if len(values) == len(expressions) and all(values.values()) else {}

@@ -15,6 +15,7 @@ from gen.importers.manifests.objects import cleaned
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, judge, overlay_text, prove, report_proof
 from gen.kubernetes.schemas.registry import schemas
+from tests.importers.manifests.changes import PYTORCH, changed
 from tests.importers.manifests.forms import EQUAL
 from tests.importers.manifests.proofs import read
 from tests.support import PROJECT
@@ -108,3 +109,22 @@ def test_an_added_field_is_rendered_or_reported(name: str) -> None:
         if cleaned(changed) != cleaned(body) and seen(changed) == known:
             lost.append((".".join(map(str, (*route, field))), value))
     assert lost == []
+
+
+def test_an_unknown_field_beside_a_known_one_is_reported() -> None:
+    template = changed(
+        PYTORCH,
+        affinity={
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"], "more": 1}]}
+                    ]
+                }
+            }
+        },
+    )
+    assert any("affinity" in line for line in seen(template))
+    template = deepcopy(PYTORCH)
+    template["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["more"] = 1
+    assert any("template.more" in line for line in seen(template)[1:])
