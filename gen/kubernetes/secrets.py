@@ -41,7 +41,8 @@ _ABOUT = names(
 )
 """Last words of a name that is about a secret and does not hold it."""
 _OF_TEXT = names(
-    "add audio begin bos class cls concept end eos extra first image initializer instance lang language last mask "
+    "add audio begin bos boundary class cls concept delimiter end eod eos eot extra first image initializer instance "
+    "lang language last mask newline null sot suffix "
     "max min modifier new next num pad padding per placeholder prompt sep separator special start stop sub "
     "subject text think thinking tool trigger unique unk use video vision word"
 )

@@ -242,7 +242,7 @@ class Reader:
         self._tasks += 1
         if template is None or name in scope.above or self._full():
             why = "unknown template" if template is None else "too many steps, or a template that calls itself"
-            lost = (f"task `{task}`: {why}, `{name}`,", route or self.pipeline.route)
+            lost = (f"task `{task}` is not carried: {why}, `{name}`", route or self.pipeline.route)
             self.lost += [lost] if lost not in self.lost else []
             return nothing
         if isinstance(template, graph.Leaf):
@@ -307,7 +307,7 @@ class Reader:
         if condition:
             status, true = status_in(condition), holds(_with_defaults(condition, self.pipeline.parameters))
             if true is False:
-                self.lost.append((f"task `{task.name}`: its condition `{condition}` is false", task.route))
+                self.lost.append((f"task `{task.name}` is left out: its condition `{condition}` is false", task.route))
                 return _Ends(last=needs, every=())
             if status is not None and needs:
                 when = status

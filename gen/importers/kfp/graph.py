@@ -69,7 +69,8 @@ def _number(value: object) -> int | None:
 When = Literal["succeeded", "failed", "ended"]
 
 PLACEHOLDER: Final = regex(
-    r"\{\{(?:inputs|outputs|workflow|steps|tasks|pod|item|retries)\b[^{}]*\}\}|\{\{\$\.[^{}]*(?:\{[^{}]*\}[^{}]*)*\}\}"
+    r"\{\{(?:=|(?:inputs|outputs|workflow|steps|tasks|pod|item|retries)\b)[^{}]*\}\}"
+    r"|\{\{\$\.[^{}]*(?:\{[^{}]*\}[^{}]*)*\}\}"
 )
 """A text that is replaced when the pipeline runs."""
 INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
@@ -77,6 +78,8 @@ PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 _ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
 RUN_ID: Final = "genrunidz"
 """In place of the name of the run in texts."""
+OF_RUN: Final = regex(r"\{\{(?:workflow\.(?:name|uid)|\$\.pipeline_job_(?:name|resource_name|uuid))\}\}")
+"""Names that each run of the pipeline has."""
 MAX_ITEMS: Final = 64
 _MAX_TEXT: Final = 1 << 16
 """Characters of all values in one text."""

@@ -360,7 +360,7 @@ def _imported(
     }
     for what, route in reader.lost:
         hint = "add the step by hand if it is needed"
-        found.warning(NOT_CARRIED, read.place(number, route), f"{what} is not carried", hint)
+        found.warning(NOT_CARRIED, read.place(number, route), what, hint)
     jobs = assembled(pipeline, every, read.place(number, pipeline.route), found)
     return [replace(job, overlay=_with_volumes(job.overlay, volumes)) for job in jobs]
 

@@ -16,10 +16,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, Location, as_texts, at, regex
-from gen.base.codes.imports import CANNOT_RUN, NOT_CARRIED
+from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
-from gen.importers.kfp.graph import INPUT, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
+from gen.importers.kfp.graph import INPUT, OF_RUN, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
@@ -117,11 +117,14 @@ class _Known(Struct, frozen=True, kw_only=True):
     """Values of the parameters of the pipeline, or marks."""
     unknown: dict[str, Diagnostic]
     """Findings about values that it lacks, by the placeholder of each."""
+    secrets: dict[str, str] = field(default_factory=dict)
+    """Parameters that are secrets, by the variables with their values."""
 
     def text(self, text: str, found: Findings) -> str:
         """A text with names in place of values that are known only when the pipeline runs."""
         text = with_item(with_values(text, self.call.values), self.call.item)
-        text = PARAMETER.sub(lambda match: self.parameters.get(match[1], match[0]), text)
+        text = PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
+        text = OF_RUN.sub(RUN_ID, INPUT.sub(lambda match: self._value(match[0], None), text))
         for unknown in dict.fromkeys(PLACEHOLDER.findall(text)):
             what = f"`{unknown[:60]}` of step `{self.call.task}`"
             if name := _given_name(unknown):
@@ -133,6 +136,14 @@ class _Known(Struct, frozen=True, kw_only=True):
             found.warning(NOT_CARRIED, self.place, message, hint)
             self.unknown[unknown] = replace(found.items[-1], code=CANNOT_RUN.name)
         return PLACEHOLDER.sub(lambda match: _name_of(match[0]), text)
+
+    def _value(self, placeholder: str, known: str | None) -> str:
+        """The value of a parameter, if it is known; of a secret, a reference to a variable with it."""
+        name = _given_name(placeholder)
+        if not name or not is_secret(name, START if known is None else known):
+            return placeholder if known is None else known
+        self.secrets[param_name(name).upper()] = name
+        return f"$({param_name(name).upper()})"
 
 
 def _given_name(placeholder: str) -> str:
@@ -152,8 +163,8 @@ def _name_of(placeholder: str) -> str:
 
 
 def _with_given(fields: Fields, unknown: Iterable[str]) -> Fields:
-    """The fields with a parameter of the job for each value that the user of the pipeline gives, except for secrets."""
-    names = {one: name for one in unknown if (name := _given_name(one)) and not is_secret(name, _name_of(one))}
+    """The fields with a parameter of the job for each value that the user of the pipeline gives."""
+    names = {one: name for one in unknown if (name := _given_name(one))}
     values = [
         Placeholder(text=one, name=param_name(name), value=_name_of(one), route=()) for one, name in names.items()
     ]
@@ -199,7 +210,7 @@ def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
     leaf = call.leaf
     texts = [leaf.manifest, *leaf.words, json.dumps(leaf.pod)]
     names = [match[1] for text in texts for match in PARAMETER.finditer(with_values(text, call.values))]
-    return [name for name in dict.fromkeys(names) if name in parameters]
+    return [name for name in dict.fromkeys(names) if name in parameters and not is_secret(name, parameters[name])]
 
 
 def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str, str]) -> Any:
@@ -216,7 +227,8 @@ def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str,
 
 def _report_fixed(name: str, value: str, call: Call, place: Location, found: Findings) -> None:
     what = f"the parameter `{name}` of step `{call.task}`"
-    message = f"{what} is not carried: the job has its default value `{value[:60]}`"
+    default = f"default value `{value[:60]}`" if value else "empty default value"
+    message = f"{what} is not carried: the job has its {default}"
     hint = "check the value; a field that takes an expression can have `{{ params." + name + " }}`"
     found.warning(NOT_CARRIED, place, message, hint)
 
@@ -232,7 +244,9 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     same = () if RUN_ID in text else job.originals  # the name of a run is not in the original
     originals = tuple(replace(one, place=place) for one in same)
     places = dict.fromkeys(job.places, place)
-    return Part(job=replace(job, fields=fields, place=place, places=places, originals=originals), params=params)
+    name = label(job.name.replace(RUN_ID, ""), "job")
+    made = replace(job, name=name, fields=fields, place=place, places=places, originals=originals)
+    return Part(job=made, params=params)
 
 
 def param_name(name: str) -> str:
@@ -267,7 +281,17 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
         jobs += [
             replace(job, fields={k: v for k, v in job.fields.items() if k not in _DEFAULTS} | files) for job in made
         ]
-    return jobs
+    return [replace(job, fields=_with_secrets(job.fields, known, found)) for job in jobs]
+
+
+def _with_secrets(fields: Fields, known: _Known, found: Findings) -> Fields:
+    """The fields with a variable for each parameter that is a secret."""
+    env = {one: {"secret": label(name, "keys"), "key": one} for one, name in known.secrets.items()}
+    for variable, source in env.items():
+        message = f"the parameter `{known.secrets[variable]}` is a secret; the variable `{variable}` has its value"
+        hint = f"create a Secret `{source['secret']}` with the key `{variable}` in the namespace"
+        found.warning(NEEDS_SECRET, known.place, message, hint)
+    return {**fields, "env": {**fields.get("env", {}), **env}} if env else fields
 
 
 def _of_manifest(text: str, given: ImportInput, found: Findings) -> list[ImportedJob]:

@@ -56,11 +56,9 @@ def read(*documents: Any) -> tuple[list[ImportedJob], list[Any]]:
 
 def test_a_resource_template_is_imported_as_a_manifest() -> None:
     (job,), found = read(argo(train={"resource": {"action": "create", "manifest": OBJECT}}))
-    assert (job.name, job.fields["kind"], job.fields["workers"]) == ("train-workflow-uid", "pytorch", "4")
+    assert (job.name, job.fields["kind"], job.fields["workers"]) == ("train", "pytorch", "4")
     assert job.originals
-    assert [item.message for item in found] == [
-        "`{{workflow.uid}}` of step `train` is not carried: only a run of the pipeline has its value"
-    ]
+    assert found == []
 
 
 def test_the_launcher_of_arena_is_a_submission() -> None:

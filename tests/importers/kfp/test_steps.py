@@ -94,9 +94,9 @@ def test_a_step_waits_for_what_a_step_without_a_job_waits_for() -> None:
         ({"when": "{{tasks.a.outputs.result}} == 1"}, "the condition `{{tasks.a.outputs.result}} == 1` of step `b` is"),
         ({"withParam": "{{tasks.a.outputs.result}}"}, "the loop `withParam` of step `b` is not carried"),
         ({"depends": "a.AnySucceeded"}, "the condition `a.AnySucceeded` of step `b` is not carried"),
-        ({"when": "{{workflow.parameters.p}} == yes"}, "task `b`: its condition `{{workflow.parameters.p}} == yes` is"),
-        ({"template": "?"}, "task `b`: unknown template, `?`, is not carried"),
-        ({"template": "dag"}, "task `b`: too many steps, or a template that calls itself, `dag`, is not carried"),
+        ({"when": "{{workflow.parameters.p}} == yes"}, "task `b` is left out: its condition `{{work"),
+        ({"template": "?"}, "task `b` is not carried: unknown template, `?`"),
+        ({"template": "dag"}, "task `b` is not carried: too many steps, or a template that calls itself, `dag`"),
         ({"hooks": {"exit": {}}}, "`hooks` of step `b` is not carried"),
         ({"arguments": {"artifacts": [1]}}, "`arguments.artifacts` of step `b` is not carried"),
     ],
@@ -119,9 +119,7 @@ def test_each_step_with_an_object_renders_it() -> None:
         **values(n="other.py"),
     )
     (job,), found = read(steps)
-    assert [item.message for item in found] == [
-        "`{{workflow.uid}}` of step `b` is not carried: only a run of the pipeline has its value"
-    ]
+    assert list(found) == []
     assert job.overlay["pipelines"] == {"argo": {"serviceAccount": "runner"}}
     assert (job.fields["steps"]["a"]["timeout"], job.fields["params"]) == ("60s", {"n": "other.py"})
     every = proofs(job)

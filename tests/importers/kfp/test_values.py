@@ -125,7 +125,7 @@ def test_the_inputs_of_the_entry_are_the_arguments_of_the_workflow() -> None:
     assert job.fields["params"] == {"lr": "0.1"}
     assert job.fields["steps"]["a"]["command"] == ["run", "{{ params.lr }}"]
     assert [one.message for one in found] == [
-        'task `b`: its condition `"{{workflow.parameters.lr}}" == "0.5"` is false is not carried'
+        'task `b` is left out: its condition `"{{workflow.parameters.lr}}" == "0.5"` is false'
     ]
 
 
@@ -212,11 +212,44 @@ def test_a_limit_that_only_a_run_has_is_left_out() -> None:
     assert job.obstacles == (), "it runs without the limit"
 
 
-def test_a_secret_without_a_value_is_no_param() -> None:
-    (job,), found = read(workflow(dag(task("a", "x")), program("x", "--key", "{{workflow.parameters.api_token}}")))
-    assert job.fields["command"] == ["run", "--key", "change-me-api-token"]
-    assert "params" not in job.fields
-    assert [one.severity.value for one in found] == ["warning"]
+@for_each("value", [None, "YOUR_TOKEN", "zq-1234"])
+def test_a_parameter_that_is_a_secret_is_a_variable(value: str | None) -> None:
+    document = workflow(
+        dag(task("a", "x", **values(key="{{workflow.parameters.api_token}}"))),
+        program("x", "--key", "{{inputs.parameters.key}}", "{{workflow.parameters.lr}}"),
+        **values(lr="0.1", **({"api_token": value} if value is not None else {})),
+    )
+    (job,), found = read(document)
+    assert job.fields["command"] == ["run", "--key", "$(API_TOKEN)", "{{ params.lr }}"]
+    assert job.fields["params"] == {"lr": "0.1"}
+    assert job.fields["env"] == {"API_TOKEN": {"secret": "api-token", "key": "API_TOKEN"}}
+    assert [(one.code, one.message) for one in found] == [
+        ("needs-secret", "the parameter `api_token` is a secret; the variable `API_TOKEN` has its value")
+    ]
+    assert job.obstacles == ()
+
+
+def test_a_token_of_texts_is_a_param() -> None:
+    given = values(**{"boundary_token": "\\n"})
+    document = workflow(dag(task("a", "x")), program("x", "{{workflow.parameters.boundary_token}}"), **given)
+    (job,), found = read(document)
+    assert job.fields["params"] == {"boundary_token": "\\n"}
+    assert list(found) == []
+
+
+def test_names_of_runs_are_that_of_the_run() -> None:
+    (job,), found = read(workflow(dag(task("a", "x")), program("x", "/out/{{workflow.name}}", "{{workflow.uid}}")))
+    assert job.fields["command"] == ["run", "/out/{{ run.id }}", "{{ run.id }}"]
+    assert list(found) == []
+
+
+def test_an_expression_of_argo_is_reported() -> None:
+    text = "{{=sprig.default('a', workflow.parameters.lr)}}"
+    (job,), found = read(workflow(dag(task("a", "x")), program("x", text), **values(lr="0.1")))
+    assert [one.message for one in found] == [
+        f"`{text[:60]}` of step `a` is not carried: only a run of the pipeline has its value"
+    ]
+    assert job.obstacles
 
 
 def test_the_comment_has_the_whole_name_of_the_pipeline() -> None:
