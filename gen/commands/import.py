@@ -190,7 +190,7 @@ def _judged(
     with progress_bar("rendering jobs in memory") as progress:
         for number, job in enumerate(jobs, 1):
             with contained(found, job.place, f"render job `{job.name}`"):
-                own, differences = Findings(), Findings()
+                own, differences, proven = Findings(), Findings(), list[proof.Proof]()
                 verdict = proof.judge(root, job, *overlay, lacks=job in lacking, found=own)
                 found.extend(own)
                 if not own.failed():
@@ -200,7 +200,7 @@ def _judged(
                         proof.report_proof(one, differences)
                     proofs += proven
                 found.extend(differences)
-                verdicts.append(proof.with_differences(verdict, differences))
+                verdicts.append(proof.with_proofs(verdict, proven, differences))
             if progress is not None:
                 progress(number, len(jobs))
     return proofs, verdicts

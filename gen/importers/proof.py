@@ -95,11 +95,13 @@ def judge(root: Path, job: ImportedJob, overlay: str, text: str, *, lacks: bool,
     return Verdict(job, Outcome.NEEDS if lacks else Outcome.READY)
 
 
-def with_differences(verdict: Verdict, differences: Findings) -> Verdict:
-    """The verdict on a job that renders something else than its original, for these reasons."""
-    if not differences.items or verdict.outcome in (Outcome.CANNOT_RUN, Outcome.NOT_RENDERED):
+def with_proofs(verdict: Verdict, proofs: Sequence[Proof], differences: Findings) -> Verdict:
+    """The verdict on a job that needs patches, or renders something else than its original, for these reasons."""
+    if verdict.outcome in (Outcome.CANNOT_RUN, Outcome.NOT_RENDERED):
         return verdict
-    return Verdict(verdict.job, Outcome.DIFFERS, tuple(differences))
+    if differences.items:
+        return Verdict(verdict.job, Outcome.DIFFERS, tuple(differences))
+    return replace(verdict, outcome=Outcome.NEEDS) if any(one.patch is not None for one in proofs) else verdict
 
 
 _COMPUTED: Final = frozenset(
@@ -397,20 +399,28 @@ def _pointer(route: Sequence[str | int]) -> str:
 
 
 def _added(every: Sequence[Difference]) -> tuple[str, ...]:
-    """The fields by name, with their value if it is one word, and the numbers of those that no run depends on."""
+    """The fields by name, with their value if it is one word, and the numbers of those that no run depends on. The API
+    server sets requests without a value to the limits.
+    """
     fields: dict[str, None] = {}
     counts: dict[str, int] = {}
+    amounts: dict[tuple[str | int, ...], set[str]] = {}
     for one in every:
         if not one.added or is_default(str(one.route[-1]), one.rendered):
             continue
-        if category := _category(one):
+        part = next((str(step) for step in one.route if step in ("limits", "requests")), "")
+        if part:
+            amounts.setdefault(one.route[: one.route.index(part)], set()).add(part)
+        elif category := _category(one):
             counts[category] = counts.get(category, 0) + 1
         else:
             name = next(str(step) for step in reversed(one.route) if isinstance(step, str))
             plain = isinstance(one.rendered, str | int) and isinstance(one.route[-1], str)
             fields[f"`{name}: {_word(one.rendered)}`" if plain else f"`{name}`"] = None
+    limits = ["limits equal to the requests"] if {"limits"} in amounts.values() else []
+    fields |= {"`resources`": None} if {"limits", "requests"} in amounts.values() else {}
     numbers = (f"{count} in {category}" for category, count in sorted(counts.items()))
-    return (*sorted(fields), *numbers)
+    return (*limits, *sorted(fields), *numbers)
 
 
 def _word(value: object) -> str:

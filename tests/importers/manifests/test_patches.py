@@ -218,7 +218,7 @@ def test_the_report_has_the_patches(repo: Repository) -> None:
     file = repo.root.parent / "in.yaml"
     file.write_text(json.dumps(changed(PYTORCH, hostIPC=True)))
     report, code = run_import(repo.root, str(file), importer="manifests", namespace="team")
-    assert code == 0
+    assert (report.summary.splitlines()[0], code) == ("wrote 1 job: needs fields of the overlay", 0)
     assert (
         "  patches:\n    - target:\n        kind: PyTorchJob\n        name: run\n        namespace: team\n"
         in report.summary
@@ -276,6 +276,21 @@ def test_the_report_names_what_gen_adds(repo: Repository) -> None:
         "team/tasks renders the original; gen adds `backoffLimit: 0`, `env`, `podFailurePolicy`, `ports`, "
         "`subdomain: tasks`, 2 in labels and annotations"
     )
+
+
+@for_each(
+    ("resources", "words"),
+    [
+        ({"requests": {"cpu": 2, "memory": "4Gi"}}, "gen adds limits equal to the requests, `runPolicy`"),
+        ({"limits": {"cpu": 2, "memory": "4Gi"}}, "gen adds `runPolicy`"),
+    ],
+)
+def test_the_report_names_limits_that_gen_adds(repo: Repository, resources: dict[str, Any], words: str) -> None:
+    file = repo.root.parent / "in.yaml"
+    file.write_text(json.dumps(of_container(resources=resources)))
+    report, _ = run_import(repo.root, str(file), importer="manifests", namespace="team")
+    assert words in next(one for one in report.summary.splitlines() if "renders the original" in one)
+    (repo.root / "jobs/team/run.yaml").unlink()
 
 
 def indexed(restart: str = "Never", **spec: Any) -> dict[str, Any]:
