@@ -119,6 +119,8 @@ class _Known(Struct, frozen=True, kw_only=True):
     """Findings about values that it lacks, by the placeholder of each."""
     secrets: dict[str, str] = field(default_factory=dict)
     """Parameters that are secrets, by the variables with their values."""
+    names: bool = False
+    """Whether the texts are names of objects, such as that of a Secret, and no values."""
 
     def text(self, text: str, found: Findings) -> str:
         """A text with names in place of values that are known only when the pipeline runs."""
@@ -140,7 +142,7 @@ class _Known(Struct, frozen=True, kw_only=True):
     def _value(self, placeholder: str, known: str | None) -> str:
         """The value of a parameter, if it is known; of a secret, a reference to a variable with it."""
         name = _given_name(placeholder)
-        if not name or not is_secret(name, START if known is None else known):
+        if self.names or not name or not is_secret(name, START if known is None else known):
             return placeholder if known is None else known
         self.secrets[param_name(name).upper()] = name
         return f"$({param_name(name).upper()})"
@@ -163,8 +165,8 @@ def _name_of(placeholder: str) -> str:
 
 
 def _with_given(fields: Fields, unknown: Iterable[str]) -> Fields:
-    """The fields with a parameter of the job for each value that the user of the pipeline gives."""
-    names = {one: name for one in unknown if (name := _given_name(one))}
+    """The fields with a parameter of the job for each value that the user of the pipeline gives, except for secrets."""
+    names = {one: name for one in unknown if (name := _given_name(one)) and not is_secret(name, START)}
     values = [
         Placeholder(text=one, name=param_name(name), value=_name_of(one), route=()) for one, name in names.items()
     ]
@@ -183,11 +185,13 @@ def parts_of(
     texts = json.dumps([one.fields for one in jobs])
     lacks = {replace(one, code=NOT_CARRIED.name): one for name, one in known.unknown.items() if _name_of(name) in texts}
     found.extend(lacks.get(item, replace(item, place=place)) for item in own)
-    marks = {name: _MARK.format(number) for number, name in enumerate(_used(call, parameters))}
+    used = [name for name in _used(call, parameters) if name not in known.secrets.values()]
+    marks = {name: _MARK.format(number) for number, name in enumerate(used)}
     carried: dict[str, str] = {}
     marked = jobs
     for name, mark in marks.items() if not own.failed() else ():
-        if next(one for one in parameters if param_name(one) == param_name(name)) != name:
+        other = next(one for one in parameters if param_name(one) == param_name(name)) != name
+        if other or is_secret(name, parameters[name]):
             _report_fixed(name, parameters[name], call, place, found)
             continue
         tried = _jobs(replace(known, parameters={**parameters, **carried, name: mark}, unknown={}), Findings())
@@ -210,7 +214,7 @@ def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
     leaf = call.leaf
     texts = [leaf.manifest, *leaf.words, json.dumps(leaf.pod)]
     names = [match[1] for text in texts for match in PARAMETER.finditer(with_values(text, call.values))]
-    return [name for name in dict.fromkeys(names) if name in parameters and not is_secret(name, parameters[name])]
+    return [name for name in dict.fromkeys(names) if name in parameters]
 
 
 def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str, str]) -> Any:
@@ -315,10 +319,14 @@ def _job(known: _Known, found: Findings) -> Any:
 def _texts(value: object, known: _Known, found: Findings) -> Any:
     """A value of any type without placeholders."""
     if isinstance(value, dict):
-        return {str(key): _texts(inner, known, found) for key, inner in value.items()}
+        names = replace(known, names=True)
+        return {str(key): _texts(inner, names if key in _NAMES else known, found) for key, inner in value.items()}
     if isinstance(value, list):
         return [_texts(inner, known, found) for inner in value]
     return known.text(value, found) if isinstance(value, str) else value
+
+
+_NAMES: Final = frozenset({"name", "secretName"})
 
 
 def _manifests(known: _Known) -> Iterator[str]:

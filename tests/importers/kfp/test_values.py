@@ -229,11 +229,24 @@ def test_a_parameter_that_is_a_secret_is_a_variable(value: str | None) -> None:
     assert job.obstacles == ()
 
 
+@for_each("value", [None, "keys"])
+def test_a_parameter_with_the_name_of_a_secret_stays(value: str | None) -> None:
+    source = {"secretKeyRef": {"name": "{{workflow.parameters.secret_name_secret}}", "key": "a"}}
+    step = program("x")
+    step["container"]["env"] = [{"name": "A", "valueFrom": source}]
+    given = {"secret_name_secret": value} if value is not None else {}
+    (job,), found = read(workflow(dag(task("a", "x")), step, **values(**given)))
+    expected = value or "change-me-secret-name-secret"
+    assert job.fields["env"] == {"A": {"secret": expected, "key": "a"}}
+    assert "params" not in job.fields
+    assert ("has its default value" if value else "has no value") in next(iter(found)).message
+
+
 def test_a_token_of_texts_is_a_param() -> None:
-    given = values(**{"boundary_token": "\\n"})
-    document = workflow(dag(task("a", "x")), program("x", "{{workflow.parameters.boundary_token}}"), **given)
+    given = {"boundary_token": "\\n"}
+    document = workflow(dag(task("a", "x")), program("x", "{{workflow.parameters.boundary_token}}"), **values(**given))
     (job,), found = read(document)
-    assert job.fields["params"] == {"boundary_token": "\\n"}
+    assert job.fields["params"] == given
     assert list(found) == []
 
 
