@@ -156,6 +156,7 @@ DEFAULTS: Final[Body] = {
     "concurrencyPolicy": "Allow",
     "enableServiceLinks": True,
     "jobId": "",
+    "maxRetry": 3,  # of Volcano
     "numOfHosts": 1,
     "operator": "All",  # of a success policy
     "parallelism": 1,

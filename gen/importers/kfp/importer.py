@@ -395,9 +395,11 @@ def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
         return
     if not made.parts:
         hint = "keep the step in the pipeline, or write it as a step of kind `batch`"
-        message = f"step `{call.task}` is not carried: it needs the launcher of the pipeline, or runs no program"
-        found.warning(CANNOT_RUN if call.leaf.words else NOT_CARRIED, made.place, message, hint)
-        yield from found.items[-1:] if call.leaf.words else ()
+        needed = bool(call.leaf.words or call.leaf.manifest)
+        why = "it creates no run" if call.leaf.manifest else "it needs the launcher of the pipeline, or runs no program"
+        message = f"step `{call.task}` is not carried: {why}"
+        found.warning(CANNOT_RUN if needed else NOT_CARRIED, made.place, message, hint)
+        yield from found.items[-1:] if needed else ()
         return
     for what in dict.fromkeys(call.lost):
         hint, needed = "check whether the step needs it", what in _NEEDED or what.startswith("the ")

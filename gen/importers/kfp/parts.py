@@ -261,9 +261,7 @@ def param_name(name: str) -> str:
 
 def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
     leaf, given = known.call.leaf, known.given
-    jobs: list[ImportedJob] = []
-    for text in _manifests(known):
-        jobs += _of_manifest(known.text(text, found), given, found)
+    jobs = [job for text in _manifests(known) for job in _of_object(known, text, found)]
     for words in _submissions(known):
         jobs += ArenaImporter().read(replace(given, words=tuple(known.text(word, found) for word in words)), found)
     if (launched := launcher_of([with_values(word, known.call.values) for word in leaf.words])) is not None:
@@ -286,6 +284,19 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
             replace(job, fields={k: v for k, v in job.fields.items() if k not in _DEFAULTS} | files) for job in made
         ]
     return [replace(job, fields=_with_secrets(job.fields, known, found)) for job in jobs]
+
+
+def _of_object(known: _Known, text: str, found: Findings) -> list[ImportedJob]:
+    """The jobs of an object, which may be none: a container with it as an argument runs then as it is."""
+    own = Findings()
+    jobs = _of_manifest(known.text(text, found), known.given, own)
+    if jobs or not own.failed():
+        found.extend(own)
+    elif known.call.leaf.manifest:
+        error = next(one for one in own if one.is_error)
+        message = f"the object of step `{known.call.task}` is not carried: {error.message}"
+        found.warning(NOT_CARRIED, known.place, message, error.hint)
+    return jobs
 
 
 def _with_secrets(fields: Fields, known: _Known, found: Findings) -> Fields:

@@ -7,16 +7,18 @@ policies.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, as_mapping, at, contained, follow, replaced, with_field
+from gen.base import Findings, Location, as_list, as_mapping, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.draft import JobDraft, is_secret
 from gen.importers.manifests.objects import (
     Item,
+    Template,
     cleaned,
     filled,
     items,
@@ -94,6 +96,17 @@ def _container(container: Any, job: str, gone: frozenset[str], model: type[Job],
         return container
     kept = [_variable(one, job) for one in entries if not trains or str(at(one, "name")) not in gone]
     return {**{key: value for key, value in container.items() if key != "env"}, **({"env": kept} if kept else {})}
+
+
+def _report_secrets(draft: JobDraft, item: Item, pods: Sequence[Template], facts: Resource) -> None:
+    """Report secrets of other containers, which patches read from the Secret of the job."""
+    for one, field in product(pods, ("containers", "initContainers")):
+        trains = main_index(one.spec, facts.container) if field == "containers" else None
+        for index, container in enumerate(as_list(one.spec.get(field))):
+            for number, entry in enumerate(as_list(at(container, "env")) if index != trains else ()):
+                if _variable(entry, item.name) is not entry:
+                    place = item.place(*one.route, "spec", field, index, "env", number, "value")
+                    draft.hidden(entry["name"], str(entry["value"]), place)
 
 
 def _variable(entry: object, job: str) -> Any:
@@ -225,6 +238,7 @@ def _imported(
         as_schedule(draft, item, body)
     read_run(draft, item, body, model, facts, files)
     report_ports(draft, item, pods, model)
+    _report_secrets(draft, item, pods, facts)
     _lose_ttl(draft, item, body, facts)
     carried = carried_maps(pods, files)
     used.update(id(one) for one in every if _is_map(one, carried, item))

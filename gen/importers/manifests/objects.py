@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_mapping, at, follow, get, regex
+from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, at, follow, get, regex
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields, ImportInput
 from gen.importers.draft import JobDraft, label
@@ -116,7 +116,9 @@ _FORMS: Final = (
 _PLACEHOLDER: Final = regex(_FORMS)
 _OF_IMAGE: Final = regex(rf"{_FORMS}|\b((?i:your)[-_][\w-]+|[A-Z][A-Z0-9_-]{{2,}}(?=[/:.]|$))")
 _IN_SHELL: Final = regex(r"()()<([A-Za-z][\w .:/-]*)>()")
-"""In an argument, where `$NAME` is of the shell or of the pod."""
+"""In a script, where `$NAME` is of the shell or of the pod."""
+_IN_PROGRAM: Final = regex(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|<([A-Za-z][\w .:/-]*)>()")
+"""In an argument of a program, which gets `$NAME` as it is."""
 _SHELL: Final = frozenset({"command", "args", "entrypoint", "runtimeEnvYAML", "postStart", "preStop"})
 _NUMBER_PARENTS: Final = frozenset({"limits", "requests", "resourcesPerNode"})
 _NUMBERS: Final = regex(
@@ -148,7 +150,10 @@ class Placeholder(Struct, frozen=True, kw_only=True):
 def filled(item: Item) -> tuple[Item, list[Placeholder]]:
     """An object with valid values in place of its placeholders. Its name loses them."""
     made: dict[str, Placeholder] = {}
-    body = {**item.body, "spec": _filled(item.body.get("spec"), ("spec",), made)}
+    spec = _filled(item.body.get("spec"), ("spec",), made)
+    variables = ((_VARIABLE.fullmatch(text), one.value) for text, one in made.items())
+    values = {found[1] or found[2]: value for found, value in variables if found is not None}
+    body = {**item.body, "spec": _in_commands(spec, values) if values else spec}
     metadata: Body = _filled(item.body["metadata"], ("metadata",), {})
     if isinstance(name := item.body["metadata"].get("name"), str) and _PLACEHOLDER.search(name):
         known = re.sub(r"-{2,}", "-", _PLACEHOLDER.sub("", name)).strip("-.")
@@ -159,20 +164,40 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
     return replace(item, body={**body, "metadata": metadata}), list(made.values())
 
 
-def _filled(value: Any, route: Route, made: dict[str, Placeholder]) -> Any:
+_VARIABLE: Final = regex(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+
+
+def _in_commands(value: Any, known: Mapping[str, str], *, inside: bool = False) -> Any:
+    """A value whose commands have those of other fields in place of the same variables, as `envsubst` replaces them. A
+    container can have a variable of its own with the name.
+    """
     if isinstance(value, dict):
-        return {key: _filled(inner, (*route, key), made) for key, inner in value.items()}
+        own = {at(one, "name") for one in as_list(value.get("env"))}
+        known = {name: one for name, one in known.items() if name not in own}
+        return {key: _in_commands(one, known, inside=inside or key in _SHELL) for key, one in value.items()}
     if isinstance(value, list):
-        return [_filled(inner, (*route, index), made) for index, inner in enumerate(value)]
-    return _filled_text(value, route, made) if isinstance(value, str) else value
+        return [_in_commands(one, known, inside=inside) for one in value]
+    if not inside or not isinstance(value, str):
+        return value
+    return _VARIABLE.sub(lambda found: known.get(found[1] or found[2], found[0]), value)
 
 
-def _filled_text(text: str, route: Route, made: dict[str, Placeholder]) -> str | int:
+def _filled(value: Any, route: Route, made: dict[str, Placeholder], *, shell: bool = True) -> Any:
+    if isinstance(value, dict):
+        command = as_texts(value.get("command"))
+        shell = not command or command[0].endswith("sh")
+        return {key: _filled(inner, (*route, key), made, shell=shell) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, (*route, index), made, shell=shell) for index, inner in enumerate(value)]
+    return _filled_text(value, route, made, shell=shell) if isinstance(value, str) else value
+
+
+def _filled_text(text: str, route: Route, made: dict[str, Placeholder], *, shell: bool) -> str | int:
     key = _key(route)
-    shell = not _SHELL.isdisjoint(route)
-    form = _IN_SHELL if shell else _OF_IMAGE if key == "image" else _PLACEHOLDER
+    program = not _SHELL.isdisjoint(route)
+    form = (_IN_SHELL if shell else _IN_PROGRAM) if program else _OF_IMAGE if key == "image" else _PLACEHOLDER
     whole = form.fullmatch(text)
-    several = shell and re.search(r"\s|<<", re.sub("<[^<>]*>", "", text)) is not None
+    several = program and re.search(r"\s|<<", re.sub("<[^<>]*>", "", text)) is not None
     if several or not form.search(text) or (key == "value" and whole is None):
         return text
     if _NUMBERS.fullmatch(key) or key in _SIZES or not _NUMBER_PARENTS.isdisjoint(route):

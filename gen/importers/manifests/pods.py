@@ -193,11 +193,13 @@ def has_default_policy(container: Body) -> bool:
 
 
 def as_program(container: Body) -> Body:
-    """The container with the script of a shell in its command, `sh` for `/bin/sh`, and no blanks at the end of the
-    script: the same program.
+    """The container with the script of a shell in its command, without `--`, `sh` for `/bin/sh`, and no blanks at the
+    end of the script: the same program.
     """
     command, args = as_texts(container.get("command")), as_texts(container.get("args"))
     whole = [*command, *args]
+    if whole[1:3] == ["-c", "--"] and whole[0].endswith("sh"):
+        whole.remove("--")
     if len(whole) == len(_SHELL) + 1 and whole[1] == "-c" and command and command[0].endswith("sh"):
         command = whole
         container = {key: value for key, value in container.items() if key != "args"}
@@ -209,9 +211,9 @@ def as_program(container: Body) -> Body:
 
 
 def _without_blank_end(script: str) -> str:
-    """A script without blanks at its end, and with a last line feed only if it has several lines."""
+    """A script without blanks at its end, and with a last line feed if it has several lines."""
     text = script.rstrip(" \t\n")
-    end = "\n" if "\n" in text and script.endswith("\n") else ""
+    end = "\n" if "\n" in text else ""
     return f"{text}{end}" if text and not text.endswith("\\") else script
 
 

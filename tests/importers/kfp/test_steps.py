@@ -107,6 +107,18 @@ def test_what_steps_cannot_say_is_reported(task_fields: dict[str, Any], message:
     assert any(item.message.startswith(message) for item in found), list(found)
 
 
+def test_a_step_that_creates_another_object_is_left_out() -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+    made = {"name": "make", "resource": {"action": "create", "manifest": json.dumps(body)}}
+    (job,), found = read(workflow(dag(task("a", "make"), task("b", "x", dependencies=["a"])), made, program("x")))
+    assert job.fields["kind"] == "batch"
+    assert {one.message for one in found} == {
+        "the object of step `a` is not carried: no object of a kind that gen has, only ConfigMap",
+        "step `a` is not carried: it creates no run",
+    }
+    assert [one.message for one in job.obstacles] == ["step `a` is not carried: it creates no run"]
+
+
 def test_each_step_with_an_object_renders_it() -> None:
     steps = workflow(
         dag(task("a", "x"), task("b", "object", dependencies=["a"], **values(n="{{workflow.parameters.n}}"))),

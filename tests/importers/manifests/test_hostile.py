@@ -34,7 +34,7 @@ def test_expressions_stay_texts(text: str) -> None:
     assert proof.remaining == ()
 
 
-@for_each("text", ["A=(x y)\necho ${#A[@]}", "echo ${#A} {#", "awk '{#x'"])
+@for_each("text", ["A=(x y)\necho ${#A[@]}\n", "echo ${#A} {#", "awk '{#x'"])
 def test_shell_syntax_is_not_quoted(text: str) -> None:
     proof = proof_of(of_container(command=["bash", "-c", text]))
     assert (proof.job.fields["command"][-1], proof.patch, proof.remaining) == (text, None, ())

@@ -226,10 +226,19 @@ def test_the_report_has_the_patches(repo: Repository) -> None:
     assert "path: /spec/pytorchReplicaSpecs/Master/template/spec/hostIPC\n" in report.summary.replace('"', "")
 
 
+def test_a_secret_of_another_container_is_reported() -> None:
+    other = {"name": "log", "image": IMAGE, "env": [{"name": "DB_PASSWORD", "value": "hunter2hunter2"}]}
+    body = changed(PYTORCH, initContainers=[other])
+    assert messages(body) == ["the value of `DB_PASSWORD` is a secret"]
+    reference = {"secretKeyRef": {"name": "run-env", "key": "DB_PASSWORD"}}
+    assert operations(body)["initContainers"][0]["env"] == [{"name": "DB_PASSWORD", "valueFrom": reference}]
+
+
 @pytest.mark.parametrize(
     ("program", "command"),
     [
-        ({"command": ["sh", "-c"], "args": ["a\nb"]}, "a\nb"),
+        ({"command": ["sh", "-c"], "args": ["a\nb"]}, "a\nb\n"),
+        ({"command": ["/bin/bash", "-c", "--"], "args": ["a"]}, ["/bin/bash", "-c", "a"]),
         ({"command": ["/bin/sh", "-c", "a"]}, "a"),
         ({"command": ["bash", "-c"], "args": ["a"]}, ["bash", "-c", "a"]),
     ],

@@ -354,6 +354,21 @@ def test_placeholders_become_params() -> None:
     assert not [one for one in found if one.severity is Severity.ERROR]
 
 
+def test_variables_in_commands_are_those_of_other_fields() -> None:
+    """`envsubst` and `sed` replace them everywhere, and no shell does in arguments of a program."""
+    text = FROM_TEMPLATE.replace("<your bucket>", "data").replace("<CHANGE ME>", "high")
+    (job,), _ = from_template(
+        text.replace("$SEED", "$SEED of $NODES and $LEVEL").replace("LEVEL, value", "NODES, value")
+    )
+    assert job.fields["command"][2] == "python train.py --seed $SEED of $NODES and $LEVEL"
+    (job,), _ = from_template(text.replace("$SEED", "$SEED of ${NODES}"))
+    assert job.fields["command"][2] == "python train.py --seed $SEED of 1"
+    text = text.replace("[sh, -c, 'python train.py --seed $SEED']", "[python, --seed=$SEED, --nodes=$NODES, $(RANK)]")
+    (job,), _ = from_template(text)
+    assert job.fields["command"] == ["python", "--seed={{ params.seed }}", "--nodes=1", "$(RANK)"]
+    assert [one.message for one in job.obstacles][2:] == ["`command` has the placeholder `$SEED`"]
+
+
 def test_placeholders_have_the_values_of_define() -> None:
     text = (
         FROM_TEMPLATE.replace("<CHANGE ME>", "high").replace("<your bucket>", "data").replace("{{.Name}}-tune", "tune")
