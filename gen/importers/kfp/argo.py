@@ -17,8 +17,9 @@ from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
-_POD: Final = ("nodeSelector", "tolerations", "affinity", "priorityClassName", "schedulerName", "serviceAccountName")
-_POD_OF_WORKFLOW: Final = ("nodeSelector", "tolerations", "affinity", "imagePullSecrets", "hostNetwork")
+_POD_OF_BOTH: Final = ("nodeSelector", "tolerations", "affinity", "hostAliases")
+_POD: Final = (*_POD_OF_BOTH, "priorityClassName", "schedulerName", "serviceAccountName", "initContainers")
+_POD_OF_WORKFLOW: Final = (*_POD_OF_BOTH, "imagePullSecrets", "hostNetwork", "dnsPolicy", "dnsConfig")
 _OF_TEMPLATE: Final = frozenset(
     {"name", "inputs", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
     | {"volumes", "securityContext", "automountServiceAccountToken", "retryStrategy", *_POD}
@@ -161,7 +162,8 @@ def _pod(container: Body, template: Body, spec: Body) -> Body:
     if not isinstance(container.get("image"), str):
         return {}
     volumes = [*as_list(spec.get("volumes")), *as_list(template.get("volumes"))]
-    mounted = [at(one, "name") for one in as_list(container.get("volumeMounts"))]
+    every = (container, *as_list(template.get("initContainers")))
+    mounted = [at(one, "name") for holder in every for one in as_list(at(holder, "volumeMounts"))]
     kept: Body = {key: spec[key] for key in _POD_OF_WORKFLOW if key in spec}
     kept |= {key: template[key] for key in (*_POD, "securityContext") if key in template}
     used = [one for one in volumes if at(one, "name") in mounted]

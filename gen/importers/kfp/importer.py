@@ -227,6 +227,7 @@ def _merged(parts: Sequence[Mapping[str, object]]) -> Fields:
 
 _NEEDED: Final = frozenset(
     {"`inputs.artifacts`", "`inputDefinitions.artifacts`", "`arguments.artifacts`", "`IfPresent`"}
+    | {"`sidecars`", "`podSpecPatch`"}
 )
 _PYTHON: Final = regex(r"(?m)^(?:import|from) kfp\b|^@(?:kfp\.)?dsl\.\w+")
 _OF_SERVER: Final = "pipelines.kubeflow.org/v2_component"
@@ -403,7 +404,9 @@ def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
         return
     for what in dict.fromkeys(call.lost):
         hint, needed = "check whether the step needs it", what in _NEEDED or what.startswith("the ")
-        if what.startswith("the "):
+        if what.startswith("the loop "):
+            hint = "write a step for each item, or a loop in its command"
+        elif what.startswith("the "):
             hint = "the step runs without it: remove the step, or test it in its command"
         elif "put" in what or "artifacts" in what:
             hint = "let steps pass files on in a folder `{{ run.id }}` of a volume"

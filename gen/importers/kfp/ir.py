@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex
 from gen.importers.kfp.graph import (
     PARAMETER,
+    PLACEHOLDER,
     RUN_ID,
     Group,
     Leaf,
@@ -362,14 +363,16 @@ def _executor_input(
 
 
 def _as_json(text: str, kind: object, parameters: Mapping[str, str]) -> str:
-    """A value of an input as JSON; a text with a parameter of the pipeline keeps it if its value needs no escape."""
+    """A value of an input as JSON; a text with a parameter of the pipeline keeps it if its value needs no escape. Only
+    texts have quotes, also if their value is unknown.
+    """
     known = PARAMETER.sub(lambda match: parameters.get(match[1], match[0]), text)
     if kind == "STRING":
         return json.dumps(text if json.dumps(known) == f'"{known}"' and "'" not in known else known)
     try:
         json.loads(known)
     except (ValueError, RecursionError):
-        return json.dumps(known)
+        return known if PLACEHOLDER.fullmatch(known) else json.dumps(known)
     return text
 
 

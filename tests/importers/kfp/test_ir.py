@@ -327,3 +327,15 @@ def test_words_are_texts_as_the_server_reads_them() -> None:
     (job,) = IMPORTERS["kfp"]().read(ImportInput(file="flow.yaml", text=text, otherwise="team"), found)
     assert [one.message for one in found] == []
     assert [step["command"] for step in job.fields["steps"].values()] == [["run", "é: no"], ["run", "é: on"]]
+
+
+def test_a_number_without_a_value_has_no_quotes() -> None:
+    document = deepcopy(FUNCTIONS)
+    for name in ("rows", "text"):
+        document["root"]["dag"]["tasks"]["prepare"]["inputs"]["parameters"][name] = {"componentInputParameter": name}
+    document["root"]["inputDefinitions"]["parameters"] = {
+        "rows": {"parameterType": "NUMBER_INTEGER"},
+        "text": {"parameterType": "STRING"},
+    }
+    (job,), _ = read(document)
+    assert '{"rows": {{ params.rows }}, "text": "{{ params.text }}"}' in job.fields["steps"]["prepare"]["command"]

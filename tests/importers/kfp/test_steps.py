@@ -119,6 +119,26 @@ def test_a_step_that_creates_another_object_is_left_out() -> None:
     assert [one.message for one in job.obstacles] == ["step `a` is not carried: it creates no run"]
 
 
+def test_other_containers_of_a_step_are_a_patch_or_an_obstacle() -> None:
+    other = {
+        "name": "fetch",
+        "image": "a/b:1",
+        "command": ["fetch"],
+        "volumeMounts": [{"name": "w", "mountPath": "/w"}],
+    }
+    step = program("x", volumes=[{"name": "w", "emptyDir": {}}], initContainers=[other], sidecars=[other])
+    (job,), found = read(workflow(dag(task("a", "x")), step))
+    assert (
+        [one.message for one in job.obstacles]
+        == ["`sidecars` of step `a` is not carried"]
+        == [one.message for one in found]
+    )
+    (proof,) = proofs(job)
+    assert proof.patch is not None
+    paths = [one["path"] for one in proof.patch["patch"]]
+    assert paths == ["/spec/template/spec/initContainers", "/spec/template/spec/volumes"]
+
+
 def test_each_step_with_an_object_renders_it() -> None:
     steps = workflow(
         dag(task("a", "x"), task("b", "object", dependencies=["a"], **values(n="{{workflow.parameters.n}}"))),
