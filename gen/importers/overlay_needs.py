@@ -90,8 +90,8 @@ def fragment(jobs: Iterable[ImportedJob]) -> Fields:
     """The fields of an overlay that all the jobs together need."""
     needed: Fields = {}
     for job in jobs:
-        _merge(needed, job.overlay)
-        _merge(needed, {"namespaces": {job.namespace: job.grants}})
+        merge(needed, job.overlay)
+        merge(needed, {"namespaces": {job.namespace: job.grants}})
     return needed
 
 
@@ -99,7 +99,7 @@ def uses(jobs: Iterable[ImportedJob]) -> dict[str, dict[str, list[str]]]:
     """Names of the profiles that the jobs of each namespace use, by field."""
     names: dict[str, dict[str, list[str]]] = {}
     for job in jobs:
-        _merge(names.setdefault(job.namespace, {}), {name: [*job.overlay.get(name, ())] for name in _LIMITED})
+        merge(names.setdefault(job.namespace, {}), {name: [*job.overlay.get(name, ())] for name in _LIMITED})
     return names
 
 
@@ -127,10 +127,11 @@ def lacking(jobs: Sequence[ImportedJob], overlay: Mapping[str, Any]) -> Fields:
     return missing(fragment(jobs), overlay, uses(jobs))
 
 
-def _merge(data: Fields, more: Fields) -> None:
+def merge(data: Fields, more: Mapping[str, Any]) -> None:
+    """Add fields: those of mappings and items of lists that are missing."""
     for name, value in more.items():
         if isinstance(value, dict):
-            _merge(data.setdefault(name, {}), value)
+            merge(data.setdefault(name, {}), value)
         elif isinstance(value, list):
             known = data.setdefault(name, [])
             known += [item for item in value if item not in known]
@@ -191,7 +192,7 @@ def _grants(
 
 def _together(current: Fields, more: Fields) -> Fields:
     result = {name: list(value) if isinstance(value, list) else value for name, value in current.items()}
-    _merge(result, more)
+    merge(result, more)
     return result
 
 

@@ -439,12 +439,4 @@ def _category(one: Difference) -> str:
 def renamed(body: Any, suffix: str) -> Any:
     """The object with another name of its run."""
     name = str(at(body, "metadata", "name"))
-
-    def changed(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: changed(one) for key, one in value.items()}
-        if isinstance(value, list):
-            return [changed(one) for one in value]
-        return value.replace(name, f"{name}{suffix}") if isinstance(value, str) else value
-
-    return changed(body)
+    return named_as(body, name, f"{name}{suffix}")

@@ -440,7 +440,6 @@ def _report_spark(given: Submission, found: Findings) -> None:
     hint = "keep the SparkApplication as a manifest of its own, and check it with `gen validate`"
     message = f"gen has no kind of job for a `{given.type.name}`"
     found.error(INVALID_COMMAND_LINE, given.place, message, hint)
-    _report_rest(given, found)
 
 
 def _report_rest(given: Submission, found: Findings) -> None:

@@ -27,6 +27,7 @@ from gen.importers.kfp.calls import Call, Reader, claim_of
 from gen.importers.kfp.graph import Pipeline, When, items_of
 from gen.importers.kfp.ir import pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
+from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds.pipeline import PipelineJob
 from gen.kubernetes.manifests.read import Manifests, read_manifests, resolved
 
@@ -75,13 +76,18 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     name = label(pipeline.name, "pipeline")[:_MAX_NAME].strip("-")
     _check_clashes(steps, found)
     params = frozenset().union(*(step.part.params for step in steps))
-    account = {"pipelines": {"argo": {"serviceAccount": pipeline.account or _ACCOUNT}}}
+    overlay: Fields = {}
+    grants: Fields = {}
+    for one in jobs:
+        merge(overlay, one.overlay)
+        merge(grants, one.grants)
+    merge(overlay, {"pipelines": {"argo": {"serviceAccount": pipeline.account or _ACCOUNT}}})
     job = ImportedJob(
         name=name if name[:1].isalpha() else f"pipeline-{name}",
         namespace=jobs[0].namespace,
         fields={**fields, "steps": fields_of},
-        overlay=_merged([*(job.overlay for job in jobs), account]),
-        grants=_merged([job.grants for job in jobs]),
+        overlay=overlay,
+        grants=grants,
         comment=_comment(pipeline),
         place=place,
         places={f"steps.{step.name}": step.part.job.place for step in steps},
@@ -200,29 +206,9 @@ def _own(step: _Step, common: Fields) -> Fields:
 
 def _check_clashes(steps: Sequence[_Step], found: Findings) -> None:
     """All steps are in one overlay, so one name of a profile has one meaning."""
-    first: dict[tuple[str, str], object] = {}
-    for step in steps:
-        job = step.part.job
-        for field, profiles in job.overlay.items():
-            for name, profile in profiles.items() if isinstance(profiles, dict) else ():
-                if first.setdefault((field, name), profile) != profile:
-                    message = f"`{field}.{name}` of step `{step.name}` is not that of another step"
-                    found.error(OTHER_VALUE, job.place, message, "change the name of one of the two")
-
-
-def _merged(parts: Sequence[Mapping[str, object]]) -> Fields:
-    result: Fields = {}
-    for part in parts:
-        for name, value in part.items():
-            known = result.get(name)
-            if isinstance(value, dict):
-                result[name] = _merged([known if isinstance(known, dict) else {}, value])
-            elif isinstance(value, list):
-                before = known if isinstance(known, list) else []
-                result[name] = [*before, *(one for one in value if one not in before)]
-            else:
-                result.setdefault(name, value)
-    return result
+    for job, route, _ in clashes([replace(step.part.job, name=step.name) for step in steps]):
+        message = f"`{'.'.join(map(str, route))}` of step `{job.name}` is not that of another step"
+        found.error(OTHER_VALUE, job.place, message, "change the name of one of the two")
 
 
 _NEEDED: Final = frozenset(

@@ -145,19 +145,23 @@ def carried_maps(every: Sequence[Template], files: FileVolumes) -> set[str]:
     for one in every:
         for volume in as_mappings(one.spec.get("volumes")):
             names = carried if (one.route, str(volume.get("name"))) in files else needed
-            names.update(str(at(source, "name")) for source in _map_sources(volume))
+            names.update(str(at(source, "name")) for source in _inside(volume, *_MAP_SOURCES))
         for container in _containers(one.spec):
-            needed.update(str(at(source, "name")) for source in _map_sources(container))
+            needed.update(str(at(source, "name")) for source in _inside(container, *_MAP_SOURCES))
     return carried - needed
 
 
-def _map_sources(value: object) -> Iterator[object]:
+_MAP_SOURCES: Final = ("configMap", "configMapRef", "configMapKeyRef")
+
+
+def _inside(value: object, *names: str) -> Iterator[object]:
+    """The values with these names, at any depth."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from [inner] if key in ("configMap", "configMapRef", "configMapKeyRef") else _map_sources(inner)
+            yield from [inner] if key in names else _inside(inner, *names)
     elif isinstance(value, list):
         for inner in value:
-            yield from _map_sources(inner)
+            yield from _inside(inner, *names)
 
 
 def without_files(one: Template, files: FileVolumes) -> Body:
@@ -190,7 +194,7 @@ def boards(every: list[Item], run: Item) -> Iterator[tuple[Item, list[Item]]]:
     """Deployments of TensorBoard, each with its Services: their names start with that of the run, or they have a claim
     of its pods.
     """
-    claims = set(_claims(run.body))
+    claims = _claims(run.body)
     for item in every:
         spec = at(item.body, "spec", "template", "spec")
         if item.body["kind"] != "Deployment" or _logdir(spec) is None:
@@ -204,16 +208,10 @@ def boards(every: list[Item], run: Item) -> Iterator[tuple[Item, list[Item]]]:
         yield item, services
 
 
-def _claims(value: object) -> Iterator[str]:
+def _claims(value: object) -> set[str]:
     """Names of the claims of all pods below a value."""
-    if isinstance(value, dict):
-        if isinstance(name := at(value, "persistentVolumeClaim", "claimName"), str):
-            yield name
-        for inner in value.values():
-            yield from _claims(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _claims(inner)
+    names = (at(one, "claimName") for one in _inside(value, "persistentVolumeClaim"))
+    return {name for name in names if isinstance(name, str)}
 
 
 def set_board(draft: JobDraft, board: tuple[Item, list[Item]]) -> set[int]:
@@ -238,9 +236,7 @@ def set_board(draft: JobDraft, board: tuple[Item, list[Item]]) -> set[int]:
 
 
 def _container(spec: object) -> Body:
-    containers = at(spec, "containers")
-    first = containers[0] if isinstance(containers, list) and containers else {}
-    return first if isinstance(first, dict) else {}
+    return as_mapping(next(iter(as_list(at(spec, "containers"))), None))
 
 
 def _logdir(spec: object) -> str | None:
