@@ -51,6 +51,7 @@ from gen.base.routes import (
     replaced,
     set_value,
     with_field,
+    with_texts,
 )
 
 __all__ = [
@@ -100,4 +101,5 @@ __all__ = [
     "set_value",
     "with_article",
     "with_field",
+    "with_texts",
 ]

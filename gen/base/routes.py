@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 Route = tuple[str | int, ...]
@@ -90,6 +90,15 @@ def set_value(body: dict[str, Any], route: tuple[str, ...], value: object) -> No
 def entries(value: object) -> Iterable[tuple[Any, Any]]:
     """Keys or indices of a mapping or list with the values; none of other values."""
     return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+
+
+def with_texts(value: object, change: Callable[[str], str], below: Container[str] | None = None) -> Any:
+    """The value with changed texts: all of them, or those at any depth below these keys."""
+    if isinstance(value, dict):
+        return {key: with_texts(one, change, None if below and key in below else below) for key, one in value.items()}
+    if isinstance(value, list):
+        return [with_texts(one, change, below) for one in value]
+    return change(value) if below is None and isinstance(value, str) else value
 
 
 def nulls(value: object, route: Route = ()) -> Iterator[Route]:

@@ -31,17 +31,6 @@ LIST_KEYS: Final = {
 """Fields that identify the items of lists; `*` for items that are one value."""
 
 
-def named_as(body: object, old: str, new: str) -> Any:
-    """A value with another name of the run in all of its texts."""
-    if isinstance(body, str):
-        return body.replace(old, new)
-    if isinstance(body, list):
-        return [named_as(one, old, new) for one in body]
-    if isinstance(body, dict):
-        return {key: named_as(one, old, new) for key, one in body.items()}
-    return body
-
-
 def aligned(original: Body, rendered: Body) -> Body:
     """The original with the names of the rendered object, for each of its pod templates."""
     facts = resource_of_object(rendered["apiVersion"], rendered["kind"])

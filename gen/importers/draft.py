@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain, count
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import BugError, Diagnostic, Findings, Location, regex, set_value
+from gen.base import BugError, Diagnostic, Findings, Location, regex, set_value, with_texts
 from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.base.codes.jobs import SECRET_VALUE
 from gen.base.repository.layout import JobFile
@@ -136,13 +136,9 @@ def is_secret(name: str, text: str) -> bool:
     return by_name or next(known_secrets({"value": text}), None) is not None
 
 
-def literals(value: object) -> object:
+def literals(value: object) -> Any:
     """A value of any type with all its texts as `literal` writes them."""
-    if isinstance(value, dict):
-        return {str(key): literals(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [literals(inner) for inner in value]
-    return literal(value) if isinstance(value, str) else value
+    return with_texts(value, literal)
 
 
 def literal(text: str) -> str:

@@ -18,14 +18,14 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, at, counted, follow, with_field
+from gen.base import Diagnostic, Findings, at, counted, follow, with_field, with_texts
 from gen.base.codes import FatalCode
 from gen.base.codes.imports import DIFFERS
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers import Fields, ImportedJob, Original
-from gen.importers.comparison import Difference, aligned, differences, is_default, named_as
+from gen.importers.comparison import Difference, aligned, differences, is_default
 from gen.importers.draft import place_of, text_of
 from gen.importers.manifests.objects import cleaned
 from gen.kubernetes.facts import resource_of_object
@@ -241,11 +241,10 @@ def report_proof(proof: Proof, found: Findings) -> None:
     """A warning for each value that differs."""
     for one in proof.remaining[:_SHOWN]:
         route = ".".join(map(str, one.route))
-        known = "without it" if one.rendered is None else "with another value"
+        known = "without a value of" if one.rendered is None else "with another value than"
         more = len(proof.remaining) - _SHOWN
         others = f", and {more} other values differ" if more > 0 and one is proof.remaining[_SHOWN - 1] else ""
-        message = f"`{_name(proof.job, proof.original)}` is rendered {known} than the original: `{route}`{others}"
-        message = message.replace("without it than the original", "without a value of the original")
+        message = f"`{_name(proof.job, proof.original)}` is rendered {known} the original: `{route}`{others}"
         why = f"; a patch is refused: {'; '.join(proof.refused[:2])}" if proof.refused else ""
         hint = f"check that the job does what you want{why}"
         found.warning(DIFFERS, proof.original.place, message, hint)
@@ -326,8 +325,8 @@ def _run_of(body: Body, job: ImportedJob, original: Original) -> Body:
         templates = body["spec"]["templates"]
         body = json.loads(next(one for one in templates if one["name"] == original.step)["resource"]["manifest"])
     body = cleaned(body)
-    name: str = body["metadata"]["name"]
-    renamed: Body = named_as(body, name, original.body["metadata"].get("name", job.name))
+    name, wanted = body["metadata"]["name"], original.body["metadata"].get("name", job.name)
+    renamed: Body = with_texts(body, lambda text: text.replace(name, wanted))
     return renamed
 
 
@@ -439,4 +438,4 @@ def _category(one: Difference) -> str:
 def renamed(body: Any, suffix: str) -> Any:
     """The object with another name of its run."""
     name = str(at(body, "metadata", "name"))
-    return named_as(body, name, f"{name}{suffix}")
+    return with_texts(body, lambda text: text.replace(name, f"{name}{suffix}"))

@@ -17,19 +17,19 @@ from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
-_POD_OF_BOTH: Final = ("nodeSelector", "tolerations", "affinity", "hostAliases")
+_POD_OF_BOTH: Final = ("nodeSelector", "tolerations", "affinity")
 _POD: Final = (*_POD_OF_BOTH, "priorityClassName", "schedulerName", "serviceAccountName", "initContainers")
 _POD_OF_WORKFLOW: Final = (*_POD_OF_BOTH, "imagePullSecrets", "hostNetwork", "dnsPolicy", "dnsConfig")
 _OF_TEMPLATE: Final = frozenset(
     {"name", "inputs", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
-    | {"volumes", "securityContext", "automountServiceAccountToken", "retryStrategy", *_POD}
+    | {"volumes", "securityContext", "automountServiceAccountToken", "retryStrategy", "hostAliases", *_POD}
 )
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
 )
 _OF_WORKFLOW: Final = frozenset(
     {"entrypoint", "templates", "arguments", "serviceAccountName", "onExit", "volumes", "podGC", "ttlStrategy"}
-    | {"securityContext", "schedules", "workflowSpec", *_POD_OF_WORKFLOW}
+    | {"securityContext", "schedules", "workflowSpec", "hostAliases", *_POD_OF_WORKFLOW}
 )
 """The object of gen has its own `podGC`, and no time to live."""
 _SHELLS: Final = frozenset({"sh", "bash", "python", "python3"})
@@ -161,13 +161,13 @@ def _script(script: Body) -> Body:
 def _pod(container: Body, template: Body, spec: Body) -> Body:
     if not isinstance(container.get("image"), str):
         return {}
-    volumes = [*as_list(spec.get("volumes")), *as_list(template.get("volumes"))]
+    volumes, aliases = ([*as_list(spec.get(key)), *as_list(template.get(key))] for key in ("volumes", "hostAliases"))
     every = (container, *as_list(template.get("initContainers")))
     mounted = [at(one, "name") for holder in every for one in as_list(at(holder, "volumeMounts"))]
     kept: Body = {key: spec[key] for key in _POD_OF_WORKFLOW if key in spec}
     kept |= {key: template[key] for key in (*_POD, "securityContext") if key in template}
     used = [one for one in volumes if at(one, "name") in mounted]
-    return {**kept, "containers": [{**container, "name": "main"}], **present(volumes=used)}
+    return {**kept, "containers": [{**container, "name": "main"}], **present(volumes=used, hostAliases=aliases)}
 
 
 def _words(container: object) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, as_texts, at, regex
+from gen.base import Diagnostic, Findings, Location, as_texts, at, regex, with_texts
 from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
@@ -219,14 +219,13 @@ def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
 
 def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str, str]) -> Any:
     """Fields with the values of parameters in place of marks."""
-    if isinstance(value, dict):
-        return {key: _without(inner, carried, parameters) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_without(inner, carried, parameters) for inner in value]
-    if isinstance(value, str):
+
+    def plain(text: str) -> str:
         for name, mark in carried.items():
-            value = value.replace(mark, parameters[name])
-    return value
+            text = text.replace(mark, parameters[name])
+        return text
+
+    return with_texts(value, plain)
 
 
 def _report_fixed(name: str, value: str, call: Call, place: Location, found: Findings) -> None:

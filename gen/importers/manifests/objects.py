@@ -11,7 +11,20 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, at, follow, get, regex
+from gen.base import (
+    Findings,
+    Location,
+    Route,
+    as_list,
+    as_mapping,
+    as_texts,
+    at,
+    entries,
+    follow,
+    get,
+    regex,
+    with_texts,
+)
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields, ImportInput
 from gen.importers.draft import JobDraft, label
@@ -151,9 +164,15 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
     """An object with valid values in place of its placeholders. Its name loses them."""
     made: dict[str, Placeholder] = {}
     spec = _filled(item.body.get("spec"), ("spec",), made)
+    own = [at(entry, "name") for every in inside(spec, "env") for entry in as_list(every)]
     variables = ((_VARIABLE.fullmatch(text), one.value) for text, one in made.items())
-    values = {found[1] or found[2]: value for found, value in variables if found is not None}
-    body = {**item.body, "spec": _in_commands(spec, values) if values else spec}
+    values = {name: value for found, value in variables if found and (name := found[1] or found[2]) not in own}
+
+    def replaced(text: str) -> str:
+        """A command with the values of other fields, as `envsubst` writes it. Containers can have own variables."""
+        return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
+
+    body = {**item.body, "spec": with_texts(spec, replaced, _SHELL) if values else spec}
     metadata: Body = _filled(item.body["metadata"], ("metadata",), {})
     if isinstance(name := item.body["metadata"].get("name"), str) and _PLACEHOLDER.search(name):
         known = re.sub(r"-{2,}", "-", _PLACEHOLDER.sub("", name)).strip("-.")
@@ -165,21 +184,6 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
 
 
 _VARIABLE: Final = regex(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
-
-
-def _in_commands(value: Any, known: Mapping[str, str], *, inside: bool = False) -> Any:
-    """A value whose commands have those of other fields in place of the same variables, as `envsubst` replaces them. A
-    container can have a variable of its own with the name.
-    """
-    if isinstance(value, dict):
-        own = {at(one, "name") for one in as_list(value.get("env"))}
-        known = {name: one for name, one in known.items() if name not in own}
-        return {key: _in_commands(one, known, inside=inside or key in _SHELL) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_in_commands(one, known, inside=inside) for one in value]
-    if not inside or not isinstance(value, str):
-        return value
-    return _VARIABLE.sub(lambda found: known.get(found[1] or found[2], found[0]), value)
 
 
 def _filled(value: Any, route: Route, made: dict[str, Placeholder], *, shell: bool = True) -> Any:
@@ -260,15 +264,14 @@ def with_params(fields: Fields, placeholders: list[Placeholder]) -> Fields:
         used[known[found[0]]] = found[0]
         return f"{{{{ params.{known[found[0]]} }}}}"
 
-    def named(value: Any, *, inside: bool) -> Any:
-        if isinstance(value, dict):
-            return {key: named(inner, inside=inside or key in _WITH_PARAMS) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [named(inner, inside=inside) for inner in value]
-        return form.sub(expression, value) if inside and isinstance(value, str) else value
-
-    changed: Fields = named(fields, inside=False)
+    changed: Fields = with_texts(fields, lambda text: form.sub(expression, text), _WITH_PARAMS)
     return {**changed, "params": used} if used else fields
+
+
+def inside(value: object, *names: str) -> Iterator[object]:
+    """The values with these names, at any depth."""
+    for key, inner in entries(value):
+        yield from [inner] if key in names else inside(inner, *names)
 
 
 def _objects(value: object, route: Route, depth: int) -> Iterator[tuple[Route, Body]]:

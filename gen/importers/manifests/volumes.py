@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Location, Route, as_list, as_mapping, as_mappings, at, regex
 from gen.importers.draft import JobDraft, literal
+from gen.importers.manifests.objects import inside
 from gen.kubernetes.objects import Body, present
 from gen.render.parts.data import FILES
 
@@ -145,23 +146,13 @@ def carried_maps(every: Sequence[Template], files: FileVolumes) -> set[str]:
     for one in every:
         for volume in as_mappings(one.spec.get("volumes")):
             names = carried if (one.route, str(volume.get("name"))) in files else needed
-            names.update(str(at(source, "name")) for source in _inside(volume, *_MAP_SOURCES))
+            names.update(str(at(source, "name")) for source in inside(volume, *_MAP_SOURCES))
         for container in _containers(one.spec):
-            needed.update(str(at(source, "name")) for source in _inside(container, *_MAP_SOURCES))
+            needed.update(str(at(source, "name")) for source in inside(container, *_MAP_SOURCES))
     return carried - needed
 
 
 _MAP_SOURCES: Final = ("configMap", "configMapRef", "configMapKeyRef")
-
-
-def _inside(value: object, *names: str) -> Iterator[object]:
-    """The values with these names, at any depth."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from [inner] if key in names else _inside(inner, *names)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _inside(inner, *names)
 
 
 def without_files(one: Template, files: FileVolumes) -> Body:
@@ -210,7 +201,7 @@ def boards(every: list[Item], run: Item) -> Iterator[tuple[Item, list[Item]]]:
 
 def _claims(value: object) -> set[str]:
     """Names of the claims of all pods below a value."""
-    names = (at(one, "claimName") for one in _inside(value, "persistentVolumeClaim"))
+    names = (at(one, "claimName") for one in inside(value, "persistentVolumeClaim"))
     return {name for name in names if isinstance(name, str)}
 
 

@@ -126,8 +126,10 @@ def test_other_containers_of_a_step_are_a_patch_or_an_obstacle() -> None:
         "command": ["fetch"],
         "volumeMounts": [{"name": "w", "mountPath": "/w"}],
     }
+    hosts = [{"ip": f"127.0.0.{number}", "hostnames": ["a"]} for number in (1, 2)]
     step = program("x", volumes=[{"name": "w", "emptyDir": {}}], initContainers=[other], sidecars=[other])
-    (job,), found = read(workflow(dag(task("a", "x")), step))
+    step["hostAliases"] = hosts[1:]
+    (job,), found = read(workflow(dag(task("a", "x")), step, hostAliases=hosts[:1]))
     assert (
         [one.message for one in job.obstacles]
         == ["`sidecars` of step `a` is not carried"]
@@ -135,8 +137,9 @@ def test_other_containers_of_a_step_are_a_patch_or_an_obstacle() -> None:
     )
     (proof,) = proofs(job)
     assert proof.patch is not None
-    paths = [one["path"] for one in proof.patch["patch"]]
-    assert paths == ["/spec/template/spec/initContainers", "/spec/template/spec/volumes"]
+    values_of = {one["path"].rpartition("/")[2]: one["value"] for one in proof.patch["patch"]}
+    assert list(values_of) == ["initContainers", "volumes", "hostAliases"]
+    assert values_of["hostAliases"] == hosts
 
 
 def test_each_step_with_an_object_renders_it() -> None:
