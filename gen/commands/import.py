@@ -144,6 +144,7 @@ def run(request: Request) -> Result[Report]:
         where = f"{overlay_file(named)} lacks" if named is not None else "the overlays of the jobs need"
         again = f"{where} these fields; `--overlay {named or 'NAME'} --yes` adds them:"
         lines += [again, *(f"  {line}" for line in written(lacking).splitlines())]
+        lines += ["`*` admits all other namespaces, as before"] if "*" in lacking.get("namespaces", ()) else []
     text = "\n".join([*lines, *said, *proof.proof_lines(proofs)])
     failed = not all(same for _, same in comparisons) or any(
         one.outcome not in (proof.Outcome.READY, proof.Outcome.NEEDS) for one in verdicts

@@ -121,14 +121,13 @@ class JobDraft:
         )
 
     def _has_secrets(self) -> bool:
-        failed = False
-        for route, what, _ in known_secrets({"job": self.fields, "overlay": self.overlay, "grants": self.grants}):
+        known = [*known_secrets({"job": self.fields, "overlay": self.overlay, "grants": self.grants})]
+        for route, what, _ in known:
             field = str(route[1])
-            place = self.places.get(field, self.place)
             hint = "move it to a Secret, and read it with `env` of the job; revoke it if it was ever pushed"
-            self.found.error(SECRET_VALUE, place, f"`{field}` has what looks like {what}", hint)
-            failed = True
-        return failed
+            message = f"`{field}` has what looks like {what}"
+            self.found.error(SECRET_VALUE, self.places.get(field, self.place), message, hint)
+        return bool(known)
 
 
 def is_secret(name: str, text: str) -> bool:

@@ -49,6 +49,18 @@ def test_a_job_needs_what_the_only_overlay_lacks(repo: Repository) -> None:
     assert rendered(repo.root)[1] == 0
 
 
+def test_the_first_grant_of_an_overlay_admits_all_other_namespaces(repo: Repository) -> None:
+    report, _ = verdict(repo, LINE.format("--priority=high", "python train.py"))
+    assert report.summary.splitlines()[-6:] == [
+        "  namespaces:",
+        "    team:",
+        "      priorities:",
+        "        - high",
+        "    '*': {}",
+        "`*` admits all other namespaces, as before",
+    ]
+
+
 @for_each(
     ("command", "why"),
     [

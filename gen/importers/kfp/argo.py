@@ -83,11 +83,10 @@ def _values(holder: object, field: str = "arguments") -> dict[str, str]:
 
 def _others(data: Any, known: frozenset[str]) -> tuple[str, ...]:
     """Fields that no job has; metadata of the compiler says nothing about pods."""
-    metadata = {name: inner for name in ("metadata", "podMetadata") if (inner := _own_metadata(data.get(name)))}
     return tuple(
         str(name)
         for name, value in data.items()
-        if name not in known and value not in (None, "", [], {}) and (name not in _METADATA or name in metadata)
+        if name not in known and value not in (None, "", [], {}) and (name not in _METADATA or _own_metadata(value))
     )
 
 
@@ -95,9 +94,9 @@ _METADATA: Final = frozenset({"metadata", "podMetadata"})
 _OF_COMPILER: Final = ("pipelines.kubeflow.org/", "sidecar.istio.io/", "author")
 
 
-def _own_metadata(metadata: object) -> list[str]:
+def _own_metadata(metadata: object) -> bool:
     keys = [str(key) for field in ("labels", "annotations") for key in as_mapping(at(metadata, field))]
-    return [key for key in keys if not key.startswith(_OF_COMPILER)]
+    return not all(key.startswith(_OF_COMPILER) for key in keys)
 
 
 def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:

@@ -320,14 +320,12 @@ def _report_others(every: list[Item], runs: list[Item], used: set[int], found: F
         if id(item) in used or any(item is run for run in runs):
             continue
         what = f"{item.body['kind']} `{item.name}`"
+        why = "gen has no kind of job for it"
         if item.body["kind"] in _BY_CLAIM:
             why = "jobs use the claim by its name, so that its data stay where they are"
-        else:
+        elif RESOURCES.get((_group(item), item.body["kind"])) is None:
             why = "gen renders no such object from a job"
-        if item.body["kind"] in _BY_CLAIM or RESOURCES.get((_group(item), item.body["kind"])) is None:
-            found.warning(NOT_CARRIED, item.place(), f"{what} is not carried: {why}", _KEPT)
-        else:
-            found.warning(NOT_CARRIED, item.place(), f"{what} is not carried: gen has no kind of job for it", _KEPT)
+        found.warning(NOT_CARRIED, item.place(), f"{what} is not carried: {why}", _KEPT)
 
 
 def _group(item: Item) -> str:

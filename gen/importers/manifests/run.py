@@ -15,7 +15,7 @@ from gen.base import as_mapping, at, follow
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields
 from gen.importers.draft import ORDER, JobDraft, as_read, label, literal, literals
-from gen.importers.manifests.objects import Item, Template, beside, templates
+from gen.importers.manifests.objects import Item, Template, beside, inside, templates
 from gen.importers.manifests.pods import queue_of, role_fields
 from gen.importers.manifests.volumes import FileVolumes, mounted
 from gen.job.kinds.base import Job
@@ -161,17 +161,8 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
 
 def _grant_accounts(draft: JobDraft, body: Body, facts: Resource) -> None:
     """Grant the ServiceAccounts that patches of a runtime name."""
-    for name in _accounts(body.get("spec")) if facts.nodes is not None else ():
-        draft.grant("serviceAccounts", name)
-
-
-def _accounts(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        if isinstance(name := value.get("serviceAccountName"), str):
-            yield name
-        value = [*value.values()]
-    for inner in value if isinstance(value, list) else ():
-        yield from _accounts(inner)
+    for name in inside(body.get("spec"), "serviceAccountName") if facts.nodes is not None else ():
+        draft.grant("serviceAccounts", str(name))
 
 
 def _check_names(draft: JobDraft, item: Item, every: list[Template]) -> None:
@@ -312,11 +303,7 @@ def _set_counts(draft: JobDraft, item: Item, counts: Mapping[str, object]) -> No
 def _holders(roles: dict[str, Fields], known: dict[str, Role]) -> dict[str, list[str]]:
     """By field: the roles that take the value of the job."""
     names = list(dict.fromkeys(field for fields in roles.values() for field in fields))
-    found = {}
-    for field in names:
-        takers = [name for name in roles if _takes(known.get(name), field)]
-        found[field] = takers
-    return found
+    return {field: [name for name in roles if _takes(known.get(name), field)] for field in names}
 
 
 def _common(values: list[object]) -> object:
