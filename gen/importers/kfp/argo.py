@@ -11,18 +11,19 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Route, as_list, as_mapping, as_texts, at
+from gen.base import Findings, Route, as_list, as_mapping, as_mappings, as_texts, at
 from gen.importers.kfp.calls import depends_on
 from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When, as_text, items_of, retries_of_template
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
 _POD_OF_BOTH: Final = ("nodeSelector", "tolerations", "affinity")
-_POD: Final = (*_POD_OF_BOTH, "priorityClassName", "schedulerName", "serviceAccountName", "initContainers")
+_POD: Final = (*_POD_OF_BOTH, "priorityClassName", "schedulerName", "serviceAccountName")
 _POD_OF_WORKFLOW: Final = (*_POD_OF_BOTH, "imagePullSecrets", "hostNetwork", "dnsPolicy", "dnsConfig")
 _OF_TEMPLATE: Final = frozenset(
     {"name", "inputs", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
-    | {"volumes", "securityContext", "automountServiceAccountToken", "retryStrategy", "hostAliases", *_POD}
+    | {"volumes", "securityContext", "automountServiceAccountToken", "retryStrategy", *_POD}
+    | {"hostAliases", "initContainers"}
 )
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
@@ -161,12 +162,21 @@ def _pod(container: Body, template: Body, spec: Body) -> Body:
     if not isinstance(container.get("image"), str):
         return {}
     volumes, aliases = ([*as_list(spec.get(key)), *as_list(template.get(key))] for key in ("volumes", "hostAliases"))
-    every = (container, *as_list(template.get("initContainers")))
-    mounted = [at(one, "name") for holder in every for one in as_list(at(holder, "volumeMounts"))]
+    mounts = as_list(container.get("volumeMounts"))
+    before = [_with_mounts(one, mounts) for one in as_mappings(template.get("initContainers"))]
+    mounted = [at(one, "name") for holder in (container, *before) for one in as_list(holder.get("volumeMounts"))]
     kept: Body = {key: spec[key] for key in _POD_OF_WORKFLOW if key in spec}
     kept |= {key: template[key] for key in (*_POD, "securityContext") if key in template}
     used = [one for one in volumes if at(one, "name") in mounted]
-    return {**kept, "containers": [{**container, "name": "main"}], **present(volumes=used, hostAliases=aliases)}
+    kept["containers"] = [{**container, "name": "main"}]
+    return {**kept, **present(initContainers=before, volumes=used, hostAliases=aliases)}
+
+
+def _with_mounts(container: Body, others: list[Body]) -> Body:
+    """An init container with the mounts of the main one, if it asks for them."""
+    own = {name: value for name, value in container.items() if name != "mirrorVolumeMounts"}
+    mounts = [*(others if container.get("mirrorVolumeMounts") is True else ()), *as_list(own.get("volumeMounts"))]
+    return {**own, **present(volumeMounts=mounts)}
 
 
 def _words(container: object) -> tuple[str, ...]:

@@ -127,8 +127,10 @@ def test_other_containers_of_a_step_are_a_patch_or_an_obstacle() -> None:
         "volumeMounts": [{"name": "w", "mountPath": "/w"}],
     }
     hosts = [{"ip": f"127.0.0.{number}", "hostnames": ["a"]} for number in (1, 2)]
-    step = program("x", volumes=[{"name": "w", "emptyDir": {}}], initContainers=[other], sidecars=[other])
+    step = program("x", volumes=[{"name": "w", "emptyDir": {}}], sidecars=[other])
     step["hostAliases"] = hosts[1:]
+    step["container"]["volumeMounts"] = [{"name": "w", "mountPath": "/v"}]
+    step["initContainers"] = [{**other, "mirrorVolumeMounts": True}]
     (job,), found = read(workflow(dag(task("a", "x")), step, hostAliases=hosts[:1]))
     assert (
         [one.message for one in job.obstacles]
@@ -138,7 +140,8 @@ def test_other_containers_of_a_step_are_a_patch_or_an_obstacle() -> None:
     (proof,) = proofs(job)
     assert proof.patch is not None
     values_of = {one["path"].rpartition("/")[2]: one["value"] for one in proof.patch["patch"]}
-    assert list(values_of) == ["initContainers", "volumes", "hostAliases"]
+    assert list(values_of) == ["initContainers", "hostAliases"]
+    assert [one["mountPath"] for one in values_of["initContainers"][0]["volumeMounts"]] == ["/v", "/w"]
     assert values_of["hostAliases"] == hosts
 
 
