@@ -418,7 +418,7 @@ def _added(every: Sequence[Difference]) -> tuple[str, ...]:
             fields[f"`{name}: {_word(one.rendered)}`" if plain else f"`{name}`"] = None
     limits = ["limits equal to the requests"] if {"limits"} in amounts.values() else []
     fields |= {"`resources`": None} if {"limits", "requests"} in amounts.values() else {}
-    numbers = (f"{count} in {category}" for category, count in sorted(counts.items()))
+    numbers = (f"{category} ({count})" for category, count in sorted(counts.items()))
     return (*limits, *sorted(fields), *numbers)
 
 
@@ -429,7 +429,7 @@ def _word(value: object) -> str:
 def _category(one: Difference) -> str:
     words = set(map(str, one.route))
     if "securityContext" in words or "tolerations" in words:
-        return "security and tolerations"
+        return "security settings and tolerations"
     if words & {"labels", "annotations"} or one.route[-1] == "metadata":
         return "labels and annotations"
     return ""

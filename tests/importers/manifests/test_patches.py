@@ -283,7 +283,7 @@ def test_the_report_names_what_gen_adds(repo: Repository) -> None:
     line = next(one for one in report.summary.splitlines() if one.startswith("team/tasks renders the original"))
     assert line == (
         "team/tasks renders the original; gen adds `backoffLimit: 0`, `env`, `podFailurePolicy`, `ports`, "
-        "`subdomain: tasks`, 2 in labels and annotations"
+        "`subdomain: tasks`, labels and annotations (2)"
     )
 
 
