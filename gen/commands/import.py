@@ -288,7 +288,7 @@ def _bytes(file: str) -> bytes:
     try:
         return read_bytes(file)
     except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}") from error
+        raise unusable(file, error, "name a readable file") from error
 
 
 def _below(names: Sequence[str]) -> list[str]:
@@ -326,10 +326,7 @@ def _given(root: Path, request: Request) -> ImportInput:
     if len(words) > 1:
         return replace(common, words=words)
     file = words[0] if words else STDIN
-    try:
-        raw = read_bytes(file)
-    except OSError as error:
-        raise unusable(file, error, "name a readable file") from error
+    raw = _bytes(file)
     if len(raw) > MAX_BYTES:
         raise UsageError(f"{file}: larger than {MAX_BYTES} bytes; split it")
     return replace(common, file=file, text=raw.decode("utf-8", "replace"), files=((file, raw),))

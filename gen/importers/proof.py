@@ -254,11 +254,8 @@ def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
     """The part of the summary about comparisons, with the patches."""
     for proof in proofs:
         added = ", ".join(proof.added)
-        equal = (
-            "renders the original"
-            if not (proof.remaining or proof.job.obstacles)
-            else "does not render all of the original"
-        )
+        lacks = proof.remaining or proof.job.obstacles
+        equal = "does not render all of the original" if lacks else "renders the original"
         name = _name(proof.job, proof.original)
         yield f"{proof.job.namespace}/{name} {equal}{f'; gen adds {added}' if added else ''}"
     patches = [proof.patch for proof in proofs if proof.patch is not None]

@@ -42,6 +42,9 @@ def pipeline_of_argo(document: Body) -> Pipeline | None:
     spec = at(document, *route)
     if not isinstance(at(spec, "templates"), list):
         return None
+    names = [at(one, "metadata", "name") for one in as_list(spec.get("volumeClaimTemplates"))]
+    claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names if isinstance(name, str)]
+    spec = {**spec, "volumes": [*as_list(spec.get("volumes")), *claims]}
     templates = {
         one["name"]: _template(one, spec, (*route, "templates", number))
         for number, one in enumerate(spec["templates"])

@@ -85,7 +85,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     job = ImportedJob(
         name=name if name[:1].isalpha() else f"pipeline-{name}",
         namespace=jobs[0].namespace,
-        fields={**fields, "steps": fields_of},
+        fields={**fields, **({"params": own_params} if own_params else {}), "steps": fields_of},
         overlay=overlay,
         grants=grants,
         comment=_comment(pipeline),
@@ -94,11 +94,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
         originals=tuple(replace(one, step=step.name) for step in steps for one in step.part.job.originals[:1]),
         obstacles=obstacles,
     )
-    job = _with_params(job, params, pipeline.parameters)
-    if own_params:
-        params_of = {**own_params, **job.fields.get("params", {})}
-        job = replace(job, fields={**job.fields, "params": params_of})
-    return [job]
+    return [_with_params(job, params, pipeline.parameters)]
 
 
 def _comment(pipeline: Pipeline) -> str:
@@ -339,7 +335,10 @@ def _imported(
         every.append(replace(made, obstacles=tuple(_report(made, found))))
     for name in pipeline.lost:
         message = f"`{name}` of the pipeline is not carried: a job has no such field"
-        found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, "check whether it is needed")
+        hint = "check whether it is needed"
+        if name == "volumeClaimTemplates":
+            hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
+        found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, hint)
     volumes = {
         claim["name"]: volume
         for call in reader.calls.values()

@@ -145,6 +145,15 @@ def test_other_containers_of_a_step_are_a_patch_or_an_obstacle() -> None:
     assert values_of["hostAliases"] == hosts
 
 
+def test_claims_of_a_run_are_claims_of_all_runs() -> None:
+    step = program("x")
+    step["container"]["volumeMounts"] = [{"name": "work", "mountPath": "/work"}]
+    (job,), found = read(workflow(dag(task("a", "x")), step, volumeClaimTemplates=[{"metadata": {"name": "work"}}]))
+    assert (job.fields["data"], job.overlay["volumes"]) == ({"work": "/work"}, {"work": {"claim": "work"}})
+    (item,) = found
+    assert item.hint == "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
+
+
 def test_each_step_with_an_object_renders_it() -> None:
     steps = workflow(
         dag(task("a", "x"), task("b", "object", dependencies=["a"], **values(n="{{workflow.parameters.n}}"))),
