@@ -27,7 +27,7 @@ from gen.base import (
 )
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields, ImportInput
-from gen.importers.draft import JobDraft, label
+from gen.importers.draft import JobDraft, is_secret, label
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.manifests.read import Manifests, read_manifests
@@ -237,6 +237,8 @@ def report_placeholders(
 ) -> None:
     """A finding for each placeholder, since its job cannot run."""
     for one in placeholders:
+        if one.route[-1] == "value" and is_secret(str(follow(item.body, (*one.route[:-1], "name"))), one.value):
+            continue  # the job reads it from a Secret
         place, field, named = item.place(*one.route), _key(one.route), _PLACEHOLDER.fullmatch(one.text)
         variable = next(filter(None, named.groups()), "").rpartition(".")[2] if named is not None else ""
         again = f", or import it again with `--define {variable}=VALUE`" if variable.isidentifier() else ""

@@ -131,7 +131,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         draft.places.update({name: place for name in fields if name not in draft.places})
     for one in every:
         _pod_settings(draft, one, item)
-    _grant_accounts(draft, body, facts)
+    _grant_accounts(draft, body)
     _life(draft, item, body, facts)
     _queue(draft, item, body, model, facts, every)
     for field, value in copied(model, facts, body, every):
@@ -159,10 +159,10 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     _remove_refused(draft, model)
 
 
-def _grant_accounts(draft: JobDraft, body: Body, facts: Resource) -> None:
-    """Grant the ServiceAccounts that patches of a runtime name."""
-    for name in inside(body.get("spec"), "serviceAccountName") if facts.nodes is not None else ():
-        draft.grant("serviceAccounts", str(name))
+def _grant_accounts(draft: JobDraft, body: Body) -> None:
+    """Grant all ServiceAccounts, also those in patches of a runtime and of a declared kind such as Spark."""
+    for name in inside(body.get("spec"), "serviceAccountName", "serviceAccount"):
+        draft.grant("serviceAccounts", str(name)) if name != "default" else None
 
 
 def _check_names(draft: JobDraft, item: Item, every: list[Template]) -> None:

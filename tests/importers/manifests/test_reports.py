@@ -369,6 +369,14 @@ def test_variables_in_commands_are_those_of_other_fields() -> None:
     assert [one.message for one in job.obstacles][2:] == ["`command` has the placeholder `$SEED`"]
 
 
+def test_a_placeholder_of_a_secret_is_that_secret() -> None:
+    text = FROM_TEMPLATE.replace('{name: LEVEL, value: "<CHANGE ME>"}', "{name: HF_TOKEN, value: $HF_TOKEN}")
+    (job,), found = from_template(text)
+    assert job.fields["env"] == {"HF_TOKEN": {"secret": "tune-env", "key": "HF_TOKEN"}}
+    assert [one.message for one in found if "HF_TOKEN" in one.message] == ["the value of `HF_TOKEN` is a secret"]
+    assert not [one for one in job.obstacles if "HF_TOKEN" in one.message]
+
+
 def test_placeholders_have_the_values_of_define() -> None:
     text = (
         FROM_TEMPLATE.replace("<CHANGE ME>", "high").replace("<your bucket>", "data").replace("{{.Name}}-tune", "tune")
@@ -457,6 +465,21 @@ def test_a_declared_kind_with_fields_in_place_of_templates(repo: Repository) -> 
         "    cores: 4\n"
         "    memory: 2g\n"
     )
+
+
+def test_an_account_in_a_field_of_a_declared_kind_is_granted(repo: Repository) -> None:
+    copytree(HERE / "golden" / "declared-kind" / "overlays", repo.root / "overlays", dirs_exist_ok=True)
+    overlay = repo.root / "overlays/dev/overlay.yaml"
+    overlay.write_text(overlay.read_text().replace("arguments, driver", "arguments, driver.serviceAccount, driver"))
+    definition = repo.root / "overlays/dev/crds/sparkapplication.yaml"
+    cores = next(line for line in definition.read_text().splitlines() if line.strip().startswith("cores:"))
+    account = cores.partition("cores")[0] + "serviceAccount: {type: string}"
+    definition.write_text(definition.read_text().replace(cores, f"{cores}\n{account}", 1))
+    file = repo.root.parent / "spark.json"
+    file.write_text(json.dumps({**SPARK, "spec": {**SPARK["spec"], "driver": {"serviceAccount": "spark"}}}))
+    report, _ = run_import(repo.root, str(file), importer="manifests", namespace="team", overlay="dev", yes=True)
+    assert [one.message for one in report.findings if "grant" in one.message] == []
+    assert "serviceAccounts: [spark]" in overlay.read_text()
 
 
 def test_an_error_of_a_declared_kind_is_reported(repo: Repository) -> None:
