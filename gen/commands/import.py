@@ -139,7 +139,7 @@ def run(request: Request) -> Result[Report]:
     create_files(root, {file: text.encode() for file, text in texts.items()})
     if change is not None and change.new is not None:
         replace_files(root, {change.path: change.new.encode()})
-    lines = proof.summary(verdicts)
+    lines = proof.summary(verdicts, found)
     if request.overlay is None and lacking:
         where = f"{overlay_file(named)} lacks" if named is not None else "the overlays of the jobs need"
         again = f"{where} these fields; `--overlay {named or 'NAME'} --yes` adds them:"

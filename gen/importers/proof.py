@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, at, counted, follow, with_field, with_texts
 from gen.base.codes import FatalCode
-from gen.base.codes.imports import DIFFERS
+from gen.base.codes.imports import DIFFERS, NEEDS_SECRET
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
@@ -162,14 +162,17 @@ def run_objects(root: Path, job: ImportedJob, overlay: str, text: str) -> list[B
     return [_object(run.files[0].text or "") for run in result.rendered] if result is not None else []
 
 
-def summary(verdicts: Sequence[Verdict]) -> list[str]:
+def summary(verdicts: Sequence[Verdict], found: Findings) -> list[str]:
     """The lines about jobs that are written: how many are ready, and why others are not."""
     if not verdicts:
         return ["no jobs found; nothing was written"]
     jobs = counted(len(verdicts), "job")
     outcomes = {one.outcome for one in verdicts}
     if outcomes <= {Outcome.READY}:
-        return [f"imported {jobs}, {'all' if len(verdicts) > 1 else 'which is'} ready; run `gen render`"]
+        again = "run `gen render`"
+        if any(one.code == NEEDS_SECRET.name for one in found):
+            again = f"create the Secrets that the report names, and {again}"
+        return [f"imported {jobs}, {'all' if len(verdicts) > 1 else 'which is'} ready; {again}"]
     counts = [(outcome, sum(one.outcome is outcome for one in verdicts)) for outcome in Outcome]
     known = "; ".join(f"{number} {outcome}" for outcome, number in counts if number)
     if len(verdicts) == 1:

@@ -31,6 +31,12 @@ def test_a_job_that_renders_is_ready(repo: Repository) -> None:
     assert rendered(repo.root)[1] == 0
 
 
+def test_a_job_with_secrets_is_ready_after_them(repo: Repository) -> None:
+    report, code = verdict(repo, LINE.format("--env=API_TOKEN=zq1234567890", "python train.py"))
+    again = "create the Secrets that the report names, and run `gen render`"
+    assert (report.summary, code) == (f"imported 1 job, which is ready; {again}", 0)
+
+
 def test_a_job_needs_what_the_only_overlay_lacks(repo: Repository) -> None:
     line = LINE.format("--data=data:/data --data=other:/other", "python train.py")
     report, code = verdict(repo, line)
