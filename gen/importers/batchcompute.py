@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 from gen.base import Findings, Location, Route, as_list, as_texts, regex
-from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
+from gen.base.codes.imports import INVALID_MANIFEST, NEEDS_SECRET, NOT_CARRIED
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, label, literal, literals
 from gen.importers.shell_script import opened_container
@@ -135,7 +135,7 @@ def _store(draft: JobDraft, url: str, place: Location) -> dict[str, str] | None:
     profile = {"cos": cos["region"], "bucket": cos["bucket"], "secret": "cos"}
     if draft.overlay.get("stores", {}).get(name) != profile:
         draft.need(profile, "stores", name)
-        draft.drop(place, "the account of the bucket", "the overlay names a Secret for it", _ACCOUNT)
+        draft.found.warning(NEEDS_SECRET, place, "the account of the bucket is a secret", _ACCOUNT)
     return {"store": name, "path": literal(folder)}
 
 
@@ -151,9 +151,8 @@ def _input(draft: JobDraft, entry: Record, number: int) -> None:
             "secret": "cos",
         }
         name = draft.volume(volume, {"cos": profile, "size": "1Ti", "readOnly": True})
-        draft.drop(
-            entry.place("SourcePath"), "the account of the bucket", "the overlay names a Secret for it", _ACCOUNT
-        )
+        place = entry.place("SourcePath")
+        draft.found.warning(NEEDS_SECRET, place, "the account of the bucket is a secret", _ACCOUNT)
     elif (cfs := _CFS.fullmatch(source)) is not None:
         profile = {"host": cfs["host"], "path": f"/{(cfs['path'] or '').strip('/')}"}
         name = draft.volume(volume, {"cfs": profile, "size": "1Ti"})

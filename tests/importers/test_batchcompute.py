@@ -81,7 +81,8 @@ def test_buckets_and_file_systems_are_volumes() -> None:
         {"SourcePath": source, "DestinationPath": "/in", "MountType": "GooseFS-Lite"},
         {"SourcePath": "cfs://10.0.0.1/a", "DestinationPath": "/cfs"},
     ]
-    (job,), _ = read(with_task(InputMappings=mappings))
+    (job,), found = read(with_task(InputMappings=mappings))
+    assert ("needs-secret", "the account of the bucket is a secret") in [(one.code, one.message) for one in found]
     assert job.fields["data"] == {"in": "/in", "cfs": "/cfs"}
     assert job.overlay["volumes"] == {
         "in": {
@@ -111,6 +112,7 @@ def test_outputs_and_logs_are_copied_to_stores() -> None:
     assert job.fields["logs"] == {"store": "out-125", "path": "logs"}
     assert job.overlay["stores"] == {"out-125": {"cos": "ap-guangzhou", "bucket": "out-125", "secret": "cos"}}
     assert "the exact folder of the output is not carried: each run has its own" in [one.message for one in found]
+    assert ("needs-secret", "the account of the bucket is a secret") in [(one.code, one.message) for one in found]
     (job,), found = read(
         with_task(
             OutputMappings=[{"SourcePath": "/out", "DestinationPath": "s3://a/b"}],
