@@ -162,7 +162,8 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
 def _grant_accounts(draft: JobDraft, body: Body) -> None:
     """Grant all ServiceAccounts, also those in patches of a runtime and of a declared kind such as Spark."""
     for name in inside(body.get("spec"), "serviceAccountName", "serviceAccount"):
-        draft.grant("serviceAccounts", str(name)) if name != "default" else None
+        if name != "default":
+            draft.grant("serviceAccounts", str(name))
 
 
 def _check_names(draft: JobDraft, item: Item, every: list[Template]) -> None:
