@@ -330,7 +330,8 @@ def test_the_requests_of_a_document_lead_to_a_run(repo: Repository) -> None:
     file = repo.root.parent / "requests.json"
     file.write_text(json.dumps(REQUESTS), "utf-8")
     options = {"image": "registry.example.com/mnist:1", "define": ("GPUS=1",)}
-    text = imported_and_rendered(repo, str(file), "batchcompute", "job-test-job", **options)
+    before = "create the Secrets that the report names, and "  # with the account of the bucket
+    text = imported_and_rendered(repo, str(file), "batchcompute", "job-test-job", before, **options)
     (body,) = yaml.safe_load_all(text)
     container = body["spec"]["template"]["spec"]["containers"][0]
     assert (container["image"], container["command"][-1]) == (options["image"], "bash concurrent/task.sh")
@@ -339,11 +340,13 @@ def test_the_requests_of_a_document_lead_to_a_run(repo: Repository) -> None:
     assert {"MASTER_ADDR", "RANK"} <= {one["name"] for one in container["env"]}, "the two pods meet"
 
 
-def imported_and_rendered(repo: Repository, file: str, importer: str, run: str, **options: Any) -> str:
-    """The rendered run of an import into an overlay."""
+def imported_and_rendered(
+    repo: Repository, file: str, importer: str, run: str, before: str = "", **options: Any
+) -> str:
+    """The rendered run of an import into an overlay. `before` is what the user has to do before."""
     report, code = run_import(repo.root, file, importer=importer, namespace="team", overlay="dev", yes=True, **options)
     first = report.summary.splitlines()[0]
-    assert (first, code) == ("imported 1 job, which is ready; run `gen render`", 0)
+    assert (first, code) == (f"imported 1 job, which is ready; {before}run `gen render`", 0)
     report, code = repo.render()
     assert code == 0, report
     (text,) = [text for path, text in repo.rendered().items() if run in path]
