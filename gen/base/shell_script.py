@@ -248,10 +248,11 @@ _MOST_INTEGER: Final = 1 << 62  # bash goes on with the smallest one behind the 
 
 def integer(text: str) -> int | None:
     """The value of an expression of integers in bash; None for any other. Nothing of it is run."""
+    text = re.sub(r"(?<![\w#])10#0*(?=\d)", "", text)
     if not re.fullmatch(r"[\d\s()+\-*/%<>=!]{1,400}", text) or "**" in text:
         return None
     try:
-        plain = re.sub(r"\b0+(?=\d)", "", text).replace("/", "//").strip()  # importers drop the base of `10#08`
+        plain = re.sub(r"\b0+(?=\d)", "0o", text).replace("/", "//").strip()  # of base 8, as in bash
         return _integer(ast.parse(plain, mode="eval").body)
     except (SyntaxError, ValueError, ZeroDivisionError, RecursionError):
         return None

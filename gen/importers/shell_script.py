@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, names, regex
+from gen.base import Findings, Location, regex
 from gen.base.codes.imports import UNSUPPORTED_SHELL
 from gen.base.shell_script import BACKGROUND, ScriptReader, syntax_tree
 from gen.base.shell_words import Word
@@ -235,7 +235,7 @@ def with_braces(text: str) -> str:
         quotes = (text.count(quote, 0, match.start()) % 2 for quote in "'\"")
         first, dots, last = match[2].partition("..")
         items = match[2].split(",")
-        if dots:
+        if dots and not items[1:]:
             start, end = int(first), int(last)
             items = [*map(str, range(start, end + 1) if start <= end else range(start, end - 1, -1))]
         words = " ".join(f"{match[1]}{one}{match[3]}" for one in items)
@@ -246,14 +246,15 @@ def with_braces(text: str) -> str:
 
 _COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
 """An input of no program, which people use as a comment."""
-_BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
+BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
+"""The base of a number, which the grammar cannot read."""
 
 
 def readable(text: str) -> str:
-    """A script of the same lines without what the grammar cannot read: comments as input, the base of numbers, and
-    assignments before a word such as `else`, which it takes for a command.
+    """A script of the same lines without what the grammar cannot read: comments as input, and assignments before a word
+    such as `else`, which it takes for a command.
     """
-    text = _BASE.sub("", _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text))
+    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     ends = [match.span() for match in _HEREDOC.finditer(text)]
 
     def ended(match: re.Match[str]) -> str:
@@ -406,11 +407,42 @@ def unclosed(text: str) -> int | None:
     return None
 
 
-RESERVED: Final = names("then else elif fi do done esac }")
-"""Words that are no programs: the grammar takes one that is misplaced for a command."""
 READERS: Final = frozenset({"read", "readarray", "mapfile"})
+_RESERVED: Final = frozenset(b"then else elif fi do done esac in }".split())
+_CLAUSES: Final = frozenset({"elif_clause", "else_clause", "fi"})
+_NEWLINE: Final = regex(rb"[^\\]\n")
 
 
-def ends_block(missing: Node) -> bool:
-    """Whether a missing part ends a block; the grammar misses the bracket of some expansions that are complete."""
-    return missing.type != "}" or (missing.parent is not None and missing.parent.type == "compound_statement")
+def invalid_parts(top: Node) -> Iterator[Node]:
+    """The parts of a script that the grammar cannot read, or that it reads and bash does not: blocks without a command,
+    misplaced words and signs.
+    """
+    todo = [top]
+    while todo:
+        node = todo.pop()
+        if node.is_error or node.is_missing or _is_refused(node):
+            # the grammar misses the bracket of some expansions that are complete
+            ends = node.parent is not None and node.parent.type == "compound_statement"
+            if not node.is_missing or ends or node.type != "}":
+                yield node
+        else:
+            todo += reversed(node.children)
+
+
+def _is_refused(node: Node) -> bool:
+    """Whether bash does not read what the grammar reads."""
+    parent = node.parent.type if node.parent is not None else ""
+    match node.type:
+        case "command_name":
+            return node.text in _RESERVED and node.prev_sibling is None
+        case "if_statement" | "elif_clause" | "else_clause" | "do_group" | "compound_statement":
+            then = next((number for number, one in enumerate(node.children) if one.type == "then"), 0)
+            body = [one.type for one in node.children[then:] if one.is_named]
+            return not any(one not in _CLAUSES and one != "comment" for one in body)
+        case "file_redirect" | "herestring_redirect":
+            return _NEWLINE.search((node.text or b"")[: node.children[-1].start_byte - node.start_byte]) is not None
+        case ";;":
+            return parent != "case_item"
+        case "subshell":
+            return parent == "command"
+    return False

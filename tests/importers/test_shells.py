@@ -30,7 +30,7 @@ PARTS: Final = r"""
 """
 INTEGERS: Final = """
 1+2 2*(3-5) -7/2 7/-2 -7%3 7%-3 8/2 7%7 1<2 2>=3 3==3 3!=3 -(4) 9223372036854775807*2 4611686018427387904 1/0 5%0 7//2
-2**3 1_000 1<<3 --1
+2**3 1_000 1<<3 --1 010 08 00 0 10#010 10#08+1 10#0 -010 10 1010 0x10 16#10 2#010 110#1 10#10#1 10# 7/010
 """
 
 
@@ -40,6 +40,7 @@ def test_integers_are_those_of_bash() -> None:
         known = integer(text)
         assert known is None or str(known) == done.stdout.strip(), text
     assert [integer(text) for text in ("-7/2", "-7%3", "1/0", "9223372036854775807*2")] == [-3, -1, None, None]
+    assert [integer(text) for text in ("010", "08", "10#010", "10#08+1")] == [8, None, 10, 9]
 
 
 START: Final = "X=v\nY='m n'\n"

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Location, regex
@@ -37,6 +36,7 @@ from gen.importers.slurm.site import (
     SETUP,
     SILENT,
     SILENT_IN_TASKS,
+    Called,
     DroppedPart,
     Step,
     absolute,
@@ -63,22 +63,6 @@ _WRITTEN: Final = regex(
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
-
-
-class Called(Struct, frozen=True):
-    """A command with its words, and the variables before it."""
-
-    words: tuple[str, ...]
-    place: Location
-    assigned: tuple[tuple[str, str], ...]
-
-    @property
-    def program(self) -> str:
-        return self.words[0].rpartition("/")[2]
-
-    @property
-    def text(self) -> str:
-        return " ".join(map(shown, self.words))
 
 
 class BatchValues(Conditions):
@@ -113,6 +97,8 @@ class BatchValues(Conditions):
         """Variables that the script reads from files and other programs."""
         self.early: set[str] = set()
         """Variables that it reads without a value."""
+        self.outside_values: dict[str, Location] = {}
+        """Those that a program reads."""
         self.from_text: set[str] = set()
         self._assigned = ""
         """The variable that is set now."""
@@ -205,7 +191,8 @@ class BatchValues(Conditions):
             return known
         if re.fullmatch(r"echo\s+[^|;&`$<>]*|echo\s+\"?\$\{?\w+\}?\"?", command):
             return " ".join(self.words(command)[1:])
-        if command == "date +%s" and _OF_CLOCK.search(self._assigned):
+        calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
+        if command == "date +%s" and (_OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)):
             return marked("$(date +%s)")
         if _ID.search(command) and not self.in_task:
             return PORT if _IS_PORT.search(self._assigned) else RUN
@@ -238,6 +225,8 @@ class BatchValues(Conditions):
                 return f"${{{name}}}" if joined else sources(known)[0]
             if known is not None:
                 self.before.setdefault(match[1] or match[2], known)
+            else:
+                self.early.add(match[1] or match[2])
             return match[0]
 
         return re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
@@ -250,7 +239,8 @@ class BatchCommands(BatchValues):
         super().__init__(constants, in_task=in_task)
         self.steps: list[Step] = []
         self.functions: dict[str, Node] = {}
-        self.unreadable: Location | None = None
+        self.unreadable: tuple[Location, str, str] | None = None
+        """The first part that is not valid, the problem and the remedy."""
         self.cut: Location | None = None
         """The first statement that is not followed, because there are too many."""
         self._words: dict[str, Callable[[Called], bool]] = {
@@ -297,6 +287,7 @@ class BatchCommands(BatchValues):
         self.images += inner.images
         self.mounts += inner.mounts
         self.indexed |= inner.indexed
+        self.outside_values = {**inner.outside_values, **self.outside_values}
         self.unreadable, self.cut = self.unreadable or inner.unreadable, self.cut or inner.cut
 
     def add(self, step: Step) -> None:
@@ -308,6 +299,10 @@ class BatchCommands(BatchValues):
         step = replace(step, words=words, options=options, assigned=assigned, text=self.local(step.text))
         step = replace(step, exported=exported, folder=self.folder, folder_place=self.folder_place)
         self.steps.append(step)
+        read = " ".join((*step.words, *step.options, step.text))
+        for name in self.early - self.variables.keys():
+            if re.search(rf"\$\{{?{name}\b", read):
+                self.outside_values.setdefault(name, step.place)
 
     def read_values(self, node: Node, words: list[str], separators: str) -> str:
         """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""

@@ -136,6 +136,7 @@ class Expander:
     indexed: dict[str, tuple[str, ...]]
     """Arrays whose item only a pod knows, for example that of its task."""
     from_text: set[str]
+    early: set[str]
     is_invalid = False
     """Whether it has an expansion that bash refuses, such as `${&A}`."""
 
@@ -353,14 +354,9 @@ def split(value: str) -> list[str]:
     return [str(one) for one in words]
 
 
-def any_of(known: list[bool | None]) -> bool | None:
-    """Whether one of several conditions holds."""
-    return True if True in known else None if None in known else False
-
-
-def all_of(known: list[bool | None]) -> bool | None:
-    """Whether all of several conditions hold."""
-    return False if False in known else None if None in known else True
+def _of_several(known: list[bool | None], *, decides: bool) -> bool | None:
+    """Whether one of several conditions holds, or all of them; `decides` is the result of one that decides."""
+    return decides if decides in known else None if None in known else not decides
 
 
 class Conditions(Expander):
@@ -399,7 +395,7 @@ class Conditions(Expander):
         for one, known in parts:
             if known is decides or (known is None and one.type not in ("test_command", "negated_command")):
                 return known
-        return any_of([known for _, known in parts]) if decides else all_of([known for _, known in parts])
+        return _of_several([known for _, known in parts], decides=decides)
 
     def _command_holds(self, text: str) -> bool | None:
         if text in ("true", "false"):
@@ -413,10 +409,10 @@ class Conditions(Expander):
         return known != "0" if re.fullmatch(r"-?\d+", known) else None
 
     def _test(self, text: str) -> bool | None:
-        for signs, together in ((r"\|\||-o", any_of), ("&&|-a", all_of)):
+        for signs, decides in ((r"\|\||-o", True), ("&&|-a", False)):
             parts = re.split(rf"\s(?:{signs})\s", text)
             if len(parts) > 1:
-                return together([self._test(one.strip()) for one in parts])
+                return _of_several([self._test(one.strip()) for one in parts], decides=decides)
         if text.startswith("! "):
             inner = self._test(text[2:].strip())
             return None if inner is None else not inner
@@ -443,7 +439,9 @@ class Conditions(Expander):
 
     def condition_value(self, text: str) -> str:
         """A value in a condition, where a variable from outside counts as not set."""
+        before = {*self.early}
         value = self.value(text.strip())
+        self.early = before
         for one in sources(value):
             if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD:
                 value = value.replace(marked(one), "")

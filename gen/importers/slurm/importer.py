@@ -125,8 +125,7 @@ def _unread(draft: JobDraft, script: BatchScript) -> None:
         hint = "write the loop into a file of the image, and import a script that starts it"
         draft.cannot_run(script.cut, "the script starts too many programs for one command, and gen stops here", hint)
     if script.unreadable is not None:
-        hint = "correct it if `bash -n` refuses it, or write it in a simpler way"
-        draft.cannot_run(script.unreadable, "gen cannot read the syntax of the shell here", hint)
+        draft.cannot_run(*script.unreadable)
 
 
 def _short(name: str, stem: str) -> str:
@@ -163,6 +162,7 @@ def _translate(
         message = "the script starts no program, as far as gen reads it without the files of the machines"
         draft.found.error(INVALID_COMMAND_LINE, draft.place, message, "add `command` to the job")
         return
+    translation.report_outside(draft, script)
     runs = translation.with_own_variables(script, runs)
     _whole_nodes(draft, options, runs, site)
     if any(_is_of_mpi(one, layout) for one in runs):

@@ -16,20 +16,19 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import (
+    BASE,
     READERS,
-    RESERVED,
     assigned_in,
-    ends_block,
     in_double_quotes,
+    invalid_parts,
     nodes_below,
     readable,
-    syntax_errors,
     unclosed,
     with_braces,
 )
-from gen.importers.slurm.batch_commands import BatchCommands, Called
+from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, Value, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent
+from gen.importers.slurm.site import OF_LOGS, Called, DroppedPart, Step, is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -39,6 +38,10 @@ _CLAUSES: Final = ("elif_clause", "else_clause", "fi")
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
+_UNREADABLE: Final = (
+    "gen cannot read the syntax of the shell here",
+    "correct it if `bash -n` refuses it, or write it in a simpler way",
+)
 _MOST_TURNS: Final = 64
 _MOST_DEPTH: Final = 40
 _MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
@@ -79,14 +82,16 @@ class BatchScript(BatchCommands):
         """Follow a text. This object has its steps, files and remaining lines afterwards."""
         self.source = text
         self.bytes = readable(text).encode("utf-8", "replace")
-        top = syntax_tree(self.bytes, _MOST_LEVELS)
-        faults = [one for one in syntax_errors(top) if not one.is_missing or ends_block(one)]
-        faults = [one for one in faults if one.is_missing or self.text(one).strip("\\ \t\n")]
-        self.unreadable = self.place(faults[0]) if faults else None
-        if self.unreadable is not None and (line := unclosed(text)) is not None:
-            self.unreadable = Location(self.file, line + self.first_line)
+        top = syntax_tree(BASE.sub("  +", readable(text)).encode("utf-8", "replace"), _MOST_LEVELS)
+        faults = (one for one in invalid_parts(top) if one.is_missing or self.text(one).strip("\\ \t\n"))
+        if (fault := next(faults, None)) is not None:
+            line = unclosed(text)
+            self._refuse(self.place(fault) if line is None else Location(self.file, line + self.first_line))
         self._block(top.children)
         return self
+
+    def _refuse(self, place: Location, what: str = _UNREADABLE[0], hint: str = _UNREADABLE[1]) -> None:
+        self.unreadable = self.unreadable or (place, what, hint)
 
     def text(self, node: Node) -> str:
         return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -113,8 +118,9 @@ class BatchScript(BatchCommands):
                     self.leave(node, "the background of all but the last program", "they start one by one", hint)
             elif node.is_named:
                 before = len(self.steps)
-                if self.text(node).startswith("-"):  # the line before it ends without a backslash
-                    self.unreadable = self.unreadable or self.place(node)
+                if (text := self.text(node)).startswith("-"):
+                    what = f"`{text.split()[0][:60]}` is not a program, and the line before it ends without `\\`"
+                    self._refuse(self.place(node), what, "end the line before it with `\\`")
                 self._statement(node)
 
     def _statement(self, node: Node) -> None:
@@ -133,7 +139,7 @@ class BatchScript(BatchCommands):
         finally:
             self._depth -= 1
             if self.is_invalid:
-                self.unreadable = self.unreadable or self.place(node)
+                self._refuse(self.place(node))
 
     def _define(self, node: Node) -> None:
         self.functions |= {self.text(one): node for one in node.children_by_field_name("name")[:1]}
@@ -158,9 +164,7 @@ class BatchScript(BatchCommands):
         self._behind = []
         # `time` is a word of bash, which sh lacks
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words
-        if words and words[0] in RESERVED:
-            self.unreadable = self.unreadable or self.place(node)
-        elif words and words[0] in READERS:
+        if words and words[0] in READERS:
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             if line:
                 self.add(Step(text=line, place=self.place(node)))
@@ -191,11 +195,12 @@ class BatchScript(BatchCommands):
         if "-c" not in words[1:3] or words[-1].startswith("-"):
             return False
         inner = type(self)(self.file, self.constants, first_line=called.place.line, in_task=self.in_task)
-        inner.variables = {**self.variables}
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
         inner.indexed, inner.from_text = self.indexed, self.from_text
         text = words[words.index("-c") + 1]
-        for name in {one[1:] for one in sources(text)} & {*assigned_in(MARKED.sub("", text))}:
+        of_outer = {one[1:]: marked(one) for one in sources(text)}
+        inner.variables = {**of_outer, **self.variables}
+        for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text))}:
             hint = "quote the text with single quotes, or set it before"
             self._drop(
                 called, f"the empty value of `${name}`", "its outer shell expands it before the inner sets it", hint
@@ -324,8 +329,6 @@ class BatchScript(BatchCommands):
             parts = [one for one in clause.children if one.type not in (*_CLAUSES, "comment")]
             start = next((number for number, one in enumerate(parts) if one.type == "then"), 0)
             conditions = [one for one in parts[:start] if one.is_named]
-            if not any(one.is_named for one in parts[start + 1 :]):
-                self.unreadable = self.unreadable or self.place(clause)
             known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
                 self._undecided(node)

@@ -27,7 +27,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import ADDRESS, NODES, START, Value, is_known
+from gen.importers.slurm.expansion import ADDRESS, NODES, START, Value, is_known, shown
 
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
@@ -128,6 +128,22 @@ class Step(Struct, frozen=True, kw_only=True):
     """The environment that the script gives it."""
     folder: str = ""
     folder_place: Location | None = None
+
+
+class Called(Struct, frozen=True):
+    """A command with its words, and the variables before it."""
+
+    words: tuple[str, ...]
+    place: Location
+    assigned: tuple[tuple[str, str], ...]
+
+    @property
+    def program(self) -> str:
+        return self.words[0].rpartition("/")[2]
+
+    @property
+    def text(self) -> str:
+        return " ".join(map(shown, self.words))
 
 
 class DroppedPart(Struct, frozen=True):

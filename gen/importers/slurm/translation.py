@@ -129,7 +129,8 @@ def _without_unset(words: Sequence[str]) -> list[str]:
 def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str]) -> list[Step]:
     """What each task does, with the environment of the batch part."""
     task = BatchScript(script.file, {**script.constants, **constants}, in_task=True)
-    task.variables = {**step.exported, "MASTER_ADDR": ADDRESS, "MASTER_PORT": PORT, **dict(step.assigned)}
+    of_pod = {name: value for name, value in (("MASTER_ADDR", ADDRESS), ("MASTER_PORT", PORT)) if name in step.exported}
+    task.variables = {**step.exported, **of_pod, **dict(step.assigned)}
     task.exported = dict.fromkeys(step.exported, step.place)
     task.folder, task.folder_place = step.folder, step.folder_place
     task.run(step.place, words, step.assigned)
@@ -340,6 +341,14 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
             if name not in known and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)
     return names
+
+
+def report_outside(draft: JobDraft, script: BatchScript) -> None:
+    """Report values that the script reads without setting them, and that the pods have from their operator."""
+    for name, place in script.outside_values.items():
+        if name in _OF_KIND:
+            why = "the script reads it without a value, and the pods have that of the job"
+            draft.drop(place, f"`${name}` from outside", why, "set it in the script, or check that the job may have it")
 
 
 def lists_nodes(script: BatchScript, name: str) -> bool:

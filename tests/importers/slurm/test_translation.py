@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -496,15 +497,92 @@ def test_what_a_job_lacks_is_named(body: str, message: str) -> None:
         "python a.py (\n",
         "A=(\n  a\n  f() { b; }\n)\npython a.py",
         'python "a.py',
-        "srun bash -c 'a (b'",
-        "python a.py\n--x=$(b)",
+        "if a; then\n# b\nfi",
+        "if a; then b; else\nfi",
+        "if true; then b; else<\nc; fi",
+        "if true; then b; elif c; then\nfi",
+        "if true; then b; else c; done; fi",
+        "while a; do\ndone",
+        "for i in 1; do\ndone\na",
+        "f() {\n}\na",
+        "a >\nb",
+        "a <<<\nb",
+        "a;; b",
+        "a ( b )",
     ],
 )
 def test_a_script_with_invalid_syntax_cannot_run(body: str) -> None:
+    text = body.encode()
+    assert subprocess.run(["bash", "-n"], input=text, capture_output=True, check=False).returncode != 0
     made = job(script(*ONE, body=body, interpreter="/bin/bash"))
     assert "gen cannot read the syntax of the shell here" in [one.message for one in made.obstacles]
 
 
-@for_each("body", ["python a.py \\", "<<com\n(\ncom\npython a.py"])
+def test_a_line_that_is_cut_off_is_named() -> None:
+    (obstacle,) = job(script(*ONE, body="python a.py\n  --lr 1 \\\n  --x=$(b)")).obstacles
+    assert obstacle.place.line == 5
+    assert obstacle.message == "`--lr` is not a program, and the line before it ends without `\\`"
+
+
+@for_each(
+    "body",
+    [
+        "python a.py \\",
+        "<<com\n(\ncom\npython a.py",
+        "case $x in\n  a) ;;\n  b) c ;;\nesac\npython a.py",
+        "f() { a; }\nif [ $A ]; then\n  A=1\nelse\n  # b\n  A=2\nfi\npython a.py > \\\n  b",
+        "A=$((10#08 + 10#$SLURM_NNODES))\n((A++))\npython $A",
+        'echo else\nA="${B:-}" python a.py',
+    ],
+)
 def test_what_bash_reads_is_valid(body: str) -> None:
     assert job(script(*ONE, body=body)).obstacles == ()
+
+
+SERVER = """
+set -euo pipefail
+PORT=8000
+conda activate "$SERVE" || { echo "no $SERVE"; exit 1; }
+FIRST=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n1)
+IP=$(srun --nodes=1 --ntasks=1 -w "$FIRST" hostname --ip-address)
+srun --nodes=2 --ntasks=2 --ntasks-per-node=1 \\
+  bash -c "python -m server --dist '$IP:45000' --node-rank \\$SLURM_PROCID --port '$PORT'" &
+LIMIT=3600
+SINCE=$(date +%s)
+while true; do
+  if curl -s "http://$IP:$PORT/health"; then break; fi
+  NOW=$(date +%s)
+  if [ $((NOW - SINCE)) -gt $LIMIT ]; then
+    exit 1
+  fi
+  sleep 60
+done
+curl -d "{
+  \\"n\\": 1
+}" "http://$IP:$PORT/v1"
+"""
+SERVED = """
+python -m server --dist $MASTER_ADDR:45000 --node-rank $RANK --port 8000 &
+SINCE=$(date +%s)
+while true; do
+  if curl -s "http://$MASTER_ADDR:8000/health"; then break; fi
+  NOW=$(date +%s)
+  if [ $((NOW - SINCE)) -gt 3600 ]; then
+    exit 1
+  fi
+  sleep 60
+done
+curl -d '{
+  "n": 1
+}' http://$MASTER_ADDR:8000/v1
+"""
+
+
+def test_a_server_in_the_background_is_awaited_in_each_pod() -> None:
+    made = job(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=SERVER, interpreter="/bin/bash"))
+    assert made.obstacles == ()
+    assert made.fields["command"] == ["bash", "-c", f"set -e{SERVED}".rstrip()]
+
+
+def test_numbers_have_the_base_of_bash() -> None:
+    assert command("A=010\nsrun a $((A + 1)) $((10#$A + 1)) {1,00..3}", "-N 1") == "a 9 11 1 00..3"
