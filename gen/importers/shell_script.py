@@ -124,7 +124,7 @@ class _Reader(ScriptReader):
 
     def report_errors(self, top: Node) -> None:
         """Report the first part that is not valid shell syntax: an error if it may belong to a command."""
-        for node in syntax_errors(top):
+        for node in invalid_parts(top):
             near = range(node.start_point[0], node.end_point[0] + 1)
             concerned = self.program in self.text(node) or any(line in near for line in self.lines)
             report = self.found.error if concerned else self.found.warning
@@ -135,17 +135,6 @@ class _Reader(ScriptReader):
             hint = "correct it, which `bash -n` explains, or quote the word"
             report(UNSUPPORTED_SHELL, self.place(node), "invalid shell syntax", hint)
             return
-
-
-def syntax_errors(top: Node) -> Iterator[Node]:
-    """The parts of a tree that are not valid syntax."""
-    todo = [top]
-    while todo:
-        node = todo.pop()
-        if node.is_error or node.is_missing:
-            yield node
-        elif node.has_error:
-            todo += reversed(node.children)
 
 
 _RUN: Final = regex(r"(?:sudo\s+)?(?:nvidia-)?(?:docker|podman)\s+run\b")
@@ -205,7 +194,7 @@ def _carry(draft: JobDraft, word: str, value: str, lost: list[str], place: Locat
 
 
 _ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)\+?=")
-_LOOPED: Final = regex(r"\b(?:for|select)\s+([A-Za-z_]\w*)\b")
+_LOOPED: Final = regex(r"\b(?:for|select)\s+(?:\(\(\s*)?([A-Za-z_]\w*)\b")
 _READ: Final = regex(r"\b(?:read|mapfile|readarray)\b(?:\s+-\w+)*((?:[ \t]+[A-Za-z_]\w*)+)")
 
 
@@ -246,8 +235,7 @@ def with_braces(text: str) -> str:
 
 _COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
 """An input of no program, which people use as a comment."""
-BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
-"""The base of a number, which the grammar cannot read."""
+_BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
 
 
 def readable(text: str) -> str:
@@ -261,6 +249,17 @@ def readable(text: str) -> str:
         return match[0] if any(start <= match.start() < end for start, end in ends) else f"{match[0]};"
 
     return _BEFORE_WORD.sub(ended, text)
+
+
+def for_grammar(text: str) -> str:
+    """A text of the same length that the grammar reads: without the base of numbers, and without lines of an input that
+    begin with the word that ends it, such as `ENDS` before `END`.
+    """
+
+    def without_start(match: re.Match[str]) -> str:
+        return re.sub(rf"(?m)^([ \t]*){match[2]}(?=\S)", rf"\g<1>{'_' * len(match[2])}", match[0])
+
+    return _BASE.sub("  +", _HEREDOC.sub(without_start, text))
 
 
 _BEFORE_WORD: Final = regex(

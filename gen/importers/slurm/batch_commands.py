@@ -192,8 +192,10 @@ class BatchValues(Conditions):
         if re.fullmatch(r"echo\s+[^|;&`$<>]*|echo\s+\"?\$\{?\w+\}?\"?", command):
             return " ".join(self.words(command)[1:])
         calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
-        if command == "date +%s" and (_OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)):
-            return marked("$(date +%s)")
+        if command in ("date +%s", "date +%s.%N") and (
+            _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
+        ):
+            return marked(f"$({command})")
         if _ID.search(command) and not self.in_task:
             return PORT if _IS_PORT.search(self._assigned) else RUN
         return marked(f"$({self.residual(command)})")
@@ -414,7 +416,7 @@ class BatchCommands(BatchValues):
     def _source(self, called: Called) -> bool:
         if SETUP.search(called.text):
             return self._conda(called)
-        hint, file = "put the file into the image, or write its variables as `env`", called.text.partition(" ")[2]
+        hint, file = "put the file into the image, or write its variables as `env`", shown("".join(called.words[1:2]))
         return self._drop(called, f"the file `{file}`", "gen reads no files that a script names", hint)
 
     def _drop(self, called: Called, what: str, why: str, hint: str) -> bool:

@@ -43,7 +43,9 @@ _TEMPLATE: Final = regex(
 _MAX_NAME: Final = 36
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
-_BASH: Final = regex(r"\[\[|\(\(|<<<|<\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\bsource\b")
+_BASH: Final = regex(
+    r"\[\[|\(\(|<<<|<\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\b(?:source|SECONDS|BASHPID|UID)\b"
+)
 """Syntax of bash in a construct that stays."""
 
 
@@ -159,8 +161,10 @@ def _translate(
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     if not runs:
-        message = "the script starts no program, as far as gen reads it without the files of the machines"
-        draft.found.error(INVALID_COMMAND_LINE, draft.place, message, "add `command` to the job")
+        place, check = script.unseen or (draft.place, "")
+        why = f", because gen does not see the file of `{check[:60]}`" if check else ""
+        hint = "write the path of its program in the place of the check" if check else "add `command` to the job"
+        draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
     translation.report_outside(draft, script)
     runs = translation.with_own_variables(script, runs)
@@ -201,16 +205,16 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
         if translation.lists_nodes(script, name):
             why = "it is a list of nodes"
             hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
-        elif name in script.early and name in script.variables:
+        elif name not in script.variables or (name in script.early and script.variables[name] == marked(f"${name}")):
+            lacking.values += [] if name.startswith("SLURM_") else [name]
+        elif name in script.early:
             why, hint = "the script sets it only in a later line", "set it before, or remove it"
-        elif name in script.computed or not all(map(is_known, script.variables.get(name, ()))):
+        elif name in script.computed or not all(map(is_known, script.variables[name])):
             why = "the script reads it from a file or a program"
             hint = "write its value into the script, or a line into `command` that computes it"
-        elif name in script.variables:
+        else:
             why = "the script does not export it, or gen cannot compute it"
             hint = "write its value into the command, or export it"
-        elif not name.startswith("SLURM_"):
-            lacking.values.append(name)
         draft.cannot_run(place, f"`${name}` has no value in a pod: {why}", hint)
 
 

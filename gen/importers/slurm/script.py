@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import (
-    BASE,
     READERS,
     assigned_in,
+    for_grammar,
     in_double_quotes,
     invalid_parts,
     nodes_below,
@@ -77,12 +77,14 @@ class BatchScript(BatchCommands):
         self._behind: list[str] = []
         """The words behind the redirection of the next command."""
         self._visits, self._depth = 0, 0
+        self.unseen: tuple[Location, str] | None = None
+        """The last check of a file that the machines may have."""
 
     def follow(self, text: str) -> BatchScript:
         """Follow a text. This object has its steps, files and remaining lines afterwards."""
         self.source = text
         self.bytes = readable(text).encode("utf-8", "replace")
-        top = syntax_tree(BASE.sub("  +", readable(text)).encode("utf-8", "replace"), _MOST_LEVELS)
+        top = syntax_tree(for_grammar(readable(text)).encode("utf-8", "replace"), _MOST_LEVELS)
         faults = (one for one in invalid_parts(top) if one.is_missing or self.text(one).strip("\\ \t\n"))
         if (fault := next(faults, None)) is not None:
             line = unclosed(text)
@@ -333,9 +335,12 @@ class BatchScript(BatchCommands):
             if known is None:
                 self._undecided(node)
             if known is not False:
-                single = known and not any(one.type in _CLAUSES[:2] for one in node.children)
-                self._guarded(conditions[0] if single and conditions else None, parts[start + 1 :] if known else ())
+                single = clause.type == "else_clause" or not any(one.type in _CLAUSES[:2] for one in node.children)
+                first = node.child_by_field_name("condition")
+                self._guarded(first if known and single else None, parts[start + 1 :] if known else ())
                 return
+            if _OF_FILE.search(self.text(conditions[0])):
+                self.unseen = self.place(conditions[0]), self.text(conditions[0])
 
     def _guarded(self, condition: Node | None, nodes: Iterable[Node]) -> None:
         """A block after its condition. One that ends the script because a file is missing is left out."""

@@ -37,7 +37,7 @@ _OWN: Final = frozenset(
     | {"workspace", "app", "job"}
 )
 """Folders at the top of an image."""
-PATH: Final = regex(r"(?<![\w.$}~/:-])(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
+PATH: Final = regex(r"(?<![\w.$})~/:-])(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
 
 
 _PATTERNS: Final = regex(r"\b(?:sed|g?awk|perl)(?:\s+-\S+)*\s+(?:'[^']*'|\"[^\"]*\")")
@@ -209,7 +209,8 @@ def _line_of(draft: JobDraft, source: str, path: str) -> Location:
 
 def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) -> None:
     """Volumes for the folders of the site, and a report of folders that no pod has."""
-    texts = [str(draft.fields.get(name, "")) for name in ("command", "workingDir")]
+    command = draft.fields.get("command", "")
+    texts = [command if isinstance(command, str) else " ".join(command), str(draft.fields.get("workingDir", ""))]
     texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
     mounted = [str(path) for path in draft.fields.get("data", {}).values()]
     files = draft.fields.get("files", {})

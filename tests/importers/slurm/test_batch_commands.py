@@ -7,6 +7,7 @@ from tests.importers.slurm.test_slurm import BASH, job, read, script
 from tests.importers.slurm.test_translation import command
 
 NODE = ("-N 1",)
+CHECKED = "if [ -d /a ]; then A=/a; elif [ -d /b ]; then A=/b; else exit 1; fi\nsrun a $A"
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
 
 
@@ -122,6 +123,10 @@ def test_a_file_is_continued() -> None:
         (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
         (NODE, "srun a <<E\nb\nE", 4, "the input behind `<<` is not carried"),
         (NODE, "[ -f x ] || exit 1\na", 4, "the check `[ -f x ]` is not carried: gen does not see files"),
+        (NODE, CHECKED, 4, "the check `[ -d /a ]` is not carried: gen does not see files"),
+        (NODE, CHECKED, 5, "`$A` has no value in a pod: the script gets it from outside"),
+        (NODE, "A=$A\nsrun a $A", 5, "`$A` has no value in a pod: the script gets it from outside"),
+        (NODE, "P=.\nif [ -e x ]; then\nP=./x\nfi\n$P -u", 5, "the script starts no program, because gen does not see"),
         (NODE, "for i in {1..64}; do srun a; srun b; srun c; srun d; done", 4, "the script starts too many programs"),
         (NODE, "A=${&B:-1}\na", 4, "gen cannot read the syntax of the shell here"),
         (

@@ -160,7 +160,7 @@ def test_no_limit(text: str) -> None:
         (
             script("-N 1", body=""),
             "error",
-            "the script starts no program, as far as gen reads it without the files of the machines",
+            "the script starts no program",
         ),
         (script("--nodes=many"), "error", "`--nodes`: expected a number, got `many`"),
         (script("--time=tomorrow"), "error", "`--time`: expected a time, got `tomorrow`"),
