@@ -155,13 +155,14 @@ _ANSWERS: Final = (
 
 SRUN: Final = r"""#!/bin/bash
 declare -A short=(%(short)s)
-switches=" %(switches)s "
+switches=" %(switches)s " known=" %(known)s "
 nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given=
 while [[ $1 == -* ]]; do
   case $1 in
     --) shift; break;;
     --*=*) name=${1%%%%=*}; name=${name#--}; value=${1#*=}; shift;;
-    --*) name=${1#--}; value=; shift; [[ $switches == *" $name "* ]] || { value=$1; shift; };;
+    --*) name=${1#--}; value=; shift
+       [[ $switches == *" $name "* || ( $known != *" $name "* && $1 == --* ) ]] || { value=$1; shift; };;
     *) name=${short[${1:1:1}]:-x}; value=${1:2}; value=${value#=}; shift
        [[ -n $value || $switches == *" $name "* ]] || { value=$1; shift; };;
   esac
@@ -403,7 +404,8 @@ def _line(process: Process, names: Sequence[str]) -> str:
     variables = [f"{name}={value}" for name, value in env.items()]
     words = ["env", "-i", *variables, *process.words]
     folder = shlex.quote(process.folder)
-    return f"mkdir -p {folder}; ( cd {folder} && {shlex.join(words)} </dev/null >/dev/null )"
+    # programs in the background keep the pipe open
+    return f"mkdir -p {folder}; ( cd {folder} && {shlex.join(words)} 19>&1 </dev/null >/dev/null ) | timeout 5 cat"
 
 
 def _records(raw: bytes) -> Iterator[Record]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, regex
+from gen.base import Location, names, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import nodes_below, word_end
@@ -50,12 +50,12 @@ from gen.importers.slurm.site import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch"})
+_OF_SHELL: Final = names("trap eval source . coproc export unset exec declare local alias shift")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 _WRITTEN: Final = regex(
@@ -225,10 +225,11 @@ class BatchValues(Conditions):
                 name = sources(known)[0].removeprefix("$")
                 joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
                 return f"${{{name}}}" if joined else sources(known)[0]
+            name = match[1] or match[2]
             if known is not None:
-                self.before.setdefault(match[1] or match[2], known)
-            else:
-                self.early.add(match[1] or match[2])
+                self.before.setdefault(name, known)
+            elif not name.isdecimal():
+                self.early.add(name)
             return match[0]
 
         return re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
@@ -273,9 +274,12 @@ class BatchCommands(BatchValues):
     def run(self, place: Location, words: list[str], assigned: tuple[tuple[str, str], ...] = ()) -> None:
         """Follow a command by its words."""
         called = Called(tuple(words), place, assigned)
-        if self.call(words) or self._words.get(called.program, self._shows)(called):
-            return
-        if (opened := opened_apptainer(words)) is not None:
+        if self.in_task and not self.bytes and called.program in _OF_SHELL:
+            what, why = f"`{called.program}` behind `srun`", "it is not a program, but a word of a shell"
+            self._drop(called, what, why, "start it with `srun bash -c`")
+        elif self.call(words) or self._words.get(called.program, self._shows)(called):
+            pass
+        elif (opened := opened_apptainer(words)) is not None:
             self.images += [(opened[0], place)] if opened[0] else []
             self.mounts += [(one, place) for one in opened[2]]
             self.run(place, opened[1], assigned)
@@ -402,8 +406,7 @@ class BatchCommands(BatchValues):
         return True
 
     def _cd(self, called: Called) -> bool:
-        target = called.words[1] if called.words[1:] else ""
-        self.folder, self.folder_place = joined(self.folder, target), called.place
+        self.folder, self.folder_place = joined(self.folder, "".join(called.words[1:2])), called.place
         return True
 
     def _module(self, called: Called) -> bool:

@@ -166,7 +166,6 @@ def _translate(
         hint = "write the path of its program in the place of the check" if check else "add `command` to the job"
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
-    translation.report_outside(draft, script)
     runs = translation.with_own_variables(script, runs)
     _whole_nodes(draft, options, runs, site)
     if any(_is_of_mpi(one, layout) for one in runs):
@@ -193,6 +192,7 @@ def _translate(
     bash = any(one.text and _BASH.search(one.text) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     if script.unreadable is None:  # what gen reads of it would name others
+        translation.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
         _lacking(draft, script, runs, lacking)
 

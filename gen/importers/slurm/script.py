@@ -202,7 +202,7 @@ class BatchScript(BatchCommands):
         text = words[words.index("-c") + 1]
         of_outer = {one[1:]: marked(one) for one in sources(text)}
         inner.variables = {**of_outer, **self.variables}
-        for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text))}:
+        for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}:
             hint = "quote the text with single quotes, or set it before"
             self._drop(
                 called, f"the empty value of `${name}`", "its outer shell expands it before the inner sets it", hint

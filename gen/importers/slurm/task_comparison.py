@@ -32,7 +32,7 @@ from gen.importers.sandbox import (
     expanded,
     recorded,
 )
-from gen.importers.slurm.directives import SHORT, SWITCHES, Layout, Option, directives, layout_of
+from gen.importers.slurm.directives import HANDLED, REASONS, SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.site import (
     CONTAINER_VALUES,
@@ -213,18 +213,17 @@ def _original(script: _Input, job: ImportedJob, index: int, world: _World, learn
 
 
 def _stubs() -> dict[str, str]:
-    short = " ".join(f"[{letter}]={name}" for letter, name in SHORT.items())
-    container = CONTAINER % {"values": " ".join(sorted(CONTAINER_VALUES)), "shifter": " ".join(sorted(SHIFTER_VALUES))}
-    return {
-        "mpirun": MPIRUN
-        % {
-            "values": " ".join(sorted(mpirun.LAUNCHER.values)),
-            "pairs": " ".join(sorted(mpirun.LAUNCHER.pairs)),
-            "most": _MOST_TASKS,
-        },
-        "srun": SRUN % {"short": short, "switches": " ".join(sorted(SWITCHES)), "most": _MOST_TASKS},
-        **dict.fromkeys(("apptainer", "singularity", "shifter"), container),
+    given: dict[str, object] = {
+        "short": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
+        "switches": " ".join(SWITCHES),
+        "known": " ".join((*HANDLED, *REASONS)),
+        "values": " ".join(CONTAINER_VALUES),
+        "shifter": " ".join(SHIFTER_VALUES),
+        "most": _MOST_TASKS,
     }
+    of_mpi = {"values": " ".join(mpirun.LAUNCHER.values), "pairs": " ".join(mpirun.LAUNCHER.pairs), "most": _MOST_TASKS}
+    containers = dict.fromkeys(("apptainer", "singularity", "shifter"), CONTAINER % given)
+    return {"mpirun": MPIRUN % of_mpi, "srun": SRUN % given, **containers}
 
 
 def _names(job: ImportedJob) -> list[str]:

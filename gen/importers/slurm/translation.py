@@ -117,7 +117,8 @@ def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:
     """Options with a variable that the script does not set: without a value, `srun` takes the next word for it."""
     for one in options:
         name = one.value[2:-1]
-        if one.value == marked(f"${name}") and name not in _GIVEN and name not in script.variables:
+        unset = name in script.early or name not in script.variables
+        if one.value == marked(f"${name}") and name not in _GIVEN and unset:
             what, why = f"the value `${name}` of `--{one.name}`", "the script gets it from outside"
             script.left.append(DroppedPart(one.place, what, why, "set it in the script, or remove the option"))
 
@@ -344,11 +345,16 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     return names
 
 
-def report_outside(draft: JobDraft, script: BatchScript) -> None:
-    """Report values that the script reads without setting them, and that the pods have from their operator."""
+def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
+    """Report values that programs read, that the script does not set, and that no other finding names: those that the
+    pods have from their operator, and those of options that gen sets.
+    """
+    named = {*unknown(draft, script, runs), *script.kept, *(one for run in runs for one in assigned_in(run.text))}
+    messages = " ".join(one.message for one in draft.found)
     for name, place in script.outside_values.items():
-        if name in _OF_KIND:
-            why = "the script reads it without a value, and the pods have that of the job"
+        if name not in named | (_GIVEN - _OF_KIND) and not re.search(rf"\$\{{?{name}\b", messages):
+            given = "the pods have one of the job" if name in _OF_KIND else "the job does without it"
+            why = f"the script sets no value, and {given}"
             draft.drop(place, f"`${name}` from outside", why, "set it in the script, or check that the job may have it")
 
 

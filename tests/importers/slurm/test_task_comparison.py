@@ -70,6 +70,8 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1", "--array=1,5"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
         (("-N 1", "--array=1-9%1"), "python a.py"),
         (("-N 1",), "export OUT=/tmp/x MODE=b\nfor i in 1 2; do python a.py $i; done"),
+        (("-N 1",), "python a.py &\n./b"),
+        (("-N 1",), "srun --new-option --label python a.py"),
         (("-N 1",), "python a.py &\nwhile true; do curl x; sleep 60; done"),
         (("-N 1",), "set -x -e\nF=$(find missing)\nfor f in $F; do python b.py $f; done\npython a.py $F"),
         (("-N 1",), "A=(--a=1 \\ # b\n --c)\nROOT=$(pwd)\ncd sub\npython $ROOT/x.py $PWD/y ${A[@]}"),
