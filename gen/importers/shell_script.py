@@ -408,7 +408,7 @@ def unclosed(text: str) -> int | None:
 
 READERS: Final = frozenset({"read", "readarray", "mapfile"})
 _RESERVED: Final = frozenset(b"then else elif fi do done esac in }".split())
-_CLAUSES: Final = frozenset({"elif_clause", "else_clause", "fi"})
+CLAUSES: Final = ("elif_clause", "else_clause", "fi")
 _NEWLINE: Final = regex(rb"[^\\]\n")
 
 
@@ -437,7 +437,7 @@ def _is_refused(node: Node) -> bool:
         case "if_statement" | "elif_clause" | "else_clause" | "do_group" | "compound_statement":
             then = next((number for number, one in enumerate(node.children) if one.type == "then"), 0)
             body = [one.type for one in node.children[then:] if one.is_named]
-            return not any(one not in _CLAUSES and one != "comment" for one in body)
+            return not any(one not in CLAUSES and one != "comment" for one in body)
         case "file_redirect" | "herestring_redirect":
             return _NEWLINE.search((node.text or b"")[: node.children[-1].start_byte - node.start_byte]) is not None
         case ";;":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -40,7 +40,7 @@ _TEMPLATE: Final = regex(
     r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
 )
 """Expressions of Jinja, which bash would read as words."""
-_MAX_NAME: Final = 36
+_MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 _BASH: Final = regex(
@@ -91,7 +91,8 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     name = next((one.value for one in reversed(options) if one.name == "job-name"), "")
     file = given.file.rsplit("/", 1)[-1]
     stem = file.rpartition(".")[0] or file
-    draft = JobDraft(given.name or _short(name, stem), "batch", namespace, place, found)
+    short = (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
+    draft = JobDraft(given.name or short, "batch", namespace, place, found)
     body = "\n".join(text.split("\n")[start:])
     script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
     script.follow(body)
@@ -130,11 +131,6 @@ def _unread(draft: JobDraft, script: BatchScript) -> None:
         draft.cannot_run(*script.unreadable)
 
 
-def _short(name: str, stem: str) -> str:
-    """A name with room for the suffixes of the pods and the run."""
-    return (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
-
-
 def _of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
     """The variables of Slurm in a task, as those of the pod or of `mpirun`."""
     if per_node == 1 and not by_mpi:
@@ -166,7 +162,8 @@ def _translate(
         hint = "write the path of its program in the place of the check" if check else "add `command` to the job"
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
-    runs = translation.with_own_variables(script, runs)
+    mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
+    runs = [*_in_container(translation.with_own_variables(script, runs), ",".join(mounts).split(","))]
     _whole_nodes(draft, options, runs, site)
     if any(_is_of_mpi(one, layout) for one in runs):
         _mpi(draft, layout)
@@ -195,6 +192,25 @@ def _translate(
         translation.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
         _lacking(draft, script, runs, lacking)
+
+
+def _in_container(runs: list[Run], mounts: Sequence[str]) -> Iterator[Run]:
+    """The programs, with folders that the script makes for a container where that has them, without mounts."""
+    parts = (one.split(":") for one in mounts if ":" in one)
+    targets = sorted(((_rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
+    for run in runs:
+        words = []
+        for word in run.words[1:] if run.words[:1] == ("mkdir",) else ():
+            path = word if word.startswith("-") else _rooted(word)
+            source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
+            words += [f"{target}{path[len(source) :]}" if source else word] if path != source else []
+        if run.words[:1] != ("mkdir",) or any(not one.startswith("-") for one in words):
+            yield replace(run, words=("mkdir", *words)) if words else run
+
+
+def _rooted(path: str) -> str:
+    path = posixpath.normpath(path)
+    return path if path.startswith(("/", ".")) else f"./{path}"
 
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:

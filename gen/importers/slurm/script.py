@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import (
+    CLAUSES,
     READERS,
     assigned_in,
     for_grammar,
@@ -34,15 +35,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
-_CLAUSES: Final = ("elif_clause", "else_clause", "fi")
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
-_UNREADABLE: Final = (
-    "gen cannot read the syntax of the shell here",
-    "correct it if `bash -n` refuses it, or write it in a simpler way",
-)
 _MOST_TURNS: Final = 64
+_MOST_COPIES: Final = 8  # of programs in a loop that the shell of a pod can run
 _MOST_DEPTH: Final = 40
 _MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _MOST_STEPS: Final = 200
@@ -92,7 +89,8 @@ class BatchScript(BatchCommands):
         self._block(top.children)
         return self
 
-    def _refuse(self, place: Location, what: str = _UNREADABLE[0], hint: str = _UNREADABLE[1]) -> None:
+    def _refuse(self, place: Location, what: str = "gen cannot read the syntax of the shell here") -> None:
+        hint = "correct it if `bash -n` refuses it, or write it in a simpler way"
         self.unreadable = self.unreadable or (place, what, hint)
 
     def text(self, node: Node) -> str:
@@ -122,7 +120,7 @@ class BatchScript(BatchCommands):
                 before = len(self.steps)
                 if (text := self.text(node)).startswith("-"):
                     what = f"`{text.split()[0][:60]}` is not a program, and the line before it ends without `\\`"
-                    self._refuse(self.place(node), what, "end the line before it with `\\`")
+                    self._refuse(self.place(node), what)
                 self._statement(node)
 
     def _statement(self, node: Node) -> None:
@@ -328,14 +326,14 @@ class BatchScript(BatchCommands):
 
     def _if(self, node: Node) -> None:
         for clause in (node, *(one for one in node.children if one.type in ("elif_clause", "else_clause"))):
-            parts = [one for one in clause.children if one.type not in (*_CLAUSES, "comment")]
+            parts = [one for one in clause.children if one.type not in (*CLAUSES, "comment")]
             start = next((number for number, one in enumerate(parts) if one.type == "then"), 0)
             conditions = [one for one in parts[:start] if one.is_named]
             known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
                 self._undecided(node)
             if known is not False:
-                single = clause.type == "else_clause" or not any(one.type in _CLAUSES[:2] for one in node.children)
+                single = clause.type == "else_clause" or not any(one.type in CLAUSES[:2] for one in node.children)
                 first = node.child_by_field_name("condition")
                 self._guarded(first if known and single else None, parts[start + 1 :] if known else ())
                 return
@@ -419,7 +417,7 @@ class BatchScript(BatchCommands):
         for item in items:
             self.variables[self.text(variable)] = item
             self._block(body.children)
-        if (self.cut or len(self.steps) - before > _MOST_TURNS) and "srun" not in self.text(body):
+        if (self.cut or len(self.steps) - before > _MOST_COPIES) and "srun" not in self.text(body):
             del self.steps[before:]
             self.variables, self.cut = variables, None
             self._undecided(node)

@@ -27,7 +27,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import ADDRESS, NODES, START, Value, is_known, shown
+from gen.importers.slurm.expansion import ADDRESS, NODES, OPEN, START, Value, is_known, shown
 
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
@@ -272,6 +272,8 @@ def answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_tas
         return ADDRESS
     if re.match(r"nvidia-smi\b.*wc\s+-l", command):
         return gpus
+    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
+        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
     if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
         return _folder(expanded, folder)
     return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None

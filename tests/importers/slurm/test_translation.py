@@ -588,3 +588,24 @@ def test_a_server_in_the_background_is_awaited_in_each_pod() -> None:
 
 def test_numbers_have_the_base_of_bash() -> None:
     assert command("A=010\nsrun a $((A + 1)) $((10#$A + 1)) {1,00..3}", "-N 1") == "a 9 11 1 00..3"
+
+
+CONTAINER = "--container-image a/b:2 --container-mounts .:/src,./out:/results"
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        (f"mkdir -p $PWD/out\nsrun {CONTAINER} a", "a"),
+        (f"mkdir -p out/x $PWD/out/y\nsrun {CONTAINER} a", "mkdir -p /results/x /results/y\na"),
+        (f"mkdir -p $PWD/logs/x\nsrun {CONTAINER} a", "mkdir -p /src/logs/x\na"),
+        ("srun mkdir -p /out\nsrun a", "mkdir -p /out\na"),
+        ("M=Org/Model-3B.pt\nsrun a $(basename $M) $(basename $M .pt)", "a Model-3B.pt Model-3B"),
+        ("for i in {1..9}; do a $i; done", "for i in {1..9}; do a $i; done"),
+        ("for i in {1..2}; do a $i; done", "a 1\na 2"),
+    ],
+)
+def test_commands_are_as_a_person_writes_them_in_a_container(body: str, expected: str) -> None:
+    fields = job(script(*ONE, body=body, interpreter="/bin/bash")).fields
+    text = fields["command"]
+    assert (text if isinstance(text, str) else text[-1]) == expected
