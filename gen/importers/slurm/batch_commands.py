@@ -55,7 +55,7 @@ _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch"})
-_OF_SHELL: Final = names("trap eval source . coproc export unset exec declare local alias shift")
+_OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 _WRITTEN: Final = regex(
@@ -85,7 +85,6 @@ class BatchValues(Conditions):
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
         self.fails = False
-        """Whether it ends with an error."""
         self._said = ""
         self.before: dict[str, Value] = {}
         """Variables that a construct of the shell reads."""
@@ -97,11 +96,9 @@ class BatchValues(Conditions):
         """Variables that the script reads from files and other programs."""
         self.early: set[str] = set()
         """Variables that it reads without a value."""
-        self.outside_values: dict[str, Location] = {}
-        """Those that a program reads."""
+        self.outside_values: dict[str, Location] = {}  # those that a program reads
         self.from_text: set[str] = set()
         self._assigned = ""
-        """The variable that is set now."""
         self.bytes = b""
         """The text that is followed."""
         self.read_until = 0
@@ -445,6 +442,9 @@ class BatchCommands(BatchValues):
         self.stops = self.stops or (program == "set" and re.match(r"-\w*e", " ".join(called.words[1:2])) is not None)
         if program in ("echo", "printf"):
             self._said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
-        if self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):
+        if program == ":" and (unset := sources(" ".join(called.words))):
+            why, hint = "the script gets it from outside", "give it with `--define`, if the job needs it"
+            self._drop(called, f"the check of `{unset[0]}`", why, hint)
+        elif self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):
             self._drop(called, f"`{text[:60]}`", "it only shows the state of a node", "remove it")
         return True

@@ -63,11 +63,9 @@ _ENDS: Final = regex(r"(?m)^(\s*)set(?:\s+-[a-z]+)+(?:\s+pipefail)?(?=\s*(?:$|[#
 """`set -eu`: a program that the sandbox lacks does not end the script."""
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
-
-
 _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
 """Findings that do not explain another program or argument at their line."""
-_EXIT: Final = regex(r"\bexit\s+-?[1-9]\d*")
+_EXIT: Final = regex(r"(?<=:)\?|\bexit\s+-?[1-9]\d*")
 
 
 class _World(Struct, frozen=True, kw_only=True):
@@ -164,12 +162,18 @@ def _start(text: str, line: int) -> int:
     return line
 
 
+def _command(text: str, line: int) -> str:
+    """A command with the lines that backslashes continue."""
+    rest = text.split("\n")[_start(text, line) - 1 :]
+    return re.split(r"(?<!\\)\n", "\n".join(rest), maxsplit=1)[0]
+
+
 def _without_checks(script: _Input, lines: set[int]) -> _Input:
     """The script without the ends behind checks of files, which the sandbox lacks."""
     text = script.text
     for line in lines:
         at = sum(map(len, text.split("\n")[: line - 1])) + line - 1
-        text = text[:at] + _EXIT.sub(":", text[at:], count=1)
+        text = text[:at] + _EXIT.sub(lambda match: "-" if match[0] == "?" else ":", text[at:], count=1)
     return replace(script, text=text)
 
 
@@ -190,7 +194,6 @@ def _original(script: _Input, job: ImportedJob, index: int, world: _World, learn
         **_ranks(job),
         **{name: value for name, value in script.values.items() if name.isidentifier()},
     }
-    env.pop("PWD", None)
     if layout.indices:
         first = layout.indices[0]
         env["SLURM_ARRAY_TASK_ID"] = str(first + index if layout.array else layout.indices[index])
@@ -201,9 +204,8 @@ def _original(script: _Input, job: ImportedJob, index: int, world: _World, learn
             env |= {name: text for name, sign, text in (one.partition("=") for one in option.value.split(",")) if sign}
         folder = option.value if option.name == "chdir" and option.value.startswith("/") else folder
     arguments = (script.values[str(number)] for number in range(1, 10) if str(number) in script.values)
-    words = ("bash", _SCRIPT, *arguments)
     return recorded(
-        [Process(words=words, env=env, folder=folder)],
+        [Process(words=("bash", _SCRIPT, *arguments), env=env, folder=folder)],
         files={_SCRIPT: script.text},
         scripts=_stubs(),
         names=_names(job),
@@ -271,7 +273,7 @@ def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World,
             env |= _ranks(job)
         env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}
         words = [*(container.get("command") or ()), *(container.get("args") or ())]
-        words = [expanded(str(one), env) for one in words]
+        words = [_ENDS.sub(r"\1true", expanded(str(one), env)) for one in words]
         folder = str(container.get("workingDir") or HOME)
         processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
     files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
@@ -344,6 +346,7 @@ def _differences(
         own = (BATCH, 0) if task == 0 else (task,)
         expected = [one for one in before if one.record.task in own]
         left = [one for one in after if one.record.task in own]
+        lost = set[int]()
         for program in expected:
             same = next((one for one in left if _same(job, program, one) is None), None)
             if same is not None:
@@ -353,17 +356,17 @@ def _differences(
                     yield Difference(program.record.line, f"task {task} starts `{_text(program)}` in another folder")
                 continue
             near = _nearest(program, left)
-            if near is not None:
-                left.remove(near)
+            left = [one for one in left if one is not near]
+            lost |= {program.record.line} if near is None else set()
             computes = near is None and _computes(script.text, program.record)
             yield Difference(program.record.line, _said(job, task, program, near), expected=computes)
         single = [one for one in before if one.record.task == BATCH]
         for program in (one for one in left if task or one.record.words[0] != "mpirun"):  # in the place of `srun`
             cause = next((one for one in single if _same(job, one, program) is None), None)
             text = f"task {task} starts `{_text(program)}` in the job only"
-            yield Difference(
-                cause.record.line if cause is not None else 0, text, expected=cause is not None and task > 0
-            )
+            named = (line for line in lost if program.record.words[0] in _command(script.text, line))
+            line = cause.record.line if cause is not None else next(named, 0)
+            yield Difference(line, text, expected=cause is not None and task > 0)
 
 
 def _computes(text: str, record: Record) -> bool:

@@ -138,6 +138,7 @@ def test_a_file_is_continued() -> None:
         (NODES, "srun bash -c 'a $MASTER_ADDR'", 6, "`$MASTER_ADDR` from outside is not carried: the script sets"),
         (NODES, "MASTER_PORT=1\nsrun bash -c 'a $MASTER_PORT'", 7, "`$MASTER_PORT` from outside is not carried: the"),
         (NODES, "srun bash -c 'while b; do a $RANK; done'", 6, "`$RANK` from outside is not carried: the script sets"),
+        (NODE, ': "${A:?not set}"\nsrun a', 4, "the check of `$A` is not carried: the script gets it from outside"),
         (NODES, "srun torchrun --nproc_per_node $N a", 6, "`$N` from outside is not carried: the script sets no value"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),

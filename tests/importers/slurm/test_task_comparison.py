@@ -138,6 +138,19 @@ def test_programs_of_one_folder_have_one_folder(tmp_path: Path) -> None:
     assert (same, [one.message for one in found]) == (False, ["task 0 starts `python y` in another folder"])
 
 
+def test_a_program_that_another_one_replaces_has_its_line(tmp_path: Path) -> None:
+    body = "set -e\nwhile read a; do b $a; done < missing\nsrun -o $OUT -e log python a.py"
+    line, same, found = compared(tmp_path, script("-N 1", body=body, interpreter="/bin/bash"))
+    assert (same, found) == (True, []), line
+    assert "apart from what findings name, or each pod does, at line 6" in line
+
+
+def test_the_checks_of_a_script_are_not_proven(tmp_path: Path) -> None:
+    body = ': "${OUT:?not set}"\n: "${N:=1}"\nsrun --container-mounts $OUT:/out python a.py $N'
+    line, same, found = compared(tmp_path, script("-N 1", body=body, interpreter="/bin/bash"))
+    assert (same, found) == (True, []), line
+
+
 def test_what_another_finding_names_is_no_difference(tmp_path: Path) -> None:
     text = script("-N 1", body="module load a\nconda activate b\npython a.py", interpreter="/bin/bash")
     line, same, found = compared(tmp_path, text)
