@@ -442,7 +442,8 @@ class BatchCommands(BatchValues):
         self.stops = self.stops or (program == "set" and re.match(r"-\w*e", " ".join(called.words[1:2])) is not None)
         if program in ("echo", "printf"):
             self._said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
-        if program == ":" and (unset := sources(" ".join(called.words))):
+        unset = [one for one in sources(" ".join(called.words)) if one[1:] in self.early]
+        if program == ":" and unset:
             why, hint = "the script gets it from outside", "give it with `--define`, if the job needs it"
             self._drop(called, f"the check of `{unset[0]}`", why, hint)
         elif self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):

@@ -337,7 +337,7 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     names: dict[str, Location] = {}
     for run in runs:
         texts = [part for word in run.words for part in sources(word)] or [run.text]
-        texts += run.words[-1:] if run.words[:2] == ("mpirun", "sh") else ()
+        texts += run.words[-1:] if run.words[-3:-1] == ("sh", "-c") else ()
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in _VARIABLE.findall(text)):
             if name not in known and not (run.text and name in script.kept):
