@@ -85,7 +85,7 @@ class BatchValues(Conditions):
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
         self.fails = False
-        self._said = ""
+        self._said, self._assigned = "", ""
         self.before: dict[str, Value] = {}
         """Variables that a construct of the shell reads."""
         self.stops = False
@@ -98,7 +98,6 @@ class BatchValues(Conditions):
         """Variables that it reads without a value."""
         self.outside_values: dict[str, Location] = {}  # those that a program reads
         self.from_text: set[str] = set()
-        self._assigned = ""
         self.bytes = b""
         """The text that is followed."""
         self.read_until = 0

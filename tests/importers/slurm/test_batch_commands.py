@@ -44,6 +44,13 @@ def test_a_task_has_the_ranks_of_its_own_step() -> None:
     assert fields["command"] == "mpirun sh -c 'a --rank $OMPI_COMM_WORLD_LOCAL_RANK'"
 
 
+def test_a_task_computes_the_number_of_its_node() -> None:
+    body = "srun bash -c 'a --node $SLURM_NODEID --gpu $((SLURM_NODEID * 2))'"
+    fields = job(script("-N 2", "--ntasks-per-node=4", body=body, interpreter=BASH)).fields
+    of_node = "(OMPI_COMM_WORLD_RANK / 4)"
+    assert fields["command"] == f"mpirun sh -c 'a --node $({of_node}) --gpu $(({of_node} * 2))'"
+
+
 def test_the_environment_of_the_job_is_that_of_the_last_program() -> None:
     body = "export A=1 B=1\nsrun a\nexport A=2\nsrun b\nexport A=3 C=1"
     assert job(script(*NODE, body=body, interpreter=BASH)).fields["env"] == {"A": "2", "B": "1"}
