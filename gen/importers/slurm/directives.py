@@ -137,16 +137,14 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("nodelist", "exclude", "nodefile", "constraint", "cluster-constraint", "switches"), _NODES),
     **dict.fromkeys(("dependency", "begin", "hold", "deadline"), _START),
     **dict.fromkeys(
-        ("cpu-bind", "mem-bind", "distribution", "extra-node-info", "hint", "core-spec", "threads-per-core"), _CPUS
+        names(
+            "cpu-bind mem-bind distribution extra-node-info hint core-spec threads-per-core sockets-per-node gpu-bind "
+            "cores-per-socket cpu-freq contiguous thread-spec ntasks-per-socket ntasks-per-core ntasks-per-gpu "
+            "gpus-per-socket gpu-freq"
+        ),
+        _CPUS,
     ),
-    **dict.fromkeys(
-        ("sockets-per-node", "cores-per-socket", "gpu-bind", "cpu-freq", "contiguous", "thread-spec"), _CPUS
-    ),
-    **dict.fromkeys(("ntasks-per-socket", "ntasks-per-core", "ntasks-per-gpu", "gpus-per-socket", "gpu-freq"), _CPUS),
-    **dict.fromkeys(
-        ("quiet", "verbose", "parsable", "wait", "wrap", "wait-all-nodes", "test-only", "mpi", "kill-on-bad-exit"),
-        _CLIENT,
-    ),
+    **dict.fromkeys(names("quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit"), _CLIENT),
     **dict.fromkeys(("qos", "nice"), _PRIORITY),
     "exclusive": ("a pod shares its node", "request all GPUs or the memory of a node"),
     "oversubscribe": ("a pod requests its resources", "remove it"),

@@ -49,12 +49,7 @@ MOST: Final = 100_000  # characters of a value; a script can double one on each 
 COST_OF_WORD: Final = 20
 """Characters that take as long as a word: a list of short words is bounded, too."""
 _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
-    "-eq": operator.eq,
-    "-ne": operator.ne,
-    "-lt": operator.lt,
-    "-gt": operator.gt,
-    "-le": operator.le,
-    "-ge": operator.ge,
+    f"-{one.__name__}": one for one in (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
 }
 _OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
 _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
@@ -350,8 +345,7 @@ def _all(value: Value) -> tuple[str, ...]:
 
 def split(value: str) -> list[str]:
     """The words of an expansion without quotes; a part of the pod stays whole."""
-    words = re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^\s{OPEN}])+", value)
-    return [str(one) for one in words]
+    return [str(one) for one in re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^\s{OPEN}])+", value)]
 
 
 def _of_several(known: list[bool | None], *, decides: bool) -> bool | None:

@@ -256,22 +256,17 @@ def text_of_command(runs: Sequence[Run]) -> str:
         lines[-1:] = [f"{line} &&" if one.joined else line for line in lines[-1:]]
         lines.append(line_of(one))
     text = literal("\n".join(lines).replace("{{ run.id }}", "\ue002").replace("{{ params.task }}", "\ue003"))
-    return (
-        text.replace("\ue002", "{{ run.id }}")
-        .replace("\ue003", "{{ params.task }}")
-        .replace("$GEN_RUN_ID", "{{ run.id }}")
-    )
+    return re.sub(r"\ue002|\$GEN_RUN_ID", "{{ run.id }}", text).replace("\ue003", "{{ params.task }}")
 
 
 def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with the values of variables that the script changes for later ones. The environment of the job is
     that of the last one.
     """
-    now = runs[-1].exported
+    now = {**runs[-1].exported}
     script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
     script.variables |= now
     made: list[Run] = []
-    now = {**now}
     for run in runs:
         own = tuple(
             (name, str(value))
@@ -391,24 +386,16 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
 
 def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
     """The variables of Slurm in the batch part, and those that the user gives."""
-    nodes, tasks = str(layout.nodes), str(layout.nodes * layout.per_node)
     constants = {
         "SLURM_JOB_NAME": name,
-        "SLURM_NNODES": nodes,
-        "SLURM_JOB_NUM_NODES": nodes,
-        "SLURM_NTASKS": tasks,
-        "SLURM_NPROCS": tasks,
-        "SLURM_NTASKS_PER_NODE": str(layout.per_node),
-        "SLURM_TASKS_PER_NODE": str(layout.per_node),
+        **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(layout.nodes)),
+        **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(layout.nodes * layout.per_node)),
+        **dict.fromkeys(("SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), str(layout.per_node)),
         "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
         "SLURM_SUBMIT_DIR": START,
         "SLURMD_NODENAME": marked("$HOSTNAME"),
-        "SLURM_PROCID": "0",
-        "SLURM_NODEID": "0",
-        "SLURM_LOCALID": "0",
-        "SLURM_JOB_ID": marked("{{ run.id }}"),
-        "SLURM_JOBID": marked("{{ run.id }}"),
-        "SLURM_ARRAY_JOB_ID": marked("{{ run.id }}"),
+        **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"), "0"),
+        **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), RUN),
     }
     if layout.gpus:
         constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
