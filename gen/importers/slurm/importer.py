@@ -165,6 +165,9 @@ def _translate(
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = [*_in_container(translation.with_own_variables(script, runs), ",".join(mounts).split(","))]
     _whole_nodes(draft, options, runs, site)
+    slots = {translation.without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
+    if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
+        layout = replace(layout, per_node=int(number[:4]))
     if any(_is_of_mpi(one, layout) for one in runs):
         _mpi(draft, layout)
     runs = [_for_kind(draft, one, layout) for one in runs]
@@ -432,17 +435,15 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
             if one.name in names:
                 names[one.name][one.value.split(",")[0] if one.name == "partition" else one.value] += 1
     partitions, accounts, constraints, images = ([*dict(names[one].most_common(most))] for one, most in _MOST.items())
+    image = "registry.example.com/train:1"
     fields = {
-        "image": _SOME_IMAGE,
+        "image": image,
         "nodes": {"gpus": 8},
         "partitions": dict.fromkeys(partitions, ""),
         "accounts": dict.fromkeys(accounts, ""),
         "constraints": {name: {} for name in constraints},
-        "images": dict.fromkeys(images, _SOME_IMAGE),
+        "images": dict.fromkeys(images, image),
         "paths": {name: label(name, "data") for name in dict(folders.most_common(_MOST_FOLDERS))},
         "define": {name: name.lower() for name in dict(values.most_common(_MOST_VALUES))},
     }
     return written({name: value for name, value in fields.items() if value})
-
-
-_SOME_IMAGE: Final = "registry.example.com/train:1"

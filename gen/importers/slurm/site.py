@@ -260,7 +260,7 @@ def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, lis
 _FIRST: Final = regex(
     r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
 )
-_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs")
+_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
 
 
 def answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:

@@ -603,6 +603,8 @@ CONTAINER = "--container-image a/b:2 --container-mounts .:/src,./out:/results"
         ("M=Org/Model-3B.pt\nsrun a $(basename $M) $(basename $M .pt)", "a Model-3B.pt Model-3B"),
         ("for i in {1..9}; do a $i; done", "for i in {1..9}; do a $i; done"),
         ("for i in {1..2}; do a $i; done", "a 1\na 2"),
+        ("mpirun -np 4 -npernode 4 python a", "mpirun python a"),
+        ("export MASTER_ADDR=$(/usr/sbin/ip a show | grep inet | head -1)\na $MASTER_ADDR", "a $MASTER_ADDR"),
     ],
 )
 def test_commands_are_as_a_person_writes_them_in_a_container(body: str, expected: str) -> None:
