@@ -158,6 +158,7 @@ def test_a_file_is_continued() -> None:
             "the check of `$A` is not carried: the script gets it from outside",
         ),
         (NODES, "srun torchrun --nproc_per_node $N a", 6, "`$N` from outside is not carried: the script sets no value"),
+        (NODE, "srun bash -c 'shift; a'", 4, "`shift` is not carried"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
         (NODE, "srun -o $OUT a\nOUT=b", 4, "the value `$OUT` of `--output` is not carried: the script gets it"),
