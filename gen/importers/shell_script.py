@@ -252,9 +252,7 @@ def readable(text: str) -> str:
 
 
 def for_grammar(text: str) -> str:
-    """A text of the same length that the grammar reads: without the base of numbers, and without lines of an input that
-    begin with the word that ends it, such as `ENDS` before `END`.
-    """
+    """A text of the same length without bases of numbers, and without lines like `ENDS` in an input up to `END`."""
 
     def without_start(match: re.Match[str]) -> str:
         return re.sub(rf"(?m)^([ \t]*){match[2]}(?=\S)", rf"\g<1>{'_' * len(match[2])}", match[0])
@@ -413,9 +411,7 @@ _NEWLINE: Final = regex(rb"[^\\]\n")
 
 
 def invalid_parts(top: Node) -> Iterator[Node]:
-    """The parts of a script that the grammar cannot read, or that it reads and bash does not: blocks without a command,
-    misplaced words and signs.
-    """
+    """The parts of a script that bash cannot read. The grammar reads some: empty blocks, misplaced words and signs."""
     todo = [top]
     while todo:
         node = todo.pop()

@@ -238,8 +238,7 @@ class BatchCommands(BatchValues):
         super().__init__(constants, in_task=in_task)
         self.steps: list[Step] = []
         self.functions: dict[str, Node] = {}
-        self.unreadable: tuple[Location, str, str] | None = None
-        """The first part that is not valid, the problem and the remedy."""
+        self.unreadable: tuple[Location, str, str] | None = None  # the first part, the problem and the remedy
         self.cut: Location | None = None
         """The first statement that is not followed, because there are too many."""
         self._words: dict[str, Callable[[Called], bool]] = {

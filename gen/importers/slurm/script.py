@@ -74,8 +74,7 @@ class BatchScript(BatchCommands):
         self._behind: list[str] = []
         """The words behind the redirection of the next command."""
         self._visits, self._depth = 0, 0
-        self.unseen: tuple[Location, str] | None = None
-        """The last check of a file that the machines may have."""
+        self.unseen: tuple[Location, str] | None = None  # the last check of a file that the machines may have
 
     def follow(self, text: str) -> BatchScript:
         """Follow a text. This object has its steps, files and remaining lines afterwards."""

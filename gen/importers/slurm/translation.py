@@ -260,9 +260,7 @@ def text_of_command(runs: Sequence[Run]) -> str:
 
 
 def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs with the values of variables that the script changes for later ones. The environment of the job is
-    that of the last one.
-    """
+    """The programs with their values of variables that differ from those of the last one, which the job has."""
     now = {**runs[-1].exported}
     script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
     script.variables |= now
@@ -341,9 +339,7 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
 
 
 def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
-    """Report values that programs read, that the script does not set, and that no other finding names: those that the
-    pods have from their operator, and those of options that gen sets.
-    """
+    """Report values from outside that no other finding names, such as those of options that gen sets."""
     named = {*unknown(draft, script, runs), *script.kept, *(one for run in runs for one in assigned_in(run.text))}
     messages = " ".join(one.message for one in draft.found)
     for name, place in script.outside_values.items():
