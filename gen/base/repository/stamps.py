@@ -18,6 +18,7 @@ from gen.base.repository.files import read_regular, save_cache_file
 _DIGEST_BYTES: Final = 16
 _RECORD_BYTES: Final = 2 * _DIGEST_BYTES
 _MAX_BYTES: Final = 1 << 27
+_MOST_CLOCKS: Final = 2000
 _PLAIN: Final = 0o170000 | stat.S_IXUSR
 """The type and the bit that tell whether a file is regular and not executable, as Git decides it."""
 
@@ -83,6 +84,18 @@ class Stamps:
             finally:
                 os.close(descriptor)
         return None
+
+    def next_tick(self) -> int | None:
+        """The time of the file system after the tick of now, so that files of now are older: some milliseconds.
+
+        It may still be the tick of now on a file system with rare ticks.
+        """
+        now = later = self.clock()
+        for _ in range(_MOST_CLOCKS):
+            if later is None or later != now:
+                break
+            later = self.clock()
+        return later
 
     def of_files(self, paths: Sequence[str], content: str) -> Stamp | None:
         """The stamp of files, some of which may be missing; None if one is not a regular file."""

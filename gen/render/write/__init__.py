@@ -112,7 +112,7 @@ def apply(
             for change in written:
                 if not change.staged:
                     staging.add(change.path, change.new or "")
-            before = stamps.clock() if stamps is not None else None
+            before = stamps.next_tick() if stamps is not None else None
             _write(root, staging, [change.path for change in written], folders)
             _remove(root, [change for change in comparison.changes if change.removes], folders)
             _repair(root, comparison)
@@ -132,7 +132,7 @@ def _stamp(
     new = {
         folder: files for folder, files in by_folder(rendering).items() if all(file.path in written for file in files)
     }
-    now = stamps.clock()
+    now = stamps.next_tick()
     for stamp in folder_stamps(root, new, stamps, parallel).values():
         stamps.add_written(stamp, before, now)
 

@@ -256,6 +256,17 @@ def test_a_run_without_a_change_reads_no_results(without_record: Repository, mon
     assert (report.summary, code) == ("3 jobs in 1 overlay: wrote 0, removed 0, 6 unchanged", 0)
 
 
+def test_a_run_after_one_that_wrote_reads_no_results(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for files that were written in the last moment."""
+    for number in range(10):
+        repo.job(JOB, name=f"j{number}")
+        tick(repo.root)
+        assert repo.render(cache=repo.root / "cache")[1] == 0
+        with monkeypatch.context() as patch:
+            patch.setattr("gen.render.cache.read_run", None)
+            assert checked(repo) == []
+
+
 def renamed(repo: Repository) -> None:
     (repo.root / "jobs/team/a.yaml").rename(repo.root / "jobs/team/d.yaml")
 
