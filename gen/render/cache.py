@@ -172,7 +172,7 @@ class Cache(Struct, frozen=True, kw_only=True):
 
     @property
     def _unchanged(self) -> Path:
-        return self.path.with_suffix(".unchanged.json")
+        return self.path.with_suffix(".unchanged")
 
     @classmethod
     def for_shard(cls, root: Path, file: Path, kubernetes: str | None) -> Cache:
@@ -262,9 +262,9 @@ class Cache(Struct, frozen=True, kw_only=True):
     def remember(self, run: RunResult) -> None:
         """Store the stamps of a run that agrees with `rendered/`, and its report if all of its files have one.
 
-        A cache that cannot be written is not an error.
+        Nothing is stored if an overlay changed during the run. A cache that cannot be written is not an error.
         """
-        if self.stamps is None:
+        if self.stamps is None or self._is_outdated():
             return
         of_bases = run.behind or run.resumed or any(one.code == OVER_QUOTA.name for one in run.findings)
         folders = {path.rpartition("/")[0] for path in run.files}
@@ -289,7 +289,7 @@ class Cache(Struct, frozen=True, kw_only=True):
         """
         if self.shard and self.last is not None:
             return  # the results of others
-        changed = _key(self.tools, self.root, self.kubernetes, plugins=not self.shard) != self.key
+        changed = self._is_outdated()
         if self.shard:
             if changed:
                 raise UsageError("an overlay changed during the check; check again")
@@ -304,6 +304,10 @@ class Cache(Struct, frozen=True, kw_only=True):
                 known = self.last.jobs if self.last is not None else {}
                 for result in (one for one in results if known.get(one.job.key) is not one):
                     self.stamps.add(self._stamp(result))
+
+    def _is_outdated(self) -> bool:
+        """Whether an overlay changed since the run began."""
+        return _key(self.tools, self.root, self.kubernetes, plugins=not self.shard) != self.key
 
     def _write(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
         record = CachedRun(

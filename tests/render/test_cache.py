@@ -163,8 +163,18 @@ def test_a_damaged_cache_is_ignored(cached: tuple[Repository, list[str]], damage
     repo, rendered = cached
     (path,) = (repo.root / "cache").glob("*.json")
     path.write_bytes(damage(path.read_bytes()))
+    path.with_suffix(".unchanged").unlink(missing_ok=True)  # which needs no results
     report, code = repo.check(cache=repo.root / "cache")
     assert (code, report.findings, rendered) == (0, (), ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff", b"[1]", b'{"key": 1}'])
+def test_a_damaged_report_of_a_run_is_ignored(cached: tuple[Repository, list[str]], damage: bytes) -> None:
+    repo, rendered = cached
+    (path,) = (repo.root / "cache").glob("*.json")
+    path.with_suffix(".unchanged").write_bytes(damage)
+    report, code = repo.check(cache=repo.root / "cache")
+    assert (code, report.findings, rendered) == (0, (), [])
 
 
 def test_a_cached_file_has_no_text(cached: tuple[Repository, list[str]]) -> None:
