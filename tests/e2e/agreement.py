@@ -66,16 +66,12 @@ def bases(name: str) -> list[Body]:
 
 
 def systematic(kinds: Kinds, body: Body, count: int, seed: int) -> Iterator[Case]:
-    """Some of all fields of a kind, each with some value at or beyond its limits.
-
-    Fields of pods for Windows are left out: they are only checked against their schema (see `docs/decisions.md`).
-    """
+    """Some of all fields of a kind, each with some value at or beyond its limits."""
     kind = kinds.get(body["apiVersion"], body["kind"])
     assert kind is not None
     mutator = Mutator(kinds.schemas)
     for path, value in mutator.some(body, kind.schema, count, random.Random(seed)):  # noqa: S311 - no secret
-        if "windowsOptions" not in path:
-            yield Case(f"{dotted(path)} = {value!r:.80}", mutator.changed(body, kind.schema, path, value))
+        yield Case(f"{dotted(path)} = {value!r:.80}", mutator.changed(body, kind.schema, path, value))
 
 
 def accidental(count: int, seed: int) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""Security contexts of pods. What only pods for Windows have is not checked.
+"""Security contexts of pods. Of `windowsOptions`, only the name of a credential specification is checked.
 
 From `ValidateSecurityContext`, `validatePodSpecSecurityContext` and `validateSysctls` of
 `pkg/apis/core/validation/validation.go`, and `component-helpers/node/util/sysctl/namespace.go`.
@@ -10,7 +10,7 @@ from gen.base import Route, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, containers, server_rule
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates
-from gen.kubernetes.rules.value_checks import descending, one_of, user_id
+from gen.kubernetes.rules.value_checks import descending, dns_name, one_of, user_id
 
 _PROFILE = one_of("Localhost", "RuntimeDefault", "Unconfined")
 _CONTEXT: dict[str, Check] = {
@@ -18,6 +18,7 @@ _CONTEXT: dict[str, Check] = {
     "runAsGroup": user_id,
     "seccompProfile.type": _PROFILE,
     "appArmorProfile.type": _PROFILE,
+    "windowsOptions.gmsaCredentialSpecName": dns_name,
 }
 _CONTAINER = FieldChecks({**_CONTEXT, "procMount": one_of("Default", "Unmasked")})
 _POD = FieldChecks(
