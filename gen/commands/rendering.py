@@ -70,13 +70,12 @@ def render_and_compare(
 ) -> RenderedRepository:
     """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`.
 
-    Without a cache, only the job files `enough` are rendered, if there are any.
+    `enough` are the job files whose result is needed: without a cache, no others are rendered; all if it is empty. If
+    it is None, the result may have no files, as when the status of all files shows that none changed.
 
     With `restart`, no committed run is kept. `base` is the ref of the base, in the Git repository of the folder or of
     `git`: what exceeds a quota there already is a warning. `shards` takes the place of the cache: the results of other
     machines, or the file for those of this one. The texts of many new files go to `staging`.
-
-    If `enough` is None, the result need not have files, and has none if the status of all shows that none changed.
     """
     root = repository(request.root)
     kubernetes = _version(request.kubernetes)
@@ -160,9 +159,9 @@ def _rendered(
             )
 
 
-MIN_FILES: Final = 200
+MIN_READ_AHEAD: Final = 200
 """A process that reads fewer job files takes longer than it saves."""
-MAX_FILES: Final = 1000
+MAX_READ_AHEAD: Final = 1000
 """As many job files as are read before the imports are done."""
 
 
@@ -173,7 +172,7 @@ def read_ahead(root: Path) -> Iterator[Ahead | None]:
     Those with findings are left out, so that the run reports them. None if there are few files, or if the system cannot
     fork.
     """
-    if not can_fork() or not has_jobs(root, MIN_FILES):
+    if not can_fork() or not has_jobs(root, MIN_READ_AHEAD):
         yield None
         return
     from gen.base.yaml import source  # before the other process starts, which cannot import it
@@ -185,7 +184,7 @@ def read_ahead(root: Path) -> Iterator[Ahead | None]:
 def _sources(root: Path, read: Callable[[Path, str, Findings], Source | None]) -> dict[str, Source]:
     """Job files without a finding, by path."""
     sources = {}
-    for job in islice(all_jobs(root, Findings()), MAX_FILES):
+    for job in islice(all_jobs(root, Findings()), MAX_READ_AHEAD):
         source = read(root, job.file, found := Findings())
         if source is not None and not found.items:
             sources[job.file] = source

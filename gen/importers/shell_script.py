@@ -239,8 +239,8 @@ _BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
 
 
 def readable(text: str) -> str:
-    """A script of the same lines without what the grammar cannot read: comments as input, and assignments before a word
-    such as `else`, which it takes for a command.
+    """A script with the same lines, without parts that the grammar cannot read: comments as input, and assignments
+    before a word such as `else`, which it takes for a command.
     """
     text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     ends = [match.span() for match in _HEREDOC.finditer(text)]
@@ -425,7 +425,7 @@ def invalid_parts(top: Node) -> Iterator[Node]:
 
 
 def _is_refused(node: Node) -> bool:
-    """Whether bash does not read what the grammar reads."""
+    """Whether the grammar reads a part that bash refuses."""
     parent = node.parent.type if node.parent is not None else ""
     match node.type:
         case "command_name":

@@ -57,12 +57,12 @@ class CachedRun(Struct, frozen=True, kw_only=True):
 
 
 class UnchangedRun(Struct, frozen=True, kw_only=True):
-    """What a run without any change reports: that of an earlier one after which all files had stamps."""
+    """The report of a run after which all files had stamps, for the next run without any change."""
 
     key: str
     """Digest of the tools and the overlays."""
     stamps: str
-    """The name of the stamps."""
+    """Digest of the stamps."""
     overlays: tuple[str, ...]
     jobs: int
     files: int
@@ -163,10 +163,10 @@ class Cache(Struct, frozen=True, kw_only=True):
             return None
         with suppress(OSError, msgspec.MsgspecError):
             run = msgspec.json.decode(read_regular(self._unchanged, MAX_CACHE_BYTES), type=UnchangedRun)
-            if (run.key, run.stamps) != (self.key, self.stamps.name):
+            if (run.key, run.stamps) != (self.key, self.stamps.digest):
                 return None
             jobs = all_jobs(self.root, found := Findings())
-            if not found.items and self.stamps.know_all(((job.file, job.lock) for job in jobs), RENDERED):
+            if not found.items and self.stamps.knows_all(((job.file, job.lock) for job in jobs), RENDERED):
                 return run
         return None
 
@@ -266,14 +266,14 @@ class Cache(Struct, frozen=True, kw_only=True):
         """
         if self.stamps is None or self._is_outdated():
             return
-        of_bases = run.behind or run.resumed or any(one.code == OVER_QUOTA.name for one in run.findings)
+        needs_git = run.behind or run.resumed or any(one.code == OVER_QUOTA.name for one in run.findings)
         folders = {path.rpartition("/")[0] for path in run.files}
         with suppress(OSError):
             self.stamps.save()
-            if run.whole and not of_bases and len(self.stamps) == run.jobs + len(folders):
+            if run.whole and not needs_git and len(self.stamps) == run.jobs + len(folders):
                 record = UnchangedRun(
                     key=self.key,
-                    stamps=self.stamps.name,
+                    stamps=self.stamps.digest,
                     overlays=run.overlays,
                     jobs=run.jobs,
                     files=len(run.files),

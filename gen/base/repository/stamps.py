@@ -19,6 +19,7 @@ _DIGEST_BYTES: Final = 16
 _RECORD_BYTES: Final = 2 * _DIGEST_BYTES
 _MAX_BYTES: Final = 1 << 27
 _MOST_CLOCKS: Final = 2000
+"""Times that the clock is asked whether it went on: about 20 ms."""
 _PLAIN: Final = 0o170000 | stat.S_IXUSR
 """The type and the bit that tell whether a file is regular and not executable, as Git decides it."""
 
@@ -67,8 +68,8 @@ class Stamps:
         records = (raw[at : at + _RECORD_BYTES] for at in range(0, len(raw), _RECORD_BYTES))
         self._known = {record[:_DIGEST_BYTES]: record[_DIGEST_BYTES:] for record in records}
         """Digests of statuses by those of stamps."""
-        self.name = self._digest(raw).hex()
-        """Changes with the stamps in the file."""
+        self.digest = self._digest(raw).hex()
+        """Digest of the stamps in the file."""
         self._valid: dict[bytes, bytes] = {}
 
     def __len__(self) -> int:
@@ -86,9 +87,9 @@ class Stamps:
         return None
 
     def next_tick(self) -> int | None:
-        """The time of the file system after the tick of now, so that files of now are older: some milliseconds.
+        """Wait until the clock of the file system goes on, which takes some milliseconds, and return its time.
 
-        It may still be the tick of now on a file system with rare ticks.
+        Files that exist by now are older then, unless the ticks of the file system are too rare to wait for one.
         """
         now = later = self.clock()
         for _ in range(_MOST_CLOCKS):
@@ -117,8 +118,8 @@ class Stamps:
             return None
         return self._status(folder, sorted(states))
 
-    def know_all(self, files: Iterable[Sequence[str]], tree: str) -> bool:
-        """Whether all has the status of the last run, and nothing else is there: groups of files, and a tree."""
+    def knows_all(self, files: Iterable[Sequence[str]], tree: str) -> bool:
+        """Whether groups of files and all folders of a tree have the status of the last run, and no others exist."""
         expected = frozenset(self._known.values())
         found = 0
         for status in chain(map(self._files_status, files), self._tree_statuses(tree)):
@@ -198,4 +199,4 @@ class Stamps:
         if self._valid != self._known:
             records = sorted(digest + status for digest, status in self._valid.items())
             save_cache_file(self.path, records)
-            self.name = self._digest(b"".join(records)).hex()
+            self.digest = self._digest(b"".join(records)).hex()

@@ -12,7 +12,7 @@ from gen.base.findings import Findings
 from gen.base.repository.job_files import all_jobs
 from gen.base.yaml.source import read
 from gen.commands import rendering as module
-from gen.commands.rendering import MIN_FILES, read_ahead
+from gen.commands.rendering import MIN_READ_AHEAD, read_ahead
 from tests.support import Repository, tree
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PROCESSES = 2
 
 @pytest.fixture
 def many(repo: Repository) -> Repository:
-    for index in range(MIN_FILES):
+    for index in range(MIN_READ_AHEAD):
         repo.job(JOB, name=f"job-{index}")
     return repo
 
@@ -74,7 +74,7 @@ def test_a_killed_process_changes_nothing(many: Repository, monkeypatch: pytest.
 
 
 def test_few_files_are_not_worth_a_process(repo: Repository) -> None:
-    for index in range(MIN_FILES - 1):
+    for index in range(MIN_READ_AHEAD - 1):
         repo.job(JOB, name=f"job-{index}")
     with read_ahead(repo.root) as ahead:
         assert ahead is None
