@@ -12,6 +12,8 @@ USAGE, BUG, INTERRUPTED = 2, 3, 130
 
 # a run is short and leaves few cycles; collecting garbage in between would find none
 gc.disable()
+# a plugin of pydantic that happens to be installed must not change what a file means; looking for one takes time, too
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -197,3 +198,19 @@ def test_a_job_is_named_from_its_folder_or_from_the_top(repo: Repository, patter
     repo.job(JOB, name="other")
     done = gen("render", pattern, cwd=repo.root / "jobs/team")
     assert done.stdout.endswith("1 job in 1 overlay: wrote 1, removed 0, 0 unchanged\n")
+
+
+def test_an_installed_plugin_of_pydantic_is_not_loaded(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.job(JOB)
+    package = tmp_path / "plugin-1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1\n")
+    (package / "entry_points.txt").write_text("[pydantic]\nplugin = plugin:PLUGIN\n")
+    (tmp_path / "plugin.py").write_text("print('loaded')\nPLUGIN = None\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.delenv("PYDANTIC_DISABLE_PLUGINS", raising=False)
+    done = gen_process("render", cwd=repo.root)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "loaded" not in done.stdout
