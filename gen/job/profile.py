@@ -1,7 +1,6 @@
 """Base class of profiles, models that hold some by their keys, and the effects of profiles on pods."""
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 

@@ -1,7 +1,6 @@
 """Base classes of the schedulers of queues: their requirements on the objects and pods of a run."""
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Self

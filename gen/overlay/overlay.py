@@ -18,6 +18,7 @@ from gen.base.repository.layout import DEFINITIONS
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.strict import Data
 from gen.job.kinds import ALL_KINDS
+from gen.job.model import default
 from gen.kubernetes.facts.demand import Prices
 from gen.kubernetes.facts.runtimes import Runtime, Runtimes
 from gen.kubernetes.facts.trainer import OPERATOR, TRAINJOB
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from gen.overlay.settings import ArgoWorkflows
 
 
-_OPEN_GRANT = Grant()
+_OPEN_GRANT = default(Grant)
 """The grant of all namespaces in an overlay that grants nothing by name."""
 
 

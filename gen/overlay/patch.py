@@ -3,8 +3,7 @@
 `gen.overlay.patch_files` reads them and `gen.render.patch.apply` applies them.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Final
@@ -36,7 +35,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 class Patch(Struct, frozen=True, kw_only=True):
     """What to change, and how: strategic merge or JSON 6902."""
 
-    target: Target
+    target: "Target"
     merge: Body | None = None
     operations: tuple[Operation, ...] = ()
     layer: Layer

@@ -5,8 +5,7 @@ variables `RCLONE_CONFIG_<REMOTE>_<SETTING>`, so no file with credentials is wri
 "Config file", "Environment Variables" and the page of each service).
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal

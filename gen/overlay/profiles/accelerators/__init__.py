@@ -3,8 +3,7 @@
 A profile defines how pods request devices. Whole GPUs have a node label for their model.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Final

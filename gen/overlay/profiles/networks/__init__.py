@@ -1,7 +1,6 @@
 """Network profiles: their base classes and their registry, one file each. See `docs/extending.md`."""
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Final
@@ -36,7 +35,7 @@ class NetworkProfile(Profile, ABC):
         """Why a training pod with `gpus` GPUs cannot use the network."""
         return None
 
-    def problem_with(self, others: Mapping[str, NetworkProfile]) -> Problem | None:
+    def problem_with(self, others: Mapping[str, "NetworkProfile"]) -> Problem | None:
         """Why the profile does not work together with the others of its network, or without some other."""
         return None
 

@@ -5,8 +5,7 @@ resource name of RDMA devices (`rdma/hca` on ACK, `rdma/hca_shared_devices_a`, `
 `aliyun/erdma`, `tke.cloud.tencent.com/tke-shared-rdma`). The count is a number of shares.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import Annotated, ClassVar
 
 from gen.base import regex

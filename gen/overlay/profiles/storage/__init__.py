@@ -5,8 +5,7 @@ on both sides disables the default class, `volumeName` selects the volume and `c
 another claim could bind to the volume first.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
