@@ -117,7 +117,7 @@ def field_docs(model: type[BaseModel]) -> dict[str, str]:
     """Description by Python field name, for the fields of a model and its base classes."""
     docs: dict[str, str] = {}
     for cls in reversed(model.__mro__):
-        if not cls.__module__.startswith("pydantic.") and "__annotations__" in vars(cls):
+        if issubclass(cls, BaseModel) and cls is not BaseModel:
             docs |= _own(cls)
     for name, field in model.model_fields.items():
         if field.description:
