@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import ssl
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -124,6 +125,9 @@ class Node:
         except AssertionError:
             if not pod.stopped and not self._ended.is_set() and self._is_live(pod.pod):
                 raise
+        finally:
+            # the executor copies itself into one of them, 110 MB for each pod
+            shutil.rmtree(pod.folder / "volumes", ignore_errors=True)
 
     def _is_live(self, pod: Body) -> bool:
         return self.cluster.client.get(self.cluster.path({"apiVersion": "v1", "kind": "Pod", **pod})).status == 200
