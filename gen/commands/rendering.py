@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.base import BugError, Findings, UsageError, counted
-from gen.base.codes.quotas import OVER_QUOTA
+from gen.base.codes.grants import OVER_QUOTA
 from gen.base.parallel import can_fork, in_background
 from gen.base.repository.job_files import all_jobs, has_jobs
 from gen.commands.common import VIOLATIONS, Jobs, Kubernetes, NoCache, Overlays, Parallel, Result, Root, repository

@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, UsageError
-from gen.base.codes.quotas import OVER_QUOTA
+from gen.base.codes.grants import OVER_QUOTA
 from gen.base.repository.files import MAX_BYTES, read_regular, save_cache_file, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, RENDERED, JobFile

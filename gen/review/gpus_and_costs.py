@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from gen.base import Findings, Location, at, quoted
-from gen.base.codes.quotas import OVER_BUDGET, OVER_QUOTA, UNKNOWN_COST
+from gen.base.codes.grants import OVER_BUDGET, OVER_QUOTA, UNKNOWN_COST
 from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.repository.git import Base
 from gen.base.repository.job_files import overlay_names

@@ -1,4 +1,4 @@
-"""Finding codes for uses of namespaces, queues, volumes and GPUs that an overlay does not grant."""
+"""Finding codes for what an overlay grants: namespaces, queues, volumes and GPUs, their quotas, budgets and prices."""
 
 from __future__ import annotations
 
@@ -73,6 +73,26 @@ NOT_GRANTED = Code(
     "node labels, taints or host access that its namespace is not granted.",
     _GRANTED,
     "Use only granted resources, or ask the owners of the overlay to extend `namespaces`.",
+)
+
+OVER_QUOTA = Code(
+    "over-quota",
+    "The active jobs of a namespace request more GPUs or pods than its quota.",
+    "Some jobs would wait for the others.",
+    "End runs with `gen stop JOB`, or suspend them with `gen suspend JOB`, or raise the quota in the overlay.",
+)
+OVER_BUDGET = Code(
+    "over-budget",
+    "The active jobs of a namespace can cost more in a month than its budget.",
+    "The budget is decided by the owners of the overlay. Costs are upper bounds: a run without a time limit counts for "
+    "the whole month. A change that does not raise the costs is a warning only.",
+    "Lower `timeout`, `gpus` or `workers`, stop or suspend some jobs, or raise `budget` in the overlay.",
+)
+UNKNOWN_COST = Code(
+    "unknown-cost",
+    "The active jobs of a namespace with a budget use devices without a price.",
+    "The budget does not count them.",
+    "Declare the devices under `accelerators` with their `price`.",
 )
 
 OF_OVERLAY = (

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Final
 
 from gen.base import INTERNAL_ERROR, Code, Severity
-from gen.base.codes import clusters, commands, files, grants, imports, jobs, overlays, pins, quotas, rendered
+from gen.base.codes import clusters, commands, files, grants, imports, jobs, overlays, pins, rendered
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.rules import SILENCE, Rule, RuleSource, rules_in
@@ -150,8 +150,7 @@ SECTIONS: Final = {
     "Jobs": _codes(jobs),
     "Commands of jobs": _codes(commands),
     "Pins": _codes(pins),
-    "Grants of the overlay": _codes(grants),
-    "Quotas and budgets": _codes(quotas),
+    "Grants, quotas and budgets": _codes(grants),
     "Overlays, patches and admission policies": _codes(overlays),
     "Imports": _codes(imports),
     "Rendered files and the effects of a change": _codes(rendered),

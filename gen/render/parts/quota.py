@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from gen.base import Findings, Location, counted
-from gen.base.codes.quotas import OVER_QUOTA
+from gen.base.codes.grants import OVER_QUOTA
 from gen.base.repository.layout import job_key
 from gen.base.yaml.source import Source
 from gen.kubernetes.facts.builtin import RESOURCE_QUOTA, in_quota

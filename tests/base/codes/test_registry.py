@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 
 from gen.base import codes
 from gen.base.codes import Code
-from gen.base.codes.quotas import OVER_QUOTA
+from gen.base.codes.grants import OVER_QUOTA
 from gen.base.findings import Findings, Location
 from gen.kubernetes.rules.catalogue import CODES, SECTIONS
 from tests.cases import for_each
