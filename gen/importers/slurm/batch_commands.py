@@ -1,6 +1,4 @@
-"""Values and commands of the batch part: variables of Slurm, idioms of head nodes, ports and ids as variables of a pod,
-and words that change the shell.
-"""
+"""Commands of the batch part, and words that change the shell."""
 
 from __future__ import annotations
 
@@ -12,16 +10,10 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.base.shell_script import syntax_tree
-from gen.importers.draft import is_secret
-from gen.importers.shell_script import nodes_below, word_end
+from gen.importers.shell_script import nodes_below
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
-    PORT,
-    RUN,
-    RUN_ID,
-    Conditions,
-    Value,
     is_known,
     marked,
     shown,
@@ -39,196 +31,20 @@ from gen.importers.slurm.site import (
     Called,
     DroppedPart,
     Step,
-    absolute,
-    answer,
     is_silent,
     joined,
     opened_apptainer,
     relative,
 )
+from gen.importers.slurm.values import BatchValues
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
-_ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
-_OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
-_IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch"})
 _OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
-_WRITTEN: Final = regex(
-    r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
-)
-"""A text that a variable gets from `$(cat <<END … END)`."""
-_SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
-
-
-class BatchValues(Conditions):
-    """Variables and outputs of commands. `constants` are the variables of Slurm and those that the user gives."""
-
-    def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
-        self.constants, self.in_task = constants, in_task
-        self.variables: dict[str, Value] = {}
-        self.indexed: dict[str, tuple[str, ...]] = {}
-        self.folder = ""
-        """The working directory, as far as it is known."""
-        self.folder_place: Location | None = None
-        self.exported: dict[str, Location] = {}
-        self.left: list[DroppedPart] = []
-        self.images: list[tuple[str, Location]] = []
-        """Images of the containers that run the programs of the script."""
-        self.mounts: list[tuple[str, Location]] = []
-        self.secrets: dict[str, tuple[str, Location]] = {}
-        """Values of variables that a job reads from a Secret."""
-        self.ended: tuple[Location, str] | None = None
-        """Places where the script exits with an error, and their messages."""
-        self.fails = False
-        self._said, self._assigned = "", ""
-        self.before: dict[str, Value] = {}
-        """Variables that a construct of the shell reads."""
-        self.stops = False
-        """Whether the script ends at the first error."""
-        self.kept: set[str] = set()
-        """Variables with values that only the shell of the pod knows."""
-        self.computed: set[str] = set()
-        """Variables that the script reads from files and other programs."""
-        self.early: set[str] = set()
-        """Variables that it reads without a value."""
-        self.outside_values: dict[str, Location] = {}  # those that a program reads
-        self.from_text: set[str] = set()
-        self.bytes = b""
-        """The text that is followed."""
-        self.read_until = 0
-        """The end of a value that the grammar has cut."""
-
-    def lookup(self, name: str) -> Value | None:
-        if name in self.variables:
-            return self.variables[name]
-        if name in _LIST and not self.in_task:
-            return NODES
-        if name == "RANDOM":
-            return PORT if _IS_PORT.search(self._assigned) else RUN
-        own = {"PWD": absolute(self.folder), RUN_ID: RUN}
-        return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
-
-    def outside(self, name: str) -> str:
-        (self.computed if name in self.variables else self.early).add(name)
-        return marked(f"${name}")
-
-    def assign(self, name: str, value: Value) -> None:
-        self.variables[name] = value
-
-    def assign_node(self, node: Node) -> tuple[str, str] | None:
-        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        if name is None:
-            return None
-        if name.type == "subscript":
-            array = name.child_by_field_name("name")
-            if array is not None:
-                self.variables.pop(self.text(array), None)
-            return None
-        self._assigned = self.text(name)
-        sign = next((one.type for one in node.children if one.type in ("=", "+=")), "=")
-        text = self._whole(value) if value is not None else ""
-        new: Value
-        if text.startswith("(") and text.endswith(")"):
-            new = tuple(self.words(re.sub(r"(?m)(^|(?<!\\)\s)#[^\n]*", r"\1", text[1:-1])))
-            if len(new) == 1 and new[0] == NODES:
-                new = (ADDRESS, NODES)
-            elif new[:1] == (NODES,):
-                new = (ADDRESS, *new)
-        else:
-            new = self.value(text)
-        if sign == "+=":
-            old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
-            if isinstance(old, str) and isinstance(new, str):
-                new = (old + new)[:100_000]
-            else:
-                new = (*((old,) if isinstance(old, str) else old), *((new,) if isinstance(new, str) else new))
-        if isinstance(new, str) and is_known(new) and is_secret(self._assigned, new):
-            self.secrets[self._assigned] = new, self.place(node)
-            new = marked(f"${self._assigned}")
-        self.variables[self._assigned] = new
-        name_now, self._assigned = self._assigned, ""
-        return name_now, new if isinstance(new, str) else " ".join(new)
-
-    def _whole(self, value: Node) -> str:
-        """A value up to the end of its word: the grammar ends some values between quotes too early."""
-        text = self.text(value)
-        behind = self.bytes[value.end_byte : value.end_byte + 1]
-        if text.startswith("(") or not behind or behind.isspace() or behind in b";&|()<>":
-            return text
-        rest = self.bytes[value.start_byte :].decode("utf-8", "replace")
-        whole = rest[: word_end(rest, 0)]
-        self.read_until = max(self.read_until, value.start_byte + len(whole.encode("utf-8", "replace")))
-        return whole
-
-    def declaration(self, node: Node) -> None:
-        exports = self.text(node).startswith("export") or " -x" in self.text(node).split("=")[0]
-        for child in node.named_children:
-            if child.type == "variable_assignment":
-                made = self.assign_node(child)
-                if made is not None and exports:
-                    self.exported.setdefault(made[0], self.place(child))
-            elif child.type == "variable_name" and exports:
-                self.exported.setdefault(self.text(child), self.place(child))
-
-    def output(self, command: str) -> str:
-        command = command.strip()
-        if (written := _WRITTEN.fullmatch(command)) is not None:
-            return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
-        gpus = self.constants.get("SLURM_GPUS_ON_NODE")
-        known = answer(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
-        if known is None and re.match(r"whoami|id ", command):
-            known = self.outside("USER")
-        if known is not None:
-            return known
-        if re.fullmatch(r"echo\s+[^|;&`$<>]*|echo\s+\"?\$\{?\w+\}?\"?", command):
-            return " ".join(self.words(command)[1:])
-        calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
-        if command in ("date +%s", "date +%s.%N") and (
-            _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
-        ):
-            return marked(f"$({command})")
-        if _ID.search(command) and not self.in_task:
-            return PORT if _IS_PORT.search(self._assigned) else RUN
-        return marked(f"$({self.residual(command)})")
-
-    def arithmetic(self, text: str) -> str:
-        if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
-            return PORT if _IS_PORT.search(self._assigned) else RUN
-        return super().arithmetic(text)
-
-    def residual(self, text: str) -> str:
-        """Shell source with the known values of its variables."""
-
-        def one(match: re.Match[str]) -> str:
-            known = self.lookup(match[1] or match[2] or match[3])
-            if match[3]:
-                if known is not None and known != marked(f"${match[3]}"):
-                    self.before.setdefault(match[3], known)
-                return match[0]
-            if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./\ue004 -]*", known)):
-                return known
-            if (
-                isinstance(known, str)
-                and len(sources(known)) == 1
-                and known == marked(sources(known)[0])
-                and "$(" not in known
-            ):
-                name = sources(known)[0].removeprefix("$")
-                joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
-                return f"${{{name}}}" if joined else sources(known)[0]
-            name = match[1] or match[2]
-            if known is not None:
-                self.before.setdefault(name, known)
-            elif not name.isdecimal():
-                self.early.add(name)
-            return match[0]
-
-        return re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
 
 
 class BatchCommands(BatchValues):

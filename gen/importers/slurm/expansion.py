@@ -1,23 +1,17 @@
-"""Words and conditions of a batch script with the values of its variables, as far as they are known without running
-anything.
+"""Words of a batch script with the values of its variables, as far as they are known without running anything.
 
 A value is a text in which `OPEN` and `CLOSE` enclose what only a pod knows, such as `$RANK`, as shell source.
 """
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-from gen.base import Location, regex
+from gen.base import regex
 from gen.base.shell_script import integer
 from gen.importers.shell_script import changed_value, closing_quote, expansion_end
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"
 """`START` is the initial folder of the script."""
@@ -48,11 +42,6 @@ RUN_ID: Final = "GEN_RUN_ID"
 MOST: Final = 100_000  # characters of a value; a script can double one on each line
 COST_OF_WORD: Final = 20
 """Characters that take as long as a word: a list of short words is bounded, too."""
-_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
-    f"-{one.__name__}": one for one in (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
-}
-_OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
-_OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
 
 Value = str | tuple[str, ...]
 
@@ -67,7 +56,6 @@ PORT: Final = marked("$MASTER_PORT")
 RUN: Final = marked("{{ run.id }}")
 NODES: Final = marked("$SLURM_JOB_NODELIST")
 """The list of nodes. Only its first one has a meaning in pods."""
-_OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 
 
 def is_known(value: str) -> bool:
@@ -346,97 +334,3 @@ def _all(value: Value) -> tuple[str, ...]:
 def split(value: str) -> list[str]:
     """The words of an expansion without quotes; a part of the pod stays whole."""
     return [str(one) for one in re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^\s{OPEN}])+", value)]
-
-
-def _of_several(known: list[bool | None], *, decides: bool) -> bool | None:
-    """Whether one of several conditions holds, or all of them; `decides` is the result of one that decides."""
-    return decides if decides in known else None if None in known else not decides
-
-
-class Conditions(Expander):
-    """Decides conditions. A subclass has the source of the script."""
-
-    def text(self, node: Node) -> str:
-        """The source of a node."""
-        raise NotImplementedError
-
-    def place(self, node: Node) -> Location:
-        raise NotImplementedError
-
-    def holds(self, node: Node) -> bool | None:
-        """Whether a condition holds; None if it is not a test, or depends on more than values."""
-        known: bool | None = None
-        if node.type == "test_command":
-            text = self.text(node).strip()
-            inner = text[2:-2] if text.startswith(("[[", "((")) else text[1:-1]
-            known = self._calculated(inner) if text.startswith("((") else self._test(inner.strip())
-        elif node.type == "negated_command" and node.named_children:
-            inside = self.holds(node.named_children[0])
-            known = None if inside is None else not inside
-        elif node.type == "list":
-            known = self._list_holds(node)
-        elif node.type == "command":
-            known = self._command_holds(self.text(node))
-        elif node.type in ("redirected_statement", "compound_statement", "subshell"):
-            body = node.child_by_field_name("body") or next(iter(node.named_children), None)
-            known = self.holds(body) if body is not None else None
-        return known
-
-    def _list_holds(self, node: Node) -> bool | None:
-        """A command can change what the conditions behind it depend on, and what the script does later."""
-        parts = [(one, self.holds(one)) for one in node.named_children]
-        decides = any(one.type == "||" for one in node.children)
-        for one, known in parts:
-            if known is decides or (known is None and one.type not in ("test_command", "negated_command")):
-                return known
-        return _of_several([known for _, known in parts], decides=decides)
-
-    def _command_holds(self, text: str) -> bool | None:
-        if text in ("true", "false"):
-            return text == "true"
-        if text.startswith("test "):
-            return self._test(text[5:].strip())
-        return False if re.match(r"(?:command -v|which|type|hash|grep)\b", text) else None
-
-    def _calculated(self, text: str) -> bool | None:
-        known = self.arithmetic(text)
-        return known != "0" if re.fullmatch(r"-?\d+", known) else None
-
-    def _test(self, text: str) -> bool | None:
-        for signs, decides in ((r"\|\||-o", True), ("&&|-a", False)):
-            parts = re.split(rf"\s(?:{signs})\s", text)
-            if len(parts) > 1:
-                return _of_several([self._test(one.strip()) for one in parts], decides=decides)
-        if text.startswith("! "):
-            inner = self._test(text[2:].strip())
-            return None if inner is None else not inner
-        if (one := _OF_ONE.fullmatch(text)) is not None:
-            return self._of_one(one[1], one[2])
-        if (two := _OF_TWO.fullmatch(text)) is not None:
-            return self._of_two(self.condition_value(two[1]), two[2], self.condition_value(two[3]))
-        return self.condition_value(text) != "" if text and " " not in text else None
-
-    def _of_one(self, sign: str, text: str) -> bool:
-        """`-z`, `-n` and `-v`; others ask for a file, which no pod has."""
-        if sign in "zn":
-            return (self.condition_value(text) == "") is (sign == "z")
-        return sign == "v" and self.lookup(text.strip()) is not None
-
-    @staticmethod
-    def _of_two(left: str, sign: str, right: str) -> bool | None:
-        if not is_known(left) or not is_known(right):
-            return None
-        if sign in ("==", "=", "!="):
-            return fnmatchcase(left, right) is (sign != "!=")
-        number = re.fullmatch(r"-?\d{1,15} -?\d{1,15}", f"{left} {right}")
-        return _NUMBERS[sign](int(left), int(right)) if number and sign in _NUMBERS else None
-
-    def condition_value(self, text: str) -> str:
-        """A value in a condition, where a variable from outside counts as not set."""
-        before = {*self.early}
-        value = self.value(text.strip())
-        self.early = before
-        for one in sources(value):
-            if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD:
-                value = value.replace(marked(one), "")
-        return value

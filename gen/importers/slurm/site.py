@@ -27,7 +27,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import ADDRESS, NODES, OPEN, START, Value, is_known, shown
+from gen.importers.slurm.expansion import START, Value, is_known, shown
 
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
@@ -257,39 +257,6 @@ def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, lis
         if name not in values:
             left.append((text.count("\n", 0, at) + 1, mark, name))
     return "".join([*parts, text[end:]]), left
-
-
-_FIRST: Final = regex(
-    r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
-)
-_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
-
-
-def answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
-    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
-    listed = "scontrol" in command and "hostname" in command
-    if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
-        return ADDRESS if _FIRST.search(command) or "getent" in command else NODES
-    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
-        return ADDRESS
-    if re.match(r"nvidia-smi\b.*wc\s+-l", command):
-        return gpus
-    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
-        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
-    if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
-        return _folder(expanded, folder)
-    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
-
-
-def _folder(command: str, folder: str) -> str:
-    """The output of a command that asks for a folder: that of now, if the script does not name one."""
-    asked = re.fullmatch(r"(cd|dirname|readlink|realpath)(?:\s+-\w+)*\s+(\S+)(?:\s*&&\s*pwd(?: -P)?)?", command)
-    if asked is None or not is_known(asked[2]):
-        return folder
-    if asked[1] == "dirname":
-        inside = asked[2] != START
-        return (posixpath.dirname(asked[2]) or ".") if inside else f"{START}/.."
-    return posixpath.normpath(posixpath.join("" if asked[2].startswith(START) else folder, asked[2]))
 
 
 _CONTAINERS: Final = frozenset({"apptainer", "singularity"})

@@ -1,0 +1,343 @@
+"""Values of the batch part: variables of Slurm, the output of commands, and conditions. Idioms of head nodes, ports
+and ids become variables of a pod.
+"""
+
+from __future__ import annotations
+
+import operator
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from gen.base import Location, regex
+from gen.importers.draft import is_secret
+from gen.importers.shell_script import word_end
+from gen.importers.slurm.expansion import (
+    ADDRESS,
+    NODES,
+    OPEN,
+    PORT,
+    RUN,
+    RUN_ID,
+    START,
+    Expander,
+    Value,
+    is_known,
+    marked,
+    sources,
+)
+from gen.importers.slurm.site import DroppedPart, absolute
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+_ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
+_OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
+_IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
+_WRITTEN: Final = regex(
+    r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
+)
+"""A text that a variable gets from `$(cat <<END … END)`."""
+_SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
+_OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
+_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    f"-{one.__name__}": one for one in (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
+}
+_OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
+_OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
+
+
+def _of_several(known: list[bool | None], *, decides: bool) -> bool | None:
+    """Whether one of several conditions holds, or all of them; `decides` is the result of one that decides."""
+    return decides if decides in known else None if None in known else not decides
+
+
+class Conditions(Expander):
+    """Decides conditions. A subclass has the source of the script."""
+
+    def text(self, node: Node) -> str:
+        """The source of a node."""
+        raise NotImplementedError
+
+    def place(self, node: Node) -> Location:
+        raise NotImplementedError
+
+    def holds(self, node: Node) -> bool | None:
+        """Whether a condition holds; None if it is not a test, or depends on more than values."""
+        known: bool | None = None
+        if node.type == "test_command":
+            text = self.text(node).strip()
+            inner = text[2:-2] if text.startswith(("[[", "((")) else text[1:-1]
+            known = self._calculated(inner) if text.startswith("((") else self._test(inner.strip())
+        elif node.type == "negated_command" and node.named_children:
+            inside = self.holds(node.named_children[0])
+            known = None if inside is None else not inside
+        elif node.type == "list":
+            known = self._list_holds(node)
+        elif node.type == "command":
+            known = self._command_holds(self.text(node))
+        elif node.type in ("redirected_statement", "compound_statement", "subshell"):
+            body = node.child_by_field_name("body") or next(iter(node.named_children), None)
+            known = self.holds(body) if body is not None else None
+        return known
+
+    def _list_holds(self, node: Node) -> bool | None:
+        """A command can change what the conditions behind it depend on, and what the script does later."""
+        parts = [(one, self.holds(one)) for one in node.named_children]
+        decides = any(one.type == "||" for one in node.children)
+        for one, known in parts:
+            if known is decides or (known is None and one.type not in ("test_command", "negated_command")):
+                return known
+        return _of_several([known for _, known in parts], decides=decides)
+
+    def _command_holds(self, text: str) -> bool | None:
+        if text in ("true", "false"):
+            return text == "true"
+        if text.startswith("test "):
+            return self._test(text[5:].strip())
+        return False if re.match(r"(?:command -v|which|type|hash|grep)\b", text) else None
+
+    def _calculated(self, text: str) -> bool | None:
+        known = self.arithmetic(text)
+        return known != "0" if re.fullmatch(r"-?\d+", known) else None
+
+    def _test(self, text: str) -> bool | None:
+        for signs, decides in ((r"\|\||-o", True), ("&&|-a", False)):
+            parts = re.split(rf"\s(?:{signs})\s", text)
+            if len(parts) > 1:
+                return _of_several([self._test(one.strip()) for one in parts], decides=decides)
+        if text.startswith("! "):
+            inner = self._test(text[2:].strip())
+            return None if inner is None else not inner
+        if (one := _OF_ONE.fullmatch(text)) is not None:
+            return self._of_one(one[1], one[2])
+        if (two := _OF_TWO.fullmatch(text)) is not None:
+            return self._of_two(self.condition_value(two[1]), two[2], self.condition_value(two[3]))
+        return self.condition_value(text) != "" if text and " " not in text else None
+
+    def _of_one(self, sign: str, text: str) -> bool:
+        """`-z`, `-n` and `-v`; others ask for a file, which no pod has."""
+        if sign in "zn":
+            return (self.condition_value(text) == "") is (sign == "z")
+        return sign == "v" and self.lookup(text.strip()) is not None
+
+    @staticmethod
+    def _of_two(left: str, sign: str, right: str) -> bool | None:
+        if not is_known(left) or not is_known(right):
+            return None
+        if sign in ("==", "=", "!="):
+            return fnmatchcase(left, right) is (sign != "!=")
+        number = re.fullmatch(r"-?\d{1,15} -?\d{1,15}", f"{left} {right}")
+        return _NUMBERS[sign](int(left), int(right)) if number and sign in _NUMBERS else None
+
+    def condition_value(self, text: str) -> str:
+        """A value in a condition, where a variable from outside counts as not set."""
+        before = {*self.early}
+        value = self.value(text.strip())
+        self.early = before
+        for one in sources(value):
+            if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD:
+                value = value.replace(marked(one), "")
+        return value
+
+
+_FIRST: Final = regex(
+    r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
+)
+_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
+
+
+def _answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
+    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
+    listed = "scontrol" in command and "hostname" in command
+    if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
+        return ADDRESS if _FIRST.search(command) or "getent" in command else NODES
+    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
+        return ADDRESS
+    if re.match(r"nvidia-smi\b.*wc\s+-l", command):
+        return gpus
+    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
+        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
+    if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
+        return _folder(expanded, folder)
+    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
+
+
+def _folder(command: str, folder: str) -> str:
+    """The output of a command that asks for a folder: that of now, if the script does not name one."""
+    asked = re.fullmatch(r"(cd|dirname|readlink|realpath)(?:\s+-\w+)*\s+(\S+)(?:\s*&&\s*pwd(?: -P)?)?", command)
+    if asked is None or not is_known(asked[2]):
+        return folder
+    if asked[1] == "dirname":
+        inside = asked[2] != START
+        return (posixpath.dirname(asked[2]) or ".") if inside else f"{START}/.."
+    return posixpath.normpath(posixpath.join("" if asked[2].startswith(START) else folder, asked[2]))
+
+
+class BatchValues(Conditions):
+    """Variables and outputs of commands. `constants` are the variables of Slurm and those that the user gives."""
+
+    def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
+        self.constants, self.in_task = constants, in_task
+        self.variables: dict[str, Value] = {}
+        self.indexed: dict[str, tuple[str, ...]] = {}
+        self.folder = ""
+        """The working directory, as far as it is known."""
+        self.folder_place: Location | None = None
+        self.exported: dict[str, Location] = {}
+        self.left: list[DroppedPart] = []
+        self.images: list[tuple[str, Location]] = []
+        """Images of the containers that run the programs of the script."""
+        self.mounts: list[tuple[str, Location]] = []
+        self.secrets: dict[str, tuple[str, Location]] = {}
+        """Values of variables that a job reads from a Secret."""
+        self.ended: tuple[Location, str] | None = None
+        """Places where the script exits with an error, and their messages."""
+        self.fails = False
+        self._said, self._assigned = "", ""
+        self.before: dict[str, Value] = {}
+        """Variables that a construct of the shell reads."""
+        self.stops = False
+        """Whether the script ends at the first error."""
+        self.kept: set[str] = set()
+        """Variables with values that only the shell of the pod knows."""
+        self.computed: set[str] = set()
+        """Variables that the script reads from files and other programs."""
+        self.early: set[str] = set()
+        """Variables that it reads without a value."""
+        self.outside_values: dict[str, Location] = {}  # those that a program reads
+        self.from_text: set[str] = set()
+        self.bytes = b""
+        """The text that is followed."""
+        self.read_until = 0
+        """The end of a value that the grammar has cut."""
+
+    def lookup(self, name: str) -> Value | None:
+        if name in self.variables:
+            return self.variables[name]
+        if name in _LIST and not self.in_task:
+            return NODES
+        if name == "RANDOM":
+            return PORT if _IS_PORT.search(self._assigned) else RUN
+        own = {"PWD": absolute(self.folder), RUN_ID: RUN}
+        return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
+
+    def outside(self, name: str) -> str:
+        (self.computed if name in self.variables else self.early).add(name)
+        return marked(f"${name}")
+
+    def assign(self, name: str, value: Value) -> None:
+        self.variables[name] = value
+
+    def assign_node(self, node: Node) -> tuple[str, str] | None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None:
+            return None
+        if name.type == "subscript":
+            array = name.child_by_field_name("name")
+            if array is not None:
+                self.variables.pop(self.text(array), None)
+            return None
+        self._assigned = self.text(name)
+        sign = next((one.type for one in node.children if one.type in ("=", "+=")), "=")
+        text = self._whole(value) if value is not None else ""
+        new: Value
+        if text.startswith("(") and text.endswith(")"):
+            new = tuple(self.words(re.sub(r"(?m)(^|(?<!\\)\s)#[^\n]*", r"\1", text[1:-1])))
+            if len(new) == 1 and new[0] == NODES:
+                new = (ADDRESS, NODES)
+            elif new[:1] == (NODES,):
+                new = (ADDRESS, *new)
+        else:
+            new = self.value(text)
+        if sign == "+=":
+            old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
+            if isinstance(old, str) and isinstance(new, str):
+                new = (old + new)[:100_000]
+            else:
+                new = (*((old,) if isinstance(old, str) else old), *((new,) if isinstance(new, str) else new))
+        if isinstance(new, str) and is_known(new) and is_secret(self._assigned, new):
+            self.secrets[self._assigned] = new, self.place(node)
+            new = marked(f"${self._assigned}")
+        self.variables[self._assigned] = new
+        name_now, self._assigned = self._assigned, ""
+        return name_now, new if isinstance(new, str) else " ".join(new)
+
+    def _whole(self, value: Node) -> str:
+        """A value up to the end of its word: the grammar ends some values between quotes too early."""
+        text = self.text(value)
+        behind = self.bytes[value.end_byte : value.end_byte + 1]
+        if text.startswith("(") or not behind or behind.isspace() or behind in b";&|()<>":
+            return text
+        rest = self.bytes[value.start_byte :].decode("utf-8", "replace")
+        whole = rest[: word_end(rest, 0)]
+        self.read_until = max(self.read_until, value.start_byte + len(whole.encode("utf-8", "replace")))
+        return whole
+
+    def declaration(self, node: Node) -> None:
+        exports = self.text(node).startswith("export") or " -x" in self.text(node).split("=")[0]
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                made = self.assign_node(child)
+                if made is not None and exports:
+                    self.exported.setdefault(made[0], self.place(child))
+            elif child.type == "variable_name" and exports:
+                self.exported.setdefault(self.text(child), self.place(child))
+
+    def output(self, command: str) -> str:
+        command = command.strip()
+        if (written := _WRITTEN.fullmatch(command)) is not None:
+            return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
+        gpus = self.constants.get("SLURM_GPUS_ON_NODE")
+        known = _answer(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
+        if known is None and re.match(r"whoami|id ", command):
+            known = self.outside("USER")
+        if known is not None:
+            return known
+        if re.fullmatch(r"echo\s+[^|;&`$<>]*|echo\s+\"?\$\{?\w+\}?\"?", command):
+            return " ".join(self.words(command)[1:])
+        calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
+        if command in ("date +%s", "date +%s.%N") and (
+            _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
+        ):
+            return marked(f"$({command})")
+        if _ID.search(command) and not self.in_task:
+            return PORT if _IS_PORT.search(self._assigned) else RUN
+        return marked(f"$({self.residual(command)})")
+
+    def arithmetic(self, text: str) -> str:
+        if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
+            return PORT if _IS_PORT.search(self._assigned) else RUN
+        return super().arithmetic(text)
+
+    def residual(self, text: str) -> str:
+        """Shell source with the known values of its variables."""
+
+        def one(match: re.Match[str]) -> str:
+            known = self.lookup(match[1] or match[2] or match[3])
+            if match[3]:
+                if known is not None and known != marked(f"${match[3]}"):
+                    self.before.setdefault(match[3], known)
+                return match[0]
+            if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./\ue004 -]*", known)):
+                return known
+            if (
+                isinstance(known, str)
+                and len(sources(known)) == 1
+                and known == marked(sources(known)[0])
+                and "$(" not in known
+            ):
+                name = sources(known)[0].removeprefix("$")
+                joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
+                return f"${{{name}}}" if joined else sources(known)[0]
+            name = match[1] or match[2]
+            if known is not None:
+                self.before.setdefault(name, known)
+            elif not name.isdecimal():
+                self.early.add(name)
+            return match[0]
+
+        return re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
