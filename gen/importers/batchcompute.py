@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Final
 from gen.base import Findings, Location, Route, as_list, as_texts, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NEEDS_SECRET, NOT_CARRIED
 from gen.importers import ImportedJob, Importer, ImportInput
-from gen.importers.draft import JobDraft, label, literal, literals
-from gen.importers.shell_script import opened_container
+from gen.importers.draft import JobDraft, label, literal, literals, opened_container
 from gen.kubernetes import quantity
 from gen.kubernetes.manifests.read import read_manifests
 
