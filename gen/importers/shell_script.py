@@ -357,7 +357,7 @@ def invalid_parts(top: Node) -> Iterator[Node]:
     todo = [top]
     while todo:
         node = todo.pop()
-        if node.is_error or node.is_missing or _is_refused(node):
+        if node.is_error or node.is_missing or _is_refused(node) or _is_cut(node):
             # the grammar misses the bracket of some expansions that are complete
             ends = node.parent is not None and node.parent.type == "compound_statement"
             if not node.is_missing or ends or node.type != "}":
@@ -383,3 +383,12 @@ def _is_refused(node: Node) -> bool:
         case "subshell":
             return parent == "command"
     return False
+
+
+def _is_cut(node: Node) -> bool:
+    """Whether the grammar loses a word behind an assignment, such as `-` in `A= - <<E`."""
+    around, behind = node.parent, node.next_sibling
+    if node.type != "variable_assignment" or around is None or around.type != "redirected_statement" or behind is None:
+        return False
+    words = (around.text or b"")[node.end_byte - around.start_byte : behind.start_byte - around.start_byte]
+    return bool(words.strip(b"\\ \t\n"))

@@ -36,7 +36,7 @@ from gen.importers.slurm.site import (
     opened_apptainer,
     relative,
 )
-from gen.importers.slurm.values import BatchValues
+from gen.importers.slurm.values import ARGUMENT, BatchValues
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,7 +54,12 @@ class BatchCommands(BatchValues):
         super().__init__(constants, in_task=in_task)
         self.steps: list[Step] = []
         self.functions: dict[str, Node] = {}
-        self.unreadable: tuple[Location, str, str] | None = None  # the first part, the problem and the remedy
+        self.leaving = ("", 0)
+        """`break`, `continue` or `return`, while it leaves blocks, and the number of its loops."""
+        self.loops = 0
+        """The loops around the command of now."""
+        self.unclear: Location | None = None
+        """A part that may leave a loop or a function, which only a shell decides."""
         self.cut: Location | None = None
         """The first statement that is not followed, because there are too many."""
         self._words: dict[str, Callable[[Called], bool]] = {
@@ -66,6 +71,9 @@ class BatchCommands(BatchValues):
             "eval": self._eval,
             "trap": self._trap,
             "wait": self._wait,
+            "shift": self._shift,
+            "set": self._set,
+            **dict.fromkeys(("break", "continue", "return"), self._leave),
             **dict.fromkeys(("cd", "pushd"), self._cd),
             "exit": self._exit,
             **dict.fromkeys(MODULES, self._module),
@@ -75,7 +83,44 @@ class BatchCommands(BatchValues):
         """Words that change the shell, or how a command runs. False of one that is a program here."""
 
     def call(self, words: Sequence[str]) -> bool:
-        """Follow a function of the script. False if there is none of this name."""
+        """Follow the body of a function with these arguments. False if there is none of this name."""
+        function = self.functions.get(words[0])
+        if function is None:
+            return False
+        body = function.child_by_field_name("body")
+        variables, steps, clear = {**self.variables}, len(self.steps), self.unclear is None
+        around, self.hidden, self.loops = (self.hidden, self.loops, self.has_more), {}, 0
+        self.set_arguments(words[1:])
+        self.follow_block(body.children if body is not None else ())
+        own = {name: variables.get(name) for name in self.variables if ARGUMENT.fullmatch(name)} | self.hidden
+        own |= {name: value for name, value in variables.items() if ARGUMENT.fullmatch(name)}
+        for name, value in own.items():
+            self.variables.pop(name, None)
+            self.variables |= {name: value} if value is not None else {}
+        (self.hidden, self.loops, self.has_more), self.leaving = around, ("", 0)
+        if clear and self.unclear is not None and "srun" not in self.text(function):
+            del self.steps[steps:]
+            self.variables, self.unclear = variables, None
+            self.keep_function(words[0])
+            return False
+        return True
+
+    def keep_function(self, name: str) -> None:
+        """Write a function into the command, if the script has it."""
+        raise NotImplementedError
+
+    def leaves_turn(self, body: Node) -> bool:
+        """Follow the body of a loop once. Returns whether it ends the loop."""
+        self.loops += 1
+        self.follow_block(body.children)
+        self.loops -= 1
+        word, number = self.leaving
+        if word != "return":
+            self.leaving = (word, number - 1) if number > 1 else ("", 0)
+        return word in ("return", "break") or number > 1
+
+    def follow_block(self, nodes: Iterable[Node]) -> None:
+        """Follow statements one after another."""
         raise NotImplementedError
 
     def follow_text(self, called: Called) -> bool:
@@ -96,6 +141,17 @@ class BatchCommands(BatchValues):
             self.run(place, opened[1], assigned)
         else:
             self._start(called.words, called)
+
+    def follow_shifts(self, condition: Node, body: Node) -> None:
+        """Follow a loop that takes the arguments one by one, while its condition holds."""
+        known: bool | None = True
+        while known:
+            before = self.arguments
+            if self.leaves_turn(body) or before == self.arguments:
+                return
+            known = self.holds(condition)
+        if known is None:
+            self.unclear = self.unclear or self.place(condition)
 
     def absorb(self, inner: BatchCommands) -> None:
         """Take over what another part of the script needs and lacks, without its steps."""
@@ -176,6 +232,29 @@ class BatchCommands(BatchValues):
         self.run(place, [*words[words.index("srun") :]], called.assigned)
         return True
 
+    def _set(self, called: Called) -> bool:
+        """`set -- ARGUMENTS`, and options of the shell."""
+        words = called.words[1:]
+        at = words.index("--") + 1 if "--" in words else 0
+        if at or not words[:1] or not words[0].startswith(("-", "+")):
+            self.set_arguments(words[at:])
+        return self._shows(called)
+
+    def _shift(self, called: Called) -> bool:
+        number = "".join(called.words[1:2]) or "1"
+        if not number.isdecimal():
+            self._drop(called, f"`{called.text[:60]}`", "gen cannot compute its number", "write the number")
+        elif 0 < int(number[:6]) <= len(self.arguments):
+            self.set_arguments(self.arguments[int(number) :], has_more=self.has_more)
+        return True
+
+    def _leave(self, called: Called) -> bool:
+        """`break`, `continue` and `return`, which do nothing outside of loops and functions."""
+        number = "".join(called.words[1:2])
+        if self.loops or (called.program == "return" and self.hidden is not None):
+            self.leaving = called.program, int(number[:3]) if number.isdecimal() else 1
+        return True
+
     def _wait(self, called: Called) -> bool:
         if any(one.background for one in self.steps):
             self._start(("wait",), called)
@@ -184,7 +263,7 @@ class BatchCommands(BatchValues):
     def _trap(self, called: Called) -> bool:
         words, hint = called.words, "save checkpoints on SIGTERM"
         if {"EXIT", "0"} & {*words[2:]} and self.is_program(words[1]):
-            self.add(Step(text=f"trap {shown(words[1])} EXIT", place=called.place))
+            self.add(Step(words=("trap", words[1], "EXIT"), place=called.place))
         elif words[2:] and words[1] != "-":
             self._drop(called, f"`trap {words[1][:60]}`", "a pod gets SIGTERM at its end", hint)
         return True
@@ -244,7 +323,7 @@ class BatchCommands(BatchValues):
         return any(not is_silent(one) and one not in (*_OF_FILES, *self.functions) for one in called)
 
     def unset(self, variables: Iterable[str]) -> None:
-        for name in variables:
+        for name in {*variables} - self.fixed:
             self.variables.pop(name, None)
             self.exported.pop(name, None)
 

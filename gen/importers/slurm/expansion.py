@@ -300,11 +300,16 @@ class Expander:
                 return self.value(rest.lstrip(":")[1:]) if is_set else ""
             case "?", _:
                 return known if known is not None else self.outside(name)
-        if not isinstance(known, str) or not is_known(known):
-            return marked(f"${{{text}}}") if known is not None else self.outside(name)
         part = _PART.fullmatch(rest)
-        changed = known[int(part[1]) :][: int(part[2]) if part[2] else None] if part else None
-        changed = changed if part is not None else changed_value(known, rest, self.value)
+        changed: Value | None = None
+        if known is None:
+            changed = self.outside(name)
+        elif isinstance(known, str) and is_known(known):
+            changed = known[int(part[1]) :][: int(part[2]) if part[2] else None] if part else None
+            changed = changed if part is not None else changed_value(known, rest, self.value)
+        elif isinstance(known, tuple) and part is not None and NODES not in known and (name in "@*" or "[" in text):
+            first = int(part[1])  # the argument 0 is the script
+            changed = known[first - (name in "@*" and first > 0) :][: int(part[2]) if part[2] else None]
         return changed if changed is not None else marked(f"${{{text}}}")
 
     def arithmetic(self, text: str) -> str:

@@ -18,7 +18,7 @@ from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of, mount
-from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
+from gen.importers.slurm.expansion import START, is_known, marked, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     DEEP,
@@ -184,7 +184,7 @@ def _translate(
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
-    runs = [*arrays, *_in_folders(draft, runs)]
+    runs = [*arrays, *_in_folders(draft, translation.with_traps(script, runs))]
     if script.stops and sum(one.words[:1] not in (("mkdir",), ("wait",)) for one in runs) > 1:
         runs = [Run(words=(), text="set -e", place=draft.place), *runs]
     text = translation.text_of_command(runs)
@@ -360,7 +360,7 @@ def _by_mpirun(run: Run, layout: Layout) -> Run:
     start += tuple(word for name, value in translation.of_program(run) for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=())
     if any(not is_known(word) for word in run.words):  # only the shell of a task knows its rank
-        return replace(run, words=(*start, "sh", "-c", source_text(" ".join(map(shown, run.words)))))
+        return replace(run, words=(*start, "sh", "-c", source_text(" ".join(translation.text_of_words(run.words)))))
     return replace(run, words=(*start, *run.words))
 
 

@@ -7,7 +7,7 @@ the variables of a pod. What cannot be known stays as it is, or has no value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -28,8 +28,9 @@ from gen.importers.shell_script import (
     with_braces,
 )
 from gen.importers.slurm.batch_commands import BatchCommands
-from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, Value, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.site import OF_LOGS, Called, DroppedPart, Step, is_silent
+from gen.importers.slurm.values import ARGUMENT
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
+_LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
+_LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
 _OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
 _MOST_TURNS: Final = 64
 _MOST_COPIES: Final = 8  # of programs in a loop that the shell of a pod can run
@@ -85,12 +88,13 @@ class BatchScript(BatchCommands):
         if (fault := next(faults, None)) is not None:
             line = unclosed(text)
             self._refuse(self.place(fault) if line is None else Location(self.file, line + self.first_line))
-        self._block(top.children)
+        self.follow_block(top.children)
+        if self.unclear is not None:
+            self._refuse(self.unclear, "only a shell decides whether a loop or a function ends here")
         return self
 
     def _refuse(self, place: Location, what: str = "gen cannot read the syntax of the shell here") -> None:
-        hint = "correct it if `bash -n` refuses it, or write it in a simpler way"
-        self.unreadable = self.unreadable or (place, what, hint)
+        self.refuse(place, what, "correct it if `bash -n` refuses it, or write it in a simpler way")
 
     def text(self, node: Node) -> str:
         return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -101,12 +105,12 @@ class BatchScript(BatchCommands):
     def leave(self, node: Node, what: str, why: str, hint: str) -> None:
         self.left.append(DroppedPart(self.place(node), what, why, hint))
 
-    def _block(self, nodes: Iterable[Node]) -> None:
+    def follow_block(self, nodes: Iterable[Node]) -> None:
         before = 0
         for node in nodes:
             if len(self.steps) > _MOST_STEPS:
                 self.cut = self.cut or self.place(node)
-            if self.ended is not None or self.cut is not None:
+            if self.ended is not None or self.cut is not None or self.leaving[0]:
                 return
             if node.start_byte < self.read_until:
                 continue
@@ -130,7 +134,7 @@ class BatchScript(BatchCommands):
         self._depth += 1
         try:
             if node.type in _BLOCKS:
-                self._block(node.children)
+                self.follow_block(node.children)
             elif (follow := self._followers.get(node.type)) is not None:
                 follow(node)
             elif self._starts_program(node):
@@ -145,16 +149,17 @@ class BatchScript(BatchCommands):
 
     def _subshell(self, node: Node) -> None:
         """A block that leaves the variables and the folder as they are."""
-        variables, exported, place = {**self.variables}, {**self.exported}, (self.folder, self.folder_place)
-        self._block(node.children)
-        self.variables, self.exported, (self.folder, self.folder_place) = variables, exported, place
-        self.ended = None
+        variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
+        place = self.folder, self.folder_place
+        self.follow_block(node.children)
+        self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
+        self.ended, self.leaving = None, ("", 0)
 
     def _command(self, node: Node) -> None:
         name = node.child_by_field_name("name")
         before = [one for one in node.children if one.type == "variable_assignment"]
         if name is None:
-            self._block(before)
+            self.follow_block(before)
             return
         own = self._set_for(before, name)
         start = max(name.start_byte, self.read_until)
@@ -196,9 +201,11 @@ class BatchScript(BatchCommands):
         inner = type(self)(self.file, self.constants, first_line=called.place.line, in_task=self.in_task)
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
         inner.indexed, inner.from_text = self.indexed, self.from_text
-        text = words[words.index("-c") + 1]
+        text, *behind = words[words.index("-c") + 1 :]
         of_outer = {one[1:]: marked(one) for one in sources(text)}
-        inner.variables = {**of_outer, **self.variables}
+        inner.variables = {name: value for name, value in self.variables.items() if not ARGUMENT.fullmatch(name)}
+        inner.set_arguments(behind[1:])
+        inner.variables |= {name: value for name, value in of_outer.items() if name not in self.variables}
         for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}:
             hint = "quote the text with single quotes, or set it before"
             self._drop(
@@ -207,22 +214,6 @@ class BatchScript(BatchCommands):
         inner.follow(source_text(in_double_quotes(text, MARKED)))
         self.absorb(inner)
         self.steps += inner.steps
-        return True
-
-    def call(self, words: Sequence[str]) -> bool:
-        """Follow the body of a function with these arguments."""
-        function = self.functions.get(words[0])
-        if function is None:
-            return False
-        own: dict[str, Value] = {str(number): word for number, word in enumerate(words) if number}
-        own |= {"@": tuple(words[1:]), "#": str(len(words) - 1)}
-        saved = {key: self.variables.get(key) for key in own}
-        self.variables |= own
-        body = function.child_by_field_name("body")
-        self._block(body.children if body is not None else ())
-        for key, value in saved.items():
-            self.variables.pop(key, None)
-            self.variables |= {key: value} if value is not None else {}
         return True
 
     def _redirected(self, node: Node) -> None:
@@ -342,7 +333,7 @@ class BatchScript(BatchCommands):
     def _guarded(self, condition: Node | None, nodes: Iterable[Node]) -> None:
         """A block after its condition. One that ends the script because a file is missing is left out."""
         before, variables = len(self.steps), {**self.variables}
-        self._block(nodes)
+        self.follow_block(nodes)
         text = self.text(condition) if condition is not None and self.ended is not None and self.fails else ""
         if condition is not None and _OF_FILE.search(text):
             self.ended, self.variables, self.steps = None, variables, self.steps[:before]
@@ -363,7 +354,11 @@ class BatchScript(BatchCommands):
         }
         for name in assigned:
             self.kept.add(name)
-            self.variables[name] = marked(f"${name}")
+            if not self.keeps(node, name):
+                self.variables[name] = marked(f"${name}")
+        leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
+        if leaves - ({"return"} if self.hidden is None else set()):
+            self.unclear = self.unclear or self.place(node)
         if not assigned and not starts:
             return
         kind = node.type.removesuffix("_statement").replace("_", " ")
@@ -379,15 +374,17 @@ class BatchScript(BatchCommands):
     def _as_it_is(self, node: Node) -> None:
         """A construct of the shell as a step, after the functions that it calls."""
         for one in nodes_below(node, "command_name"):
-            called = self.functions.pop(self.text(one), None)
-            if called is not None:
-                local = [*map(str, range(10)), *assigned_in(self.text(called))]
-                self.kept |= {*local}
-                self.variables |= {name: marked(f"${name}") for name in local}
-                self._as_it_is(called)
+            self.keep_function(self.text(one))
         text = re.sub(r";(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", self.residual(self.text(node)))
         for line in (*self.assignments(text), text):
             self.add(Step(text=line, place=self.place(node)))
+
+    def keep_function(self, name: str) -> None:
+        if (called := self.functions.pop(name, None)) is not None:
+            local = [*map(str, range(10)), *assigned_in(self.text(called))]
+            self.kept |= {*local}
+            self.variables |= {name: marked(f"${name}") for name in local}
+            self._as_it_is(called)
 
     def assignments(self, text: str) -> Iterator[str]:
         """The lines before a construct of the shell that give it its variables, as far as they are known."""
@@ -405,27 +402,38 @@ class BatchScript(BatchCommands):
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
         values = [self.text(one) for one in node.children_by_field_name("value")]
-        items = self.words(with_braces(" ".join(values)))
+        every = not any(one.type == "in" for one in node.children)
+        items = [*self.arguments] if every else self.words(with_braces(" ".join(values)))
         if variable is None or body is None:
             return
         plain = all(is_known(one) and not re.search(r"[{*]", one) for one in items)
         if not plain or len(items) > _MOST_TURNS:
             self._undecided(node)
             return
-        before, variables = len(self.steps), {**self.variables}
+        before, variables, clear = len(self.steps), {**self.variables}, self.unclear is None
         for item in items:
+            if self.keeps(node, self.text(variable)):
+                return
             self.variables[self.text(variable)] = item
-            self._block(body.children)
-        if (self.cut or len(self.steps) - before > _MOST_COPIES) and "srun" not in self.text(body):
+            if self.leaves_turn(body):
+                break
+        copies = self.cut or len(self.steps) - before > _MOST_COPIES or (clear and self.unclear)
+        if copies and "srun" not in self.text(body):
             del self.steps[before:]
             self.variables, self.cut = variables, None
+            self.unclear = None if clear else self.unclear
             self._undecided(node)
 
     def _while(self, node: Node) -> None:
-        condition = node.child_by_field_name("condition")
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
         text = self.text(node)
         known = self.holds(condition) if condition is not None and text.startswith("while") else None
-        if known is not False and not re.match(r".*(?:getopt|\$#)", text):
+        if known and "shift" in text and condition is not None and body is not None:
+            self.follow_shifts(condition, body)
+        elif re.match(r".*getopt", text) and self.arguments:
+            hint = "write the values that it sets into the script"
+            self.leave(node, f"the loop `{text.splitlines()[0][:60]}`", "gen does not follow `getopt`", hint)
+        elif known is not False and not re.match(r".*(?:getopt|\$#)", text):
             self._undecided(node)
 
     def _case(self, node: Node) -> None:
@@ -438,5 +446,5 @@ class BatchScript(BatchCommands):
             patterns = [self.value(self.text(one)) for one in item.children_by_field_name("value")]
             if any(fnmatchcase(word, one) for one in patterns):
                 closing = next(number for number, one in enumerate(item.children) if one.type == ")")
-                self._block(item.children[closing + 1 :])
+                self.follow_block(item.children[closing + 1 :])
                 return

@@ -27,7 +27,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import START, Value, is_known, shown
+from gen.importers.slurm.expansion import START, Value, is_known, marked, shown
 
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
@@ -312,3 +312,11 @@ def relative(text: str, folder: str) -> str:
     start = posixpath.relpath(DEEP, f"{DEEP}/{folder}")
     inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
     return (inner.sub(".", text) if start != "." else text).replace(START, start)
+
+
+def in_folder(text: str, folder: str, now: str) -> str:
+    """A command behind `cd` to a folder, for a shell in another one that runs it later."""
+    if not folder.startswith("/") and not now.startswith("/"):
+        path = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}")
+        folder = marked("$PWD") + f"/{path}" * (path != ".")
+    return f"cd {folder} && {text}"

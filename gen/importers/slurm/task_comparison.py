@@ -419,7 +419,7 @@ def _equal(
     if a == b:
         return number > 0 or "/" not in a or a.startswith("/") or folder == other
     places = [posixpath.normpath(posixpath.join(*pair)) for pair in ((folder, a), (other, b))]
-    return places[0] == places[1] or a.replace(HOME, ".") == b
+    return places[0] == places[1] or a.replace(HOME, posixpath.relpath(HOME, other)) == b
 
 
 def _fixed(values: tuple[str, str]) -> frozenset[str]:

@@ -34,7 +34,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step
+from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step, in_folder
 from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -53,7 +53,7 @@ _OF_KIND: Final = names(
 """Variables that the kind of the job or its launcher sets."""
 _GIVEN: Final = _OF_KIND | names(
     "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
-    "SECONDS BASHPID UID"
+    "SECONDS BASHPID UID PWD OLDPWD"
 )
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
 _MOST_OPTIONS: Final = 3
@@ -216,7 +216,7 @@ def line_of(run: Run) -> str:
     if run.text:
         return run.text
     words = [f"{name}={shown(value)}" for name, value in of_program(run)]
-    words += [_program(run.words[0]), *map(shown, run.words[1:])]
+    words += text_of_words(run.words)
     words += ["<", shown(run.input)] if run.input else []
     line = " ".join(words)
     if len(line) <= _WIDE:
@@ -244,9 +244,25 @@ def is_of_pod(value: str) -> bool:
     return all({*_VARIABLE.findall(one)} <= _GIVEN | {RUN_ID} and "$(" not in one for one in sources(value))
 
 
-def _program(word: str) -> str:
-    """A program, in quotes if a shell would take it for an assignment."""
-    return f"'{word}'" if re.match(r"[A-Za-z_]\w*\+?=", word) and is_known(word) else shown(word)
+def text_of_words(words: Sequence[str]) -> list[str]:
+    """A program and its arguments for a shell, in quotes if it would take the program for an assignment."""
+    first, *others = map(shown, words)
+    if re.match(r"[A-Za-z_]\w*\+?=", first):
+        first = f"'{words[0]}'" if is_known(words[0]) else f'"{first}"'
+    return [first, *others]
+
+
+def with_traps(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
+    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
+    last = next((one.folder for one in reversed(runs) if one.words[:1] not in (("mkdir",), ("wait",))), "")
+    if last == script.folder or not is_known(script.folder):
+        return [*runs]
+    return [
+        replace(one, words=("trap", in_folder(one.words[1], script.folder, one.folder), "EXIT"))
+        if one.words[:1] == ("trap",)
+        else one
+        for one in runs
+    ]
 
 
 def text_of_command(runs: Sequence[Run]) -> str:
@@ -330,7 +346,9 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     names: dict[str, Location] = {}
     for run in runs:
         texts = [part for word in run.words for part in sources(word)] or [run.text]
-        texts += run.words[-1:] if run.words[-3:-1] == ("sh", "-c") else ()
+        texts += (
+            run.words[-1:] if run.words[-3:-1] == ("sh", "-c") else run.words[1:2] if run.words[:1] == ("trap",) else ()
+        )
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in _VARIABLE.findall(text)):
             if name not in known and not (run.text and name in script.kept):

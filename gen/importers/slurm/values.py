@@ -7,8 +7,9 @@ from __future__ import annotations
 import operator
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from gen.base import Location, regex
@@ -41,7 +42,8 @@ _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
-_SPECIAL: Final[Mapping[str, Value]] = {"#": "0", "@": (), "*": (), "?": "0", "-": "", "$": RUN}
+_SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "", "$": RUN}
+ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"-{one.__name__}": one for one in (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
@@ -181,7 +183,8 @@ class BatchValues(Conditions):
     """Variables and outputs of commands. `constants` are the variables of Slurm and those that the user gives."""
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
-        self.constants, self.in_task = constants, in_task
+        self.constants = {name: value for name, value in constants.items() if not ARGUMENT.fullmatch(name)}
+        self.in_task = in_task
         self.variables: dict[str, Value] = {}
         self.indexed: dict[str, tuple[str, ...]] = {}
         self.folder = ""
@@ -214,6 +217,28 @@ class BatchValues(Conditions):
         """The text that is followed."""
         self.read_until = 0
         """The end of a value that the grammar has cut."""
+        self.fixed: set[str] = set()
+        """Readonly variables."""
+        self.hidden: dict[str, Value | None] | None = None
+        """Values of variables that are local to the function of now; None outside of functions."""
+        self.unreadable: tuple[Location, str, str] | None = None  # the first part, the problem and the remedy
+        self.has_more = True
+        """Whether there can be more arguments than those that are known."""
+        last = next(number for number in count(1) if str(number) not in constants)
+        self.set_arguments([constants[str(number)] for number in range(1, last)], has_more=True)
+        self.variables |= {name: value for name, value in constants.items() if ARGUMENT.fullmatch(name)}
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        known = self.lookup("@")
+        return known if isinstance(known, tuple) else ()
+
+    def set_arguments(self, words: Sequence[str], *, has_more: bool = False) -> None:
+        """Set `$1` and those behind it."""
+        self.has_more = has_more
+        self.variables = {name: value for name, value in self.variables.items() if not ARGUMENT.fullmatch(name)}
+        self.variables |= {str(number): word for number, word in enumerate(words, 1)}
+        self.variables |= {"@": tuple(words), "*": tuple(words), "#": str(len(words))}
 
     def lookup(self, name: str) -> Value | None:
         if name in self.variables:
@@ -226,6 +251,8 @@ class BatchValues(Conditions):
         return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
 
     def outside(self, name: str) -> str:
+        if ARGUMENT.fullmatch(name) and not self.has_more:
+            return ""
         (self.computed if name in self.variables else self.early).add(name)
         return marked(f"${name}")
 
@@ -234,7 +261,7 @@ class BatchValues(Conditions):
 
     def assign_node(self, node: Node) -> tuple[str, str] | None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        if name is None:
+        if name is None or self.keeps(node, self.text(name)):
             return None
         if name.type == "subscript":
             array = name.child_by_field_name("name")
@@ -277,15 +304,40 @@ class BatchValues(Conditions):
         self.read_until = max(self.read_until, value.start_byte + len(whole.encode("utf-8", "replace")))
         return whole
 
+    def keeps(self, node: Node, name: str, *, declared: bool = False) -> bool:
+        """Whether a variable is readonly. An assignment ends the command of bash; a declaration only fails."""
+        if name not in self.fixed:
+            return False
+        hint = "remove this line, or the `readonly` of the variable"
+        if declared and not self.stops:
+            why = "the variable is readonly, and bash keeps its first value"
+            self.left.append(DroppedPart(self.place(node), f"the change of `{name}`", why, hint))
+        else:
+            self.refuse(self.place(node), f"bash ends this command, because it changes the readonly `{name}`", hint)
+        return True
+
+    def refuse(self, place: Location, what: str, hint: str) -> None:
+        """Note the first part that is not followed as bash does it."""
+        self.unreadable = self.unreadable or (place, what, hint)
+
     def declaration(self, node: Node) -> None:
-        exports = self.text(node).startswith("export") or " -x" in self.text(node).split("=")[0]
+        word, *behind = self.text(node).partition("=")[0].split()
+        switches = "".join(one for one in behind if one.startswith("-"))
+        hides = self.hidden is not None and word in ("local", "declare", "typeset") and "g" not in switches
+        exports = word == "export" or "x" in switches
+        fixes = word == "readonly" or ("r" in switches and not hides)
         for child in node.named_children:
-            if child.type == "variable_assignment":
-                made = self.assign_node(child)
-                if made is not None and exports:
-                    self.exported.setdefault(made[0], self.place(child))
-            elif child.type == "variable_name" and exports:
-                self.exported.setdefault(self.text(child), self.place(child))
+            name = self.text(child.child_by_field_name("name") or child)
+            assigns = child.type == "variable_assignment"
+            if not (assigns or child.type == "variable_name") or (assigns and self.keeps(node, name, declared=True)):
+                continue
+            if self.hidden is not None and hides:
+                self.hidden.setdefault(name, self.variables.get(name))
+            if assigns:
+                self.assign_node(child)
+            if exports:
+                self.exported.setdefault(name, self.place(child))
+            self.fixed |= {name} if fixes else set()
 
     def output(self, command: str) -> str:
         command = command.strip()

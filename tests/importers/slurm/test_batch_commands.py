@@ -8,6 +8,7 @@ from tests.importers.slurm.test_translation import command
 
 NODE = ("-N 1",)
 CHECKED = "if [ -d /a ]; then A=/a; elif [ -d /b ]; then A=/b; else exit 1; fi\nsrun a $A"
+OPTIONS = "f() { while [ $# -gt 0 ]; do case $1 in -x) X=$2; shift 2;; *) break;; esac; done; a $X $@; }\nf -x 1 b c"
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
 
 
@@ -88,6 +89,7 @@ def test_a_program_has_the_folder_of_its_line(body: str, expected: str, folder: 
         ("X=abc\npython ${X:1:1} ${X:1} ${X:0:-1} ${X/b/-}", "python b bc ab a-c"),
         ("X=a/b\npython ${X//\\//_}", "python a_b"),
         ("srun A=3 python a", "'A=3' python a"),
+        ("srun A=$SLURM_JOB_ID python a", '"A={{ run.id }}" python a'),
         ('H=$(hostname)\nsrun bash -c "a --to ${H}x"', "a --to ${MASTER_ADDR}x"),
         ("a && b && srun c", "a &&\nb &&\nc"),
         ("cd x && a", "cd x\na"),
@@ -119,6 +121,41 @@ def test_braces_in_a_loop_need_bash() -> None:
 def test_a_file_is_continued() -> None:
     body = "cat <<A > f.cfg\na\nA\ncat <<A >> f.cfg\nb\nA\nsrun python f.cfg"
     assert job(script(*NODE, body=body, interpreter=BASH)).fields["files"] == {"/etc/job/f.cfg": "a\nb\n"}
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("f() { local n=$1; shift; a -n $n \"$@\"; }\nf 2 x 'y z'\nf 3", "a -n 2 x 'y z'\na -n 3"),
+        ("f() { shift 3; a $1; shift 2; b $*; }\nf 1 2", "a 1\nb"),
+        ("f() { a ${@:2} \"${@: -1}\" ${@:1:1}; }\nf 1 '2 3'", "a 2 3 '2 3' 1"),
+        ("f() { for i; do a $i; done; }\nf 1 2", "a 1\na 2"),
+        ("f() { a $2 ${2:-3}; }\nf 1", "a 3"),
+        ("f() { g x; a $1; }\ng() { b $1; }\nf 1 2", "b x\na 1"),
+        ('set -- x y\na $1 $#\nshift\na "$*" $2', "a x 2\na y"),
+        ("bash -c 'a \"$@\" $2' b c d", "a c d d"),
+        ("A=(1 '2 3' 4)\na \"${A[@]:1}\" ${A[@]:0:1}", "a '2 3' 4 1"),
+        ("A=1\nf() { local A=2; a $A; }\nf\nb $A", "a 2\nb 1"),
+        (OPTIONS, "a 1 b c"),
+        ("for i in 1 2 3 4; do [ $i = 2 ] && continue; [ $i = 4 ] && break; a $i; done", "a 1\na 3"),
+        ("for i in 1 2; do for j in 1 2; do [ $j = 2 ] && continue 2; a $i$j; done; b; done", "a 11\na 21"),
+        ("for i in 1 2; do for j in 1 2; do break 2; done; a; done\nb", "b"),
+        ("f() { if [ $# = 0 ]; then return; fi; a $1; }\nf\nf 2\nbreak\nb", "a 2\nb"),
+        ("f() { if ask; then return 0; fi; a $1; }\nf 2", "f() { if ask; then return 0; fi; a $1; }\nf 2"),
+        ("for i in 1 2; do if ask; then break; fi; b; done", "for i in 1 2; do if ask; then break; fi; b; done"),
+        ("readonly A=1\n(readonly B=1)\nB=2\nunset A\nf() { declare -r C=1; }\nf\nC=2\na $A$B$C", "a 122"),
+        ("trap 'a \"b\"' EXIT\nsrun bash -c 'cd /opt; c'", 'trap "cd $PWD && a \\"b\\"" EXIT\ncd /opt\nc'),
+        ("cd b\ntrap a EXIT\nc\ncd ../d", 'cd b\ntrap "cd $PWD/../d && a" EXIT\nc'),
+        ("trap a EXIT\ncd b\nc", "trap a EXIT\ncd b\nc"),
+    ],
+)
+def test_words_of_the_shell_do_what_they_do_in_bash(body: str, expected: str) -> None:
+    assert command(body, *NODE) == expected
+
+
+def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
+    fields = job(script("-N 2", "--ntasks-per-node=2", body="srun A=$SLURM_JOB_ID a", interpreter=BASH)).fields
+    assert fields["command"] == "mpirun sh -c '\"A={{ run.id }}\" a'"
 
 
 @for_each(
@@ -158,7 +195,26 @@ def test_a_file_is_continued() -> None:
             "the check of `$A` is not carried: the script gets it from outside",
         ),
         (NODES, "srun torchrun --nproc_per_node $N a", 6, "`$N` from outside is not carried: the script sets no value"),
-        (NODE, "srun bash -c 'shift; a'", 4, "`shift` is not carried"),
+        (NODE, "f() { shift $N; a $1; }; f 2", 4, "`shift $N` is not carried: gen cannot compute its number"),
+        (
+            NODE,
+            "f() { while getopts b o; do a $o; done; }\nf -b\na",
+            4,
+            "the loop `while getopts b o; do a $o; done`",
+        ),
+        (
+            NODE,
+            "readonly A=1\nreadonly A=2\nsrun a $A",
+            5,
+            "the change of `A` is not carried: the variable is",
+        ),
+        (NODE, "declare -r A=1\nA=2\nsrun a $A", 5, "bash ends this command, because it changes the readonly `A`"),
+        (NODE, "set -e\nreadonly A=1\nexport A=2\na", 6, "bash ends this command, because it changes the readonly"),
+        (NODE, "readonly i=1\nfor i in 2; do a $i; done\nb", 5, "bash ends this command, because it changes the"),
+        (NODE, "readonly A=1\nif ask; then A=2; fi\nb", 5, "bash ends this command, because it changes the"),
+        (NODE, "for i in 1 2; do if ask; then break; fi; srun a; done", 4, "only a shell decides whether a loop or a"),
+        (NODE, "f() { if ask; then return; fi; srun a; }\nf", 4, "only a shell decides whether a loop or a function"),
+        (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
         (NODE, "srun -o $OUT a\nOUT=b", 4, "the value `$OUT` of `--output` is not carried: the script gets it"),
