@@ -7,7 +7,7 @@ the variables of a pod. What cannot be known stays as it is, or has no value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +28,7 @@ from gen.importers.shell_script import (
     with_braces,
 )
 from gen.importers.slurm.batch_commands import BatchCommands
-from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import MARKED, is_known, marked, source_text, sources
 from gen.importers.slurm.site import OF_LOGS, Called, DroppedPart, Step, is_silent
 from gen.importers.slurm.values import ARGUMENT
 
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
-_CALCULATED: Final = regex(r"\(\((.*?)\)\)")
-_ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
+_ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
 _OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
@@ -308,6 +307,12 @@ class BatchScript(BatchCommands):
                 self._statement(parts[1])
                 second = self.steps[middle : middle + 1] if middle > start else []
                 self.steps[middle : middle + len(second)] = [replace(one, joined=True) for one in second]
+            elif middle > start and sign == "||" and (end := _ENDS.search(self.text(parts[-1]))) is not None:
+                if "exit" in end[0] and "\n" not in self.steps[-1].text:
+                    self.steps[-1] = replace(self.steps[-1], otherwise=" ".join(end[0].split()))
+                else:
+                    hint = "write the program and what depends on it into `command` as they are"
+                    self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
             elif self._starts_program(parts[-1]):
                 hint = "write it into `command`, if the run needs it"
                 self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)
@@ -322,6 +327,9 @@ class BatchScript(BatchCommands):
             known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
                 self._undecided(node)
+            elif conditions and "$?" in (check := self.text(conditions[0])) and self.steps:
+                hint = "write `|| exit 1` behind the program, or what depends on its result into `command`"
+                self.leave(node, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
             if known is not False:
                 single = clause.type == "else_clause" or not any(one.type in CLAUSES[:2] for one in node.children)
                 first = node.child_by_field_name("condition")
@@ -385,19 +393,6 @@ class BatchScript(BatchCommands):
             self.kept |= {*local}
             self.variables |= {name: marked(f"${name}") for name in local}
             self._as_it_is(called)
-
-    def assignments(self, text: str) -> Iterator[str]:
-        """The lines before a construct of the shell that give it its variables, as far as they are known."""
-        names = [*_ARRAY.findall(text), *re.findall(r"[A-Za-z_]\w*", " ".join(_CALCULATED.findall(text)))]
-        arrays = {
-            one: self.variables[one] for one in names if self.variables.get(one, marked(f"${one}")) != marked(f"${one}")
-        }
-        for name, value in {**self.before, **arrays}.items():
-            words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
-            if not any(NODES in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
-                self.kept.add(name)
-                yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
-        self.before.clear()
 
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")

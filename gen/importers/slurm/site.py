@@ -122,6 +122,8 @@ class Step(Struct, frozen=True, kw_only=True):
     """A construct of the shell that stays as it is, instead of words."""
     input: str = ""
     """The file that it reads."""
+    otherwise: str = ""
+    """What a shell does if it fails: `exit 1`."""
     joined: bool = False
     """Whether it starts only if the one before it succeeds."""
     exported: Mapping[str, Value] = {}

@@ -91,7 +91,8 @@ def runs_of(
             tasks = _tasks_of(known, layout)
             inner = _in_tasks(script, step, rest, ranks(tasks[1])) if rest else []
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
-            inner[-1:] = [replace(one, background=step.background, input=step.input) for one in inner[-1:]]
+            ends = {"background": step.background, "input": step.input, "otherwise": step.otherwise}
+            inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
         runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
     for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
@@ -214,10 +215,11 @@ def line_of(run: Run) -> str:
     if run.background:
         return f"{line_of(replace(run, background=False))} &"
     if run.text:
-        return run.text
+        return f"{run.text} || {run.otherwise}" if run.otherwise else run.text
     words = [f"{name}={shown(value)}" for name, value in of_program(run)]
     words += text_of_words(run.words)
     words += ["<", shown(run.input)] if run.input else []
+    words += ["||", run.otherwise] if run.otherwise else []
     line = " ".join(words)
     if len(line) <= _WIDE:
         return line
@@ -268,6 +270,7 @@ def with_traps(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
 def text_of_command(runs: Sequence[Run]) -> str:
     """The text of all programs, with expressions only for the id of the run and parameters."""
     lines: list[str] = []
+    runs = [*runs[:-1], *(replace(one, otherwise="") for one in runs[-1:])]  # whose failure ends the pod
     for one in runs:
         lines[-1:] = [f"{line} &&" if one.joined else line for line in lines[-1:]]
         lines.append(line_of(one))

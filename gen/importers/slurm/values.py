@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -27,6 +27,7 @@ from gen.importers.slurm.expansion import (
     Value,
     is_known,
     marked,
+    shown,
     sources,
 )
 from gen.importers.slurm.site import DroppedPart, absolute
@@ -43,6 +44,8 @@ _WRITTEN: Final = regex(
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "", "$": RUN}
+_CALCULATED: Final = regex(r"\(\((.*?)\)\)")
+_ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
@@ -393,3 +396,16 @@ class BatchValues(Conditions):
             return match[0]
 
         return re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
+
+    def assignments(self, text: str) -> Iterator[str]:
+        """The lines before a construct of the shell that give it its variables, as far as they are known."""
+        names = [*_ARRAY.findall(text), *re.findall(r"[A-Za-z_]\w*", " ".join(_CALCULATED.findall(text)))]
+        arrays = {
+            one: self.variables[one] for one in names if self.variables.get(one, marked(f"${one}")) != marked(f"${one}")
+        }
+        for name, value in {**self.before, **arrays}.items():
+            words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
+            if not any(NODES in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
+                self.kept.add(name)
+                yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
+        self.before.clear()

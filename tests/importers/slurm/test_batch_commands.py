@@ -146,6 +146,8 @@ def test_a_file_is_continued() -> None:
         ("readonly A=1\n(readonly B=1)\nB=2\nunset A\nf() { declare -r C=1; }\nf\nC=2\na $A$B$C", "a 122"),
         ("trap 'a \"b\"' EXIT\nsrun bash -c 'cd /opt; c'", 'trap "cd $PWD && a \\"b\\"" EXIT\ncd /opt\nc'),
         ("cd b\ntrap a EXIT\nc\ncd ../d", 'cd b\ntrap "cd $PWD/../d && a" EXIT\nc'),
+        ("a || exit 1\nb < c || { echo d; exit  2; }\ne || exit", "a || exit 1\nb < c || exit 2\ne"),
+        ("srun a || exit 1\nb", "a || exit 1\nb"),
         ("trap a EXIT\ncd b\nc", "trap a EXIT\ncd b\nc"),
     ],
 )
@@ -214,6 +216,14 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         (NODE, "readonly A=1\nif ask; then A=2; fi\nb", 5, "bash ends this command, because it changes the"),
         (NODE, "for i in 1 2; do if ask; then break; fi; srun a; done", 4, "only a shell decides whether a loop or a"),
         (NODE, "f() { if ask; then return; fi; srun a; }\nf", 4, "only a shell decides whether a loop or a function"),
+        (
+            NODE,
+            "f() { a || return 1; b; }\nf",
+            4,
+            "`return 1` behind `||` is not carried: the pod goes on after an error",
+        ),
+        (NODE, "for i in 1 2; do a || break; done", 4, "`break` behind `||` is not carried: the pod goes on after"),
+        (NODE, "a\nif [ $? -ne 0 ]; then exit 1; fi\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
