@@ -30,7 +30,7 @@ _OF_TASK: Final = frozenset(
 )
 _OF_WORKFLOW: Final = frozenset(
     {"entrypoint", "templates", "arguments", "serviceAccountName", "onExit", "volumes", "podGC", "ttlStrategy"}
-    | {"securityContext", "schedules", "workflowSpec", "hostAliases", *_POD_OF_WORKFLOW}
+    | {"securityContext", "schedules", "workflowSpec", "hostAliases", "podMetadata", *_POD_OF_WORKFLOW}
 )
 """The object of gen has its own `podGC`, and no time to live."""
 _SHELLS: Final = frozenset({"sh", "bash", "python", "python3"})
@@ -90,17 +90,20 @@ def _others(data: Any, known: frozenset[str]) -> tuple[str, ...]:
     return tuple(
         str(name)
         for name, value in data.items()
-        if name not in known and value not in (None, "", [], {}) and (name not in _METADATA or _own_metadata(value))
+        if name not in known and value not in (None, "", [], {}) and (name != "metadata" or _own_metadata(value))
     )
 
 
-_METADATA: Final = frozenset({"metadata", "podMetadata"})
 _OF_COMPILER: Final = ("pipelines.kubeflow.org/", "sidecar.istio.io/", "author")
 
 
-def _own_metadata(metadata: object) -> bool:
-    keys = [str(key) for field in ("labels", "annotations") for key in as_mapping(at(metadata, field))]
-    return not all(key.startswith(_OF_COMPILER) for key in keys)
+def _own_metadata(*metadata: object) -> Body:
+    """Labels and annotations, each from the last that has it."""
+    made: Body = {}
+    for field in ("labels", "annotations"):
+        own = {str(key): text for one in metadata for key, text in as_mapping(at(one, field)).items()}
+        made |= present(**{field: {key: text for key, text in own.items() if not key.startswith(_OF_COMPILER)}})
+    return made
 
 
 def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:
@@ -130,8 +133,10 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
     for field in ("container", "script"):
         if isinstance(container := at(data, field), dict):
             container = _script(container) if field == "script" else container
-            words = _words(container)
-            return replace(leaf, words=words, pod=_pod(container, data, spec), route=(*route, field))
+            lost = tuple(one for one in leaf.lost if one != "metadata")
+            metadata = _own_metadata(spec.get("podMetadata"), data.get("metadata"))
+            leaf = replace(leaf, words=_words(container), pod=_pod(container, data, spec), metadata=metadata, lost=lost)
+            return replace(leaf, route=(*route, field))
     return leaf
 
 

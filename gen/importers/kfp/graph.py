@@ -97,6 +97,8 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """The object that it creates, as text."""
     pod: Body = field(default_factory=dict)
     """`spec` of the pod with the container; empty if it cannot run without the pipeline."""
+    metadata: Body = field(default_factory=dict)
+    """Labels and annotations of the pod."""
     defaults: Mapping[str, str] = field(default_factory=dict)
     """Values of its inputs that no task sets."""
     seconds: int | None = None

@@ -196,7 +196,7 @@ def _leaf(name: str, component: object, container: object, route: Route) -> Leaf
 
 _OF_PODS: Final = frozenset(
     {"pvcMount", "secretAsEnv", "configMapAsEnv", "secretAsVolume", "configMapAsVolume", "nodeSelector", "tolerations"}
-    | {"imagePullPolicy", "fieldPathAsEnv"}
+    | {"imagePullPolicy", "fieldPathAsEnv", "podMetadata"}
 )
 
 
@@ -232,7 +232,7 @@ def _on_kubernetes(leaf: Leaf, settings: object) -> Leaf:
     if tolerations := settings.get("tolerations"):
         pod["tolerations"] = tolerations
     lost = tuple(str(name) for name in settings if name not in _OF_PODS)
-    return replace(leaf, pod=pod, lost=(*leaf.lost, *lost))
+    return replace(leaf, pod=pod, metadata=as_mapping(settings.get("podMetadata")), lost=(*leaf.lost, *lost))
 
 
 def _constant_name(one: object, source: str) -> str:

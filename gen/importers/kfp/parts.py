@@ -23,6 +23,7 @@ from gen.importers.kfp.graph import INPUT, OF_RUN, PARAMETER, PLACEHOLDER, RUN_I
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
+from gen.kubernetes.objects import present
 
 if TYPE_CHECKING:
     from gen.importers import Fields, ImportedJob, ImportInput
@@ -276,6 +277,10 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
         what = f"`{known.call.retries.field}` of step `{known.call.task}`"
         hint = "add `retries` to the job if its pods should be repeated"
         found.warning(NOT_CARRIED, known.place, f"{what} is not carried: it repeats the submission", hint)
+    if jobs and leaf.metadata:
+        what = f"the {' and '.join(leaf.metadata)} of step `{known.call.task}`"
+        hint = "add `podLabels` or `podAnnotations` to the job, if its pods should have them"
+        found.warning(NOT_CARRIED, known.place, f"{what} are not carried: the step only submits the job", hint)
     if not jobs and leaf.pod and not found.failed():
         made = _of_manifest(json.dumps(_job(known, found)), given, found)
         files = {"files": {path: literal(text) for path, text in leaf.files.items()}} if leaf.files else {}
@@ -322,7 +327,8 @@ def _job(known: _Known, found: Findings) -> Any:
         container["resources"]["limits"] = {name: text for name, text in limits.items() if text not in gone}
     if container.get("command"):  # as one list, so that a shell with a script becomes a text
         container["command"] = [*as_texts(container["command"]), *as_texts(container.pop("args", None))]
-    spec = {"backoffLimit": known.call.retries.limit, "template": {"spec": pod}}
+    template = {"spec": pod, **present(metadata=_texts(known.call.leaf.metadata, known, found))}
+    spec = {"backoffLimit": known.call.retries.limit, "template": template}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
 
 

@@ -265,8 +265,8 @@ def test_settings_for_kubernetes_are_in_the_steps() -> None:
     assert steps["train"]["placement"] == {"nodeSelector": {"disk": "fast"}}
     volume = {"size": "5Gi", "storageClass": "fast", "accessModes": ["ReadWriteMany"]}
     assert jobs[0].overlay["volumes"]["rows"] == volume
-    assert sorted(one.message for one in found) == [
-        "`podMetadata` of step `train` is not carried",
+    assert steps["train"]["podLabels"] == {"a": "b"}
+    assert [one.message for one in found] == [
         "step `claim` creates the claim `rows` in each run, and gen never deletes data",
     ]
 

@@ -71,6 +71,34 @@ def test_tasks_of_inner_graphs_are_steps() -> None:
     }
 
 
+def test_labels_and_annotations_of_templates_are_those_of_pods() -> None:
+    labels = {"team": "{{workflow.parameters.team}}", "tier": "low", "pipelines.kubeflow.org/v2_component": "true"}
+    metadata = {"labels": labels, "annotations": {"example.com/note": "b c", "author": "me"}}
+    document = workflow(
+        dag(task("a"), task("b")),
+        program("a", metadata=metadata),
+        program("b", metadata={"labels": {"pipelines.kubeflow.org/cache": "true"}}),
+        podMetadata={"labels": {"tier": "gpu"}},
+        **values(team="vision"),
+    )
+    (job,), found = read(document)
+    steps = job.fields["steps"]
+    assert not list(found)
+    assert steps["a"]["podLabels"] == {"tier": "low", "team": "vision"}
+    assert steps["a"]["podAnnotations"] == {"example.com/note": "b c"}
+    assert steps["b"]["podLabels"] == {"tier": "gpu"}
+    assert sorted(job.grants["metadata"]) == ["example.com/note", "team", "tier"]
+
+
+def test_labels_of_a_template_that_submits_a_job_are_named() -> None:
+    submit = "arena submit pytorch --name=train --image=a:1 'python train.py'"
+    template = {"name": "a", "container": {"image": "arena:1", "command": ["sh", "-c", submit]}}
+    _, found = read(workflow(dag(task("a")), {**template, "metadata": {"labels": {"team": "vision"}}}))
+    assert [one.message for one in found if "labels" in one.message] == [
+        "the labels of step `a` are not carried: the step only submits the job",
+    ]
+
+
 def test_what_runs_at_the_end_needs_all() -> None:
     steps = pipeline(workflow(dag(task("a", "x"), task("b", "x")), program("x"), program("bye"), onExit="bye"))
     assert order(steps)["bye"] == (["a", "b"], "ended")
