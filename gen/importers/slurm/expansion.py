@@ -135,6 +135,12 @@ class Expander:
         """Replacement of the output of a command."""
         raise NotImplementedError
 
+    @property
+    def separators(self) -> str:
+        """The characters between the words of a value."""
+        given = self.lookup("IFS")
+        return given if isinstance(given, str) and is_known(given) else " \t\n"
+
     def assign(self, name: str, value: Value) -> None:
         raise NotImplementedError
 
@@ -195,15 +201,15 @@ class Expander:
     def _split(self, value: Value, *, splits: bool) -> Iterator[tuple[str | None, bool]]:
         """An expansion without quotes."""
         if isinstance(value, tuple):
-            yield from self._listed([with_patterns(word) for one in value for word in split(one)])
+            yield from self._listed([with_patterns(word) for one in value for word in split(one, self.separators)])
         elif not splits:
             yield value, False
         else:
-            pieces = [with_patterns(one) for one in split(value)]
-            if value[:1].isspace():
+            pieces = [with_patterns(one) for one in split(value, self.separators)]
+            if value[:1] and value[0] in self.separators:
                 yield None, True
             yield from self._listed(pieces)
-            if value[-1:].isspace():
+            if value[:1] and value[-1] in self.separators:
                 yield None, True
 
     @staticmethod
@@ -222,7 +228,7 @@ class Expander:
             elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
                 value = self.expansion(text[at:end])
                 if isinstance(value, tuple) and text[at:end].endswith(("[*]}", "$*", "{*}")):
-                    yield " ".join(value), False
+                    yield self.separators[:1].join(value), False
                 elif isinstance(value, tuple):
                     yield from self._listed(list(value))
                 else:
@@ -336,6 +342,6 @@ def _all(value: Value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-def split(value: str) -> list[str]:
+def split(value: str, separators: str) -> list[str]:
     """The words of an expansion without quotes; a part of the pod stays whole."""
-    return [str(one) for one in re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^\s{OPEN}])+", value)]
+    return [str(one) for one in re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^{re.escape(separators)}{OPEN}])+", value)]

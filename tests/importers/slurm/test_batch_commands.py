@@ -148,6 +148,9 @@ def test_a_file_is_continued() -> None:
         ("cd b\ntrap a EXIT\nc\ncd ../d", 'cd b\ntrap "cd $PWD/../d && a" EXIT\nc'),
         ("a || exit 1\nb < c || { echo d; exit  2; }\ne || exit", "a || exit 1\nb < c || exit 2\ne"),
         ("srun a || exit 1\nb", "a || exit 1\nb"),
+        ('IFS=,; set -- 1,2; a $1 "$1" x,y', "a 1 2 1,2 x,y"),
+        ("X='a b:c'\nIFS=:\na $X\nset -- 1 2\nb \"$*\"\nunset IFS\nc $X", "a 'a b' c\nb 1:2\nc a b:c"),
+        ("X='(a b)'\nIFS=\na $X", "a '(a b)'"),
         ("trap a EXIT\ncd b\nc", "trap a EXIT\ncd b\nc"),
     ],
 )
