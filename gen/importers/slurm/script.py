@@ -149,10 +149,10 @@ class BatchScript(BatchCommands):
     def _subshell(self, node: Node) -> None:
         """A block that leaves the variables and the folder as they are."""
         variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
-        place = self.folder, self.folder_place
+        place, has_more = (self.folder, self.folder_place), self.has_more
         self.follow_block(node.children)
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
-        self.ended, self.leaving = None, ("", 0)
+        self.ended, self.leaving, self.has_more = None, ("", 0), has_more
 
     def _command(self, node: Node) -> None:
         name = node.child_by_field_name("name")

@@ -227,6 +227,7 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         ),
         (NODE, "for i in 1 2; do a || break; done", 4, "`break` behind `||` is not carried: the pod goes on after"),
         (NODE, "a\nif [ $? -ne 0 ]; then exit 1; fi\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod"),
+        (NODE, "(set -- 1; a $1)\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
