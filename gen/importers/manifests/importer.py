@@ -218,13 +218,10 @@ def _imported(
     if not isinstance(item.body.get("spec"), dict):
         found.error(INVALID_MANIFEST, item.place(), "`spec` is missing", "add it, or remove the document")
         return
-    if facts.nodes is None and not templates(facts, _modern_body(item, ALL_KINDS[kind])):
-        hint = "write the job by hand; a run that uses pods of another object has no form in gen"
-        if issubclass(ALL_KINDS[kind], DeclaredJob):
-            hint = f"set `image` of the pods in `kinds.{kind}` of the overlay to a field of the object"
-        found.error(INVALID_MANIFEST, item.place("spec"), "the object has no pod template", hint)
-        return
     model = ALL_KINDS[kind]
+    if facts.nodes is None and (problem := _without_pods(item, kind, templates(facts, _modern_body(item, model)))):
+        found.error(INVALID_MANIFEST, *problem)
+        return
     draft = JobDraft(item.name, kind, namespace, place, found)
     body = _modern(draft, item, model, facts)
     for one in templates(facts, body) if facts.nodes is None else ():
@@ -252,6 +249,21 @@ def _imported(
     job = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
     if job is not None:
         yield job
+
+
+def _without_pods(item: Item, kind: str, pods: Sequence[Template]) -> tuple[Location, str, str] | None:
+    """Why an object has no pods that a job can have: their place, the problem and the remedy."""
+    is_declared = issubclass(ALL_KINDS[kind], DeclaredJob)
+    if not pods:
+        hint = "write the job by hand; a run that uses pods of another object has no form in gen"
+        if is_declared:
+            hint = f"set `image` of the pods in `kinds.{kind}` of the overlay to a field of the object"
+        return item.place("spec"), "the object has no pod template", hint
+    if is_declared and not any(one.spec for one in pods):
+        message = f"`{'.'.join(map(str, pods[0].route))}` is not a pod template: it has no `spec`"
+        hint = f"name templates with `spec` in `kinds.{kind}` of the overlay; gen builds no pods without one"
+        return item.place(*pods[0].route), message, hint
+    return None
 
 
 def _modern(draft: JobDraft, item: Item, model: type[Job], facts: Resource) -> Body:

@@ -16,6 +16,7 @@ from gen.importers.manifests.objects import cleaned
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each
+from tests.commands.imports import errors
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
 from tests.importers.manifests.forms import EQUAL, an_object, pod
 from tests.importers.manifests.proofs import proof_of, read
@@ -421,7 +422,9 @@ def test_a_workflow_becomes_a_pipeline() -> None:
     jobs, found = read(flow, PYTORCH)
     assert [(job.name, job.fields["kind"]) for job in jobs] == [("flow", "pipeline"), ("run", "pytorch")]
     assert jobs[0].fields["steps"]["b"]["needs"] == ["a"]
-    assert [one.message for one in found] == [f"`metadata` of step `{name}` is not carried" for name in "ab"]
+    assert [one.message for one in found] == [
+        "`kueue.x-k8s.io/queue-name: gold` is not carried: only the queue of the object admits a run"
+    ]
 
 
 SPARK = an_object(
@@ -465,6 +468,15 @@ def test_a_declared_kind_with_fields_in_place_of_templates(repo: Repository) -> 
         "    cores: 4\n"
         "    memory: 2g\n"
     )
+
+
+def test_a_declared_kind_with_pods_in_its_own_fields_is_refused(repo: Repository) -> None:
+    copytree(HERE / "golden" / "declared-kind" / "overlays", repo.root / "overlays", dirs_exist_ok=True)
+    executor = {"template": {"containers": [{"name": "main", "image": "spark:3.5.6"}]}}
+    file = repo.root.parent / "spark.json"
+    file.write_text(json.dumps({**SPARK, "spec": {"driver": executor, "executor": executor}}))
+    report, _ = run_import(repo.root, str(file), importer="manifests", namespace="team")
+    assert errors(report) == ["invalid-manifest: `spec.driver.template` is not a pod template: it has no `spec`"]
 
 
 def test_an_account_in_a_field_of_a_declared_kind_is_granted(repo: Repository) -> None:
