@@ -236,7 +236,7 @@ class BatchCommands(BatchValues):
         """`set -- ARGUMENTS`, and options of the shell."""
         words = called.words[1:]
         at = words.index("--") + 1 if "--" in words else 0
-        if at or not words[:1] or not words[0].startswith(("-", "+")):
+        if at or (words and not words[0].startswith(("-", "+"))):
             self.set_arguments(words[at:])
         return self._shows(called)
 

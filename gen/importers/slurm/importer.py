@@ -43,6 +43,7 @@ _TEMPLATE: Final = regex(
 _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
+_OF_SHELL: Final = ((), ("cd",), ("trap",))
 _BASH: Final = regex(
     r"\[\[|\(\(|<<<|<\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\b(?:source|SECONDS|BASHPID|UID)\b"
 )
@@ -315,7 +316,7 @@ def _is_of_mpi(run: Run, layout: Layout) -> bool:
     """Whether a program needs `mpirun`, or the hosts of its operator."""
     if run.launcher is deepspeed.LAUNCHER:
         return layout.nodes > 1
-    starts_each = run.launcher is None and run.by_srun and run.words[:1] not in ((), ("cd",))
+    starts_each = run.launcher is None and run.by_srun and run.words[:1] not in _OF_SHELL
     return run.launcher is mpirun.LAUNCHER or (starts_each and max(layout.per_node, run.per_node) > 1)
 
 
@@ -323,7 +324,7 @@ def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
-        starts = run.by_srun and run.words[:1] not in ((), ("cd",))
+        starts = run.by_srun and run.words[:1] not in _OF_SHELL
         return _by_mpirun(run, layout) if of_mpi and starts else run
     given = translation.without_set(run)
     words = given.words

@@ -158,6 +158,12 @@ def test_words_of_the_shell_do_what_they_do_in_bash(body: str, expected: str) ->
     assert command(body, *NODE) == expected
 
 
+def test_a_trap_is_not_a_program_of_mpirun() -> None:
+    body = "srun bash -c 'trap a EXIT; b'"
+    fields = job(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH)).fields
+    assert fields["command"] == "trap a EXIT\nmpirun b"
+
+
 def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
     fields = job(script("-N 2", "--ntasks-per-node=2", body="srun A=$SLURM_JOB_ID a", interpreter=BASH)).fields
     assert fields["command"] == "mpirun sh -c '\"A={{ run.id }}\" a'"
@@ -228,6 +234,8 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         (NODE, "for i in 1 2; do a || break; done", 4, "`break` behind `||` is not carried: the pod goes on after"),
         (NODE, "a\nif [ $? -ne 0 ]; then exit 1; fi\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod"),
         (NODE, "(set -- 1; a $1)\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
+        (NODE, "set\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
+        (NODES, "trap 'a' EXIT\nsrun torchrun b", 6, "the single start of `trap` is not carried: each pod runs the"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
