@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from shlex import quote
 from typing import Any, Final
@@ -27,7 +28,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import START, Value, is_known, marked, shown
+from gen.importers.slurm.expansion import MARKED, START, Value, is_known, marked, shown, sources
 
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
@@ -314,6 +315,17 @@ def relative(text: str, folder: str) -> str:
     start = posixpath.relpath(DEEP, f"{DEEP}/{folder}")
     inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
     return (inner.sub(".", text) if start != "." else text).replace(START, start)
+
+
+def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) -> Iterator[DroppedPart]:
+    """Patterns of programs that match a file of the script, which the job has in another folder."""
+    names = [MARKED.sub("", posixpath.normpath(path)) for path in files if not path.startswith("/")]
+    for step in steps:
+        for pattern in (MARKED.sub(r"\1", word) for word in step.words if {"*", "?"} & {*sources(word)}):
+            if any(fnmatchcase(name, posixpath.normpath(pattern)) for name in names):
+                hint = "write the path below `/etc/job` that the file has in `files` of the job"
+                what, why = f"the match of `{pattern[:60]}`", "a file of the script is in another folder"
+                yield DroppedPart(step.place, what, why, hint)
 
 
 def in_folder(text: str, folder: str, now: str) -> str:

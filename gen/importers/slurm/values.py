@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.base import Location, regex
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import word_end
+from gen.importers.shell_script import with_braces, word_end
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
@@ -276,7 +276,7 @@ class BatchValues(Conditions):
         text = self._whole(value) if value is not None else ""
         new: Value
         if text.startswith("(") and text.endswith(")"):
-            new = tuple(self.words(re.sub(r"(?m)(^|(?<!\\)\s)#[^\n]*", r"\1", text[1:-1])))
+            new = tuple(self.words(with_braces(re.sub(r"(?m)(^|(?<!\\)\s)#[^\n]*", r"\1", text[1:-1]))))
             if len(new) == 1 and new[0] == NODES:
                 new = (ADDRESS, NODES)
             elif new[:1] == (NODES,):

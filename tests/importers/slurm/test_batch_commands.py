@@ -236,6 +236,7 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         (NODE, "(set -- 1; a $1)\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
         (NODE, "set\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
         (NODES, "trap 'a' EXIT\nsrun torchrun b", 6, "the single start of `trap` is not carried: each pod runs the"),
+        (NODE, "cat > b.$SLURM_JOB_ID <<E\nc\nE\na '*' ./b*", 7, "the match of `./b*` is not carried: a file of the"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
