@@ -185,7 +185,7 @@ def without_set(run: Run) -> Options:
     at = run.at + 1
     while at < len(run.words):
         word = run.words[at]
-        if not word.startswith("-") or word == "--" or is_mark(word):
+        if not word.startswith("-") or word == "--" or word.startswith(OPEN):
             break
         written, sign, value = word.lstrip("-").partition("=")
         name = run.launcher.name_of(written)
@@ -205,10 +205,6 @@ def without_set(run: Run) -> Options:
         at += size
     kept += run.words[at:]
     return given
-
-
-def is_mark(word: str) -> bool:
-    return word.startswith(OPEN)
 
 
 def line_of(run: Run) -> str:
@@ -284,11 +280,12 @@ def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
     now = {**runs[-1].exported}
     script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
     script.variables |= now
+    outer = {name: script.constants[name] for name in now.keys() & script.constants.keys()}
     made: list[Run] = []
     for run in runs:
         own = tuple(
             (name, str(value))
-            for name, value in run.exported.items()
+            for name, value in {**outer, **run.exported}.items()
             if value != now.get(name) and name not in dict(run.assigned)
         )
         own = tuple((name, value) for name, value in own if _is_own(name, value, script, run))
