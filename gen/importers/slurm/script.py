@@ -123,7 +123,10 @@ class BatchScript(BatchCommands):
                 if (text := self.text(node)).startswith("-"):
                     what = f"`{text.split()[0][:60]}` is not a program, and the line before it ends without `\\`"
                     self._refuse(self.place(node), what)
-                self._statement(node)
+                if node.next_sibling is not None and node.next_sibling.type == "&":
+                    self._subshell(node, whole=True)
+                else:
+                    self._statement(node)
 
     def _statement(self, node: Node) -> None:
         self._visits += 1
@@ -146,11 +149,13 @@ class BatchScript(BatchCommands):
     def _define(self, node: Node) -> None:
         self.functions |= {self.text(one): node for one in node.children_by_field_name("name")[:1]}
 
-    def _subshell(self, node: Node) -> None:
-        """A block that leaves the variables and the folder as they are."""
+    def _subshell(self, node: Node, *, whole: bool = False) -> None:
+        """A block, or a whole statement in the background, that leaves the variables and the folder as they are."""
         variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
         place, has_more = (self.folder, self.folder_place), self.has_more
-        self.follow_block(node.children)
+        self.follow_block(() if whole else node.children)
+        if whole:
+            self._statement(node)
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
         self.ended, self.leaving, self.has_more = None, ("", 0), has_more
 

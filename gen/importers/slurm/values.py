@@ -300,8 +300,9 @@ class BatchValues(Conditions):
         """A value up to the end of its word: the grammar ends some values between quotes too early."""
         text = self.text(value)
         behind = self.bytes[value.end_byte : value.end_byte + 1]
-        if text.startswith("(") or not behind or behind.isspace() or behind in b";&|()<>":
+        if not behind or behind.isspace() or behind in b";&|()<>":
             return text
+        self.is_invalid = self.is_invalid or text.startswith("(")  # bash takes it for a text
         rest = self.bytes[value.start_byte :].decode("utf-8", "replace")
         whole = rest[: word_end(rest, 0)]
         self.read_until = max(self.read_until, value.start_byte + len(whole.encode("utf-8", "replace")))

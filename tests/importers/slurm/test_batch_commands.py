@@ -60,6 +60,7 @@ def test_the_environment_of_the_job_is_that_of_the_last_program() -> None:
 @for_each(
     ("body", "expected", "folder"),
     [
+        ("cd x && a &\nb\nwait", "cd x\na &\ncd ..\nb\nwait", None),
         ("(cd data && a)\nb", "cd data\na\ncd ..\nb", None),
         ("cd x\na\ncd ../y\nb", "cd x\na\ncd ../y\nb", None),
         ("cd /workspace/x\na\ncd y\nb", "a\ncd /workspace/x/y\nb", "/workspace/x"),
@@ -237,6 +238,7 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         (NODE, "set\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
         (NODES, "trap 'a' EXIT\nsrun torchrun b", 6, "the single start of `trap` is not carried: each pod runs the"),
         (NODE, "cat > b.$SLURM_JOB_ID <<E\nc\nE\na '*' ./b*", 7, "the match of `./b*` is not carried: a file of the"),
+        (NODE, "declare -a A=(b c)=\na ${A[@]}", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
