@@ -22,7 +22,7 @@ _PART: Final = regex(r":(\d{1,5}|[ ]-\d{1,5})(?::(-?\d{1,5}))?")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
 _PARAMETER: Final = regex(
     r"(?P<length>\#(?=[A-Za-z_]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*\#?$!-])"
-    r"(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)",
+    r"(?:\[(?P<index>[^\]]*)\])?(?P<rest>(?:[-:=+?#%/^,~@*].*)?)",
     re.DOTALL,
 )
 _EVERY: Final = regex(r"\$@|\$\{@\}|\$\{[A-Za-z_]\w*\[@\]\}")

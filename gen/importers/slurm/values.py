@@ -152,6 +152,7 @@ class Conditions(Expander):
 _FIRST: Final = regex(
     r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
 )
+_TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
 
 
@@ -349,6 +350,7 @@ class BatchValues(Conditions):
             return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
         known = _answer(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
+        known = None if _TO_FILE.search(command) else known
         if known is None and re.match(r"whoami|id ", command):
             known = self.outside("USER")
         if known is not None:

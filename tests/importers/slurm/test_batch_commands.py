@@ -239,6 +239,13 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         (NODES, "trap 'a' EXIT\nsrun torchrun b", 6, "the single start of `trap` is not carried: each pod runs the"),
         (NODE, "cat > b.$SLURM_JOB_ID <<E\nc\nE\na '*' ./b*", 7, "the match of `./b*` is not carried: a file of the"),
         (NODE, "declare -a A=(b c)=\na ${A[@]}", 4, "gen cannot read the syntax of the shell here"),
+        (NODE, "B=2\na ${A$B}", 5, "gen cannot read the syntax of the shell here"),
+        (
+            NODES,
+            "srun a $(scontrol show host>b $SLURM_JOB_NODELIST)",
+            6,
+            "`$SLURM_JOB_NODELIST` has no value in a pod: it",
+        ),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
