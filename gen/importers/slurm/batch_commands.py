@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 _OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch"})
 _OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
+_FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
+_CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
 
@@ -109,6 +111,17 @@ class BatchCommands(BatchValues):
         """Write a function into the command, if the script has it."""
         raise NotImplementedError
 
+    def may_fail(self, node: Node) -> bool:
+        """Whether a command is a function of the script whose status decides what follows."""
+        function = self.functions.get("".join(self.text(node).split()[:1]))
+        return function is not None and _FAILS.search(self.text(function)) is not None
+
+    def output(self, command: str) -> str:
+        """Replacement of the output of a command. The pod gets the functions that it calls."""
+        for name in _CALLS.findall(command.strip()) if self.functions else ():
+            self.keep_function(name)
+        return super().output(command)
+
     def leaves_turn(self, body: Node) -> bool:
         """Follow the body of a loop once. Returns whether it ends the loop."""
         self.loops += 1
@@ -142,10 +155,10 @@ class BatchCommands(BatchValues):
         else:
             self._start(called.words, called)
 
-    def follow_shifts(self, condition: Node, body: Node) -> None:
-        """Follow a loop that takes the arguments one by one, while its condition holds."""
-        known: bool | None = True
-        while known:
+    def follow_shifts(self, condition: Node, body: Node, *, ends: bool) -> None:
+        """Follow a loop that takes the arguments one by one, until its condition is `ends`."""
+        known: bool | None = not ends
+        while known is not None and known is not ends:
             before = self.arguments
             if self.leaves_turn(body) or before == self.arguments:
                 return

@@ -36,6 +36,7 @@ _OUTPUT: Final = regex(r"\"?\$\(")
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
+_NAME_OR_MARK: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$?\b([A-Za-z_]\w*)()")
 _INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
 RUN_ID: Final = "GEN_RUN_ID"
 """Stands for the id of the run in shell source."""
@@ -325,14 +326,15 @@ class Expander:
 
     def _operands(self, text: str) -> str:
         """An integer expression with the values of its variables, as shell source."""
-        plain = re.sub(r"\$\{(\w+)\}", r"\1", text).replace("$((", "((")
 
         def number(match: re.Match[str]) -> str:
-            known = self.lookup(match[1])
-            known = known if known is not None else self.outside(match[1])
+            known = self.lookup(match[1] or match[2])
+            known = known if known is not None else self.outside(match[1] or match[2])
             return str(known) if isinstance(known, str) else "?"
 
-        plain = re.sub(r"\$?\b([A-Za-z_]\w*)", number, plain)
+        plain = re.sub(r"\$(?:\{(\d+|#)\}|(\d|#))", number, text)
+        plain = re.sub(r"\$\{(\w+)\}", r"\1", plain).replace("$((", "((")
+        plain = _NAME_OR_MARK.sub(lambda match: number(match) if match[1] else match[0], plain)
         if "$(" in plain and OPEN not in plain:
             plain = self.value(plain)
         return MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
+_ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bshift\b")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
@@ -89,7 +90,9 @@ class BatchScript(BatchCommands):
             self._refuse(self.place(fault) if line is None else Location(self.file, line + self.first_line))
         self.follow_block(top.children)
         if self.unclear is not None:
-            self._refuse(self.unclear, "only a shell decides whether a loop or a function ends here")
+            self._refuse(
+                self.unclear, "only a shell decides this part, and it uses arguments, or leaves a loop or a function"
+            )
         return self
 
     def _refuse(self, place: Location, what: str = "gen cannot read the syntax of the shell here") -> None:
@@ -165,7 +168,7 @@ class BatchScript(BatchCommands):
         if name is None:
             self.follow_block(before)
             return
-        own = self._set_for(before, name)
+        own = self.set_for(before, name)
         start = max(name.start_byte, self.read_until)
         words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
         words += self.words(" ".join(self._behind))
@@ -182,20 +185,6 @@ class BatchScript(BatchCommands):
             self._as_it_is(node)
         elif words:
             self.run(self.place(node), words, tuple(own))
-
-    def _set_for(self, assignments: Iterable[Node], name: Node) -> list[tuple[str, str]]:
-        """The variables that are set for a command alone. Its words have those of the script."""
-        own: list[tuple[str, str]] = []
-        before = {**self.variables}
-        for one in assignments:
-            behind = self.bytes[one.end_byte : name.start_byte].replace(b"\\\n", b"")
-            made = self.assign_node(one)
-            if made is not None and (b"\n" in behind or name.start_byte < self.read_until):
-                before[made[0]] = self.variables[made[0]]  # the grammar joins it with the next line or its last part
-            elif made is not None:
-                own.append(made)
-        self.variables = before
-        return own
 
     def follow_text(self, called: Called) -> bool:
         """`bash -c TEXT`."""
@@ -301,7 +290,7 @@ class BatchScript(BatchCommands):
         parts = [one for one in node.children if one.is_named]
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
         known = self.holds(parts[0])
-        falls_back = known is None and sign == "||" and self._starts_program(parts[-1])
+        falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self._starts_program(parts[-1])
         if falls_back and "srun" not in map(self.text, nodes_below(node, "command_name")):
             self._as_it_is(node)
         elif known is None:
@@ -370,7 +359,7 @@ class BatchScript(BatchCommands):
             if not self.keeps(node, name):
                 self.variables[name] = marked(f"${name}")
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
-        if leaves - ({"return"} if self.hidden is None else set()):
+        if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _ARGUMENTS.search(text)):
             self.unclear = self.unclear or self.place(node)
         if not assigned and not starts:
             return
@@ -427,13 +416,14 @@ class BatchScript(BatchCommands):
     def _while(self, node: Node) -> None:
         condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
         text = self.text(node)
-        known = self.holds(condition) if condition is not None and text.startswith("while") else None
+        known = self.holds(condition) if condition is not None and text.startswith(("while", "until")) else None
+        known = known if known is None or text.startswith("while") else not known
         if known and "shift" in text and condition is not None and body is not None:
-            self.follow_shifts(condition, body)
+            self.follow_shifts(condition, body, ends=text.startswith("until"))
         elif re.match(r".*getopt", text) and self.arguments:
             hint = "write the values that it sets into the script"
             self.leave(node, f"the loop `{text.splitlines()[0][:60]}`", "gen does not follow `getopt`", hint)
-        elif known is not False and not re.match(r".*(?:getopt|\$#)", text):
+        elif known is not False and (self.arguments or not re.match(r".*(?:getopt|\$#)", text)):
             self._undecided(node)
 
     def _case(self, node: Node) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -73,7 +73,7 @@ class Conditions(Expander):
     def holds(self, node: Node) -> bool | None:
         """Whether a condition holds; None if it is not a test, or depends on more than values."""
         known: bool | None = None
-        if node.type == "test_command":
+        if node.type == "test_command" or self.text(node).startswith("(("):
             text = self.text(node).strip()
             inner = text[2:-2] if text.startswith(("[[", "((")) else text[1:-1]
             known = self._calculated(inner) if text.startswith("((") else self._test(inner.strip())
@@ -296,6 +296,20 @@ class BatchValues(Conditions):
         self.variables[self._assigned] = new
         name_now, self._assigned = self._assigned, ""
         return name_now, new if isinstance(new, str) else " ".join(new)
+
+    def set_for(self, assignments: Iterable[Node], name: Node) -> list[tuple[str, str]]:
+        """The variables that are set for a command alone. Its words have those of the script."""
+        own: list[tuple[str, str]] = []
+        before = {**self.variables}
+        for one in assignments:
+            behind = self.bytes[one.end_byte : name.start_byte].replace(b"\\\n", b"")
+            made = self.assign_node(one)
+            if made is not None and (b"\n" in behind or name.start_byte < self.read_until):
+                before[made[0]] = self.variables[made[0]]  # the grammar joins it with the next line or its last part
+            elif made is not None:
+                own.append(made)
+        self.variables = before
+        return own
 
     def _whole(self, value: Node) -> str:
         """A value up to the end of its word: the grammar ends some values between quotes too early."""

@@ -224,8 +224,8 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         (NODE, "set -e\nreadonly A=1\nexport A=2\na", 6, "bash ends this command, because it changes the readonly"),
         (NODE, "readonly i=1\nfor i in 2; do a $i; done\nb", 5, "bash ends this command, because it changes the"),
         (NODE, "readonly A=1\nif ask; then A=2; fi\nb", 5, "bash ends this command, because it changes the"),
-        (NODE, "for i in 1 2; do if ask; then break; fi; srun a; done", 4, "only a shell decides whether a loop or a"),
-        (NODE, "f() { if ask; then return; fi; srun a; }\nf", 4, "only a shell decides whether a loop or a function"),
+        (NODE, "for i in 1 2; do if ask; then break; fi; srun a; done", 4, "only a shell decides this part, and it"),
+        (NODE, "f() { if ask; then return; fi; srun a; }\nf", 4, "only a shell decides this part, and it uses"),
         (
             NODE,
             "f() { a || return 1; b; }\nf",
@@ -246,6 +246,7 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
             6,
             "`$SLURM_JOB_NODELIST` has no value in a pod: it",
         ),
+        (NODE, "set -- 1\nif ask; then a $@; fi", 5, "only a shell decides this part, and it uses arguments"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
