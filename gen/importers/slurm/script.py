@@ -39,6 +39,7 @@ _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "progr
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bshift\b")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
+_INPUT: Final = regex(r"herestring_redirect|file_redirect \d*<")
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
 _OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
 _MOST_TURNS: Final = 64
@@ -179,7 +180,7 @@ class BatchScript(BatchCommands):
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             if line:
                 self.add(Step(text=line, place=self.place(node)))
-        elif any(one.type == "herestring_redirect" for one in node.children) and self._starts_program(
+        elif any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children) and self._starts_program(
             node.parent or node
         ):
             self._as_it_is(node)

@@ -95,6 +95,7 @@ def test_a_program_has_the_folder_of_its_line(body: str, expected: str, folder: 
         ("a && b && srun c", "a &&\nb &&\nc"),
         ("cd x && a", "cd x\na"),
         ("srun a < in.txt", "a < in.txt"),
+        ("<in.txt a", "<in.txt a"),
         ("srun a b > log c 2>&1 d", "a b c d"),
         ("trap 'python a' EXIT\nsrun b", "trap 'python a' EXIT\nb"),
         ("trap 'rm -f x' EXIT\nsrun b", "b"),
