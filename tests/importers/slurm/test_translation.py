@@ -286,6 +286,21 @@ def test_a_folder_inside_of_a_task_stays() -> None:
     assert two.fields["command"] == "./run b"
 
 
+def test_a_program_has_the_given_value_of_a_variable_before_the_script_sets_it() -> None:
+    text = script("-N 1", body="a\nexport B=256\nb", interpreter="/bin/bash")
+    source = ImportInput(file="train.sh", text=text, namespace="team", image="a/b:1", define={"B": "8"})
+    (made,) = SlurmImporter().read(source, Findings())
+    assert made.fields["command"] == "B=8 a\nb"
+    assert made.fields["env"] == {"B": "256"}
+
+
+def test_arguments_are_values_from_outside() -> None:
+    text = script("-N 1", body='shift\na $1 "$@" $#', interpreter="/bin/bash")
+    source = ImportInput(file="train.sh", text=text, namespace="team", image="a/b:1", define={"1": "x", "2": "y"})
+    (made,) = SlurmImporter().read(source, Findings())
+    assert made.fields["command"] == "a y y 1"
+
+
 def test_a_placeholder_ends_the_script_unless_it_has_a_value() -> None:
     text = script("-N 1", body="# export A=<B>\nexport OUT=<your folder> # a\nsrun python a.py $OUT")
     jobs, _ = read(text)
