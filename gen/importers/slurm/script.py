@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
-_ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bshift\b")
+_SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 _INPUT: Final = regex(r"herestring_redirect|file_redirect \d*<")
@@ -92,7 +92,7 @@ class BatchScript(BatchCommands):
         self.follow_block(top.children)
         if self.unclear is not None:
             self._refuse(
-                self.unclear, "only a shell decides this part, and it uses arguments, or leaves a loop or a function"
+                self.unclear, "only a shell decides this part, and it sets arguments, or leaves a loop or a function"
             )
         return self
 
@@ -360,7 +360,7 @@ class BatchScript(BatchCommands):
             if not self.keeps(node, name):
                 self.variables[name] = marked(f"${name}")
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
-        if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _ARGUMENTS.search(text)):
+        if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
             self.unclear = self.unclear or self.place(node)
         if not assigned and not starts:
             return

@@ -47,6 +47,8 @@ _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "", "$": RUN}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
+_ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
+"""All arguments in a construct of the shell."""
 _OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"-{one.__name__}": one for one in (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
@@ -420,7 +422,12 @@ class BatchValues(Conditions):
         arrays = {
             one: self.variables[one] for one in names if self.variables.get(one, marked(f"${one}")) != marked(f"${one}")
         }
-        for name, value in {**self.before, **arrays}.items():
+        named = {**self.before, **arrays}
+        others = {name: value for name, value in named.items() if not ARGUMENT.fullmatch(name)}
+        if len(others) < len(named) or (self.arguments and _ARGUMENTS.search(text)):
+            self.kept |= {*named.keys() - others.keys()}
+            yield " ".join(("set", "--", *map(shown, self.arguments)))
+        for name, value in others.items():
             words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
             if not any(NODES in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
                 self.kept.add(name)
