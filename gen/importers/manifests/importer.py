@@ -252,7 +252,7 @@ def _imported(
 
 
 def _without_pods(item: Item, kind: str, pods: Sequence[Template]) -> tuple[Location, str, str] | None:
-    """Why an object has no pods that a job can have: their place, the problem and the remedy."""
+    """The place, the problem and the remedy of an object without pods for a job; None if it has some."""
     is_declared = issubclass(ALL_KINDS[kind], DeclaredJob)
     if not pods:
         hint = "write the job by hand; a run that uses pods of another object has no form in gen"

@@ -306,7 +306,7 @@ class BatchScript(BatchCommands):
                 if "exit" in end[0] and "\n" not in self.steps[-1].text:
                     self.steps[-1] = replace(self.steps[-1], otherwise=" ".join(end[0].split()))
                 else:
-                    hint = "write the program and what depends on it into `command` as they are"
+                    hint = "write both into `command`, as the script has them"
                     self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
             elif self._starts_program(parts[-1]):
                 hint = "write it into `command`, if the run needs it"
@@ -323,7 +323,7 @@ class BatchScript(BatchCommands):
             if known is None:
                 self._undecided(node)
             elif conditions and "$?" in (check := self.text(conditions[0])) and self.steps:
-                hint = "write `|| exit 1` behind the program, or what depends on its result into `command`"
+                hint = "write `|| exit 1` behind the program, or the test into `command`"
                 self.leave(node, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
             if known is not False:
                 single = clause.type == "else_clause" or not any(one.type in CLAUSES[:2] for one in node.children)

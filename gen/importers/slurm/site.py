@@ -124,7 +124,7 @@ class Step(Struct, frozen=True, kw_only=True):
     input: str = ""
     """The file that it reads."""
     otherwise: str = ""
-    """What a shell does if it fails: `exit 1`."""
+    """Command of the shell after its failure: `exit 1`."""
     joined: bool = False
     """Whether it starts only if the one before it succeeds."""
     exported: Mapping[str, Value] = {}

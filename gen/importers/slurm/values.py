@@ -226,10 +226,10 @@ class BatchValues(Conditions):
         self.fixed: set[str] = set()
         """Readonly variables."""
         self.hidden: dict[str, Value | None] | None = None
-        """Values of variables that are local to the function of now; None outside of functions."""
+        """Outer values of the local variables in a function; None outside of functions."""
         self.unreadable: tuple[Location, str, str] | None = None  # the first part, the problem and the remedy
         self.has_more = True
-        """Whether there can be more arguments than those that are known."""
+        """Whether there can be unknown arguments behind the known ones."""
         last = next(number for number in count(1) if str(number) not in constants)
         self.set_arguments([constants[str(number)] for number in range(1, last)], has_more=True)
         self.variables |= {name: value for name, value in constants.items() if ARGUMENT.fullmatch(name)}
