@@ -137,6 +137,8 @@ class Stamps:
 
     def _tree_statuses(self, tree: str) -> Iterator[Status | None]:
         """Those of all folders with files. None for a folder that is empty, a link or unreadable."""
+        if os.path.islink(f"{self.root}/{tree}"):  # noqa: PTH114 - other paths are texts, too
+            yield None
         waiting = [tree]
         while waiting:
             here = waiting.pop()

@@ -288,6 +288,7 @@ CHANGES: dict[str, Callable[[Repository], object]] = {
     "surplus file": lambda repo: (repo.root / "rendered/notes.yaml").write_text("a: b\n"),
     "empty folder": lambda repo: (repo.root / "rendered/dev/jobs/team/x").mkdir(),
     "link": lambda repo: (repo.root / "rendered/dev/jobs/team/x").symlink_to("a"),
+    "linked tree": lambda repo: linked(repo.root / "rendered"),
 }
 
 
