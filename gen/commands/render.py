@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, UsageError, counted
 from gen.base.repository.layout import JOBS, OVERLAYS
+from gen.base.repository.stamps import tools_digest
 from gen.commands.common import CLEAN, Result, Stream, repository
 from gen.commands.rendering import RenderRequest, processes, refused, render_and_compare, summary
-from gen.render.cache import tools_digest
 from gen.render.write import Staging, apply
 from gen.report.formats import Report
 

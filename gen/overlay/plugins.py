@@ -159,23 +159,29 @@ def loaded_plugins() -> list[str]:
     return sorted(_loaded)
 
 
-def plugin_stamps() -> Iterator[tuple[str, str, int]]:
-    """Name, version and time of the last change of each file of the installed plugins, for the cache."""
+def plugin_stamps() -> Iterator[tuple[object, ...]]:
+    """Name, version and entry points of the installed plugins, and their files with time and size, for the cache."""
     entries = [entry for group in GROUPS for entry in entry_points(group=group)]
     packages = {entry.dist.name: entry.dist for entry in entries if entry.dist is not None}
     for name, package in sorted(packages.items()):
+        provided = sorted((entry.group, entry.name, entry.value) for entry in package.entry_points)
+        yield name, package.version, provided
         for module in sorted({entry.module.split(".")[0] for entry in package.entry_points}):
-            yield from _files(name, package.version, module)
+            yield from _files(module)
 
 
-def _files(name: str, version: str, module: str) -> Iterator[tuple[str, str, int]]:
+def _files(module: str) -> Iterator[tuple[str, int, int]]:
+    """Those of a package, or the file of a module without one."""
     from importlib.util import find_spec
 
-    spec = find_spec(module)
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        for path in sorted(Path(folder).rglob("*")):
-            if path.suffix in {".py", ".json"}:
-                yield name, f"{version} {path}", path.stat().st_mtime_ns
+    if (spec := find_spec(module)) is None:
+        return
+    folders = spec.submodule_search_locations
+    below = (path for folder in folders or () for path in sorted(Path(folder).rglob("*.*")))
+    for path in below if folders is not None else [Path(spec.origin or "")]:
+        if "__pycache__" not in path.parts and path.is_file():
+            status = path.stat()
+            yield str(path), status.st_mtime_ns, status.st_size
 
 
 def load_named(data: Mapping[str, Data], layers: Layers, found: Findings) -> bool:

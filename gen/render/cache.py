@@ -10,10 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -25,10 +23,10 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, UsageError
 from gen.base.codes.grants import OVER_QUOTA
-from gen.base.repository.files import MAX_BYTES, read_regular, save_cache_file, walk
+from gen.base.repository.files import MAX_BYTES, MAX_DEFINITION_BYTES, read_regular, save_cache_file, walk
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, RENDERED, JobFile
-from gen.base.repository.stamps import Stamp, Stamps
+from gen.base.repository.stamps import Stamp, Stamps, portable_tools_digest, tools_digest
 from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay, RunResult, summaries_of
 
 RenderedT = TypeVar("RenderedT", bound=RenderedObjects)
@@ -36,6 +34,7 @@ RenderedT = TypeVar("RenderedT", bound=RenderedObjects)
 MAX_CACHE_BYTES = 1 << 28
 """A cache needs several hundred bytes for each rendered file."""
 _DIGEST_LENGTH = 64
+_TYPE_AND_OWNER = 0o170700
 
 
 class CachedRun(Struct, frozen=True, kw_only=True):
@@ -110,21 +109,6 @@ def _without_text(rendered: RenderedT) -> RenderedT:
 
 def _file_without_text(file: File) -> File:
     return replace(file, text=None, stored="", characters=0) if file.text is not None or file.stored else file
-
-
-_DEPENDENCIES = (
-    "ahocorasick_rs",
-    "jinja2",
-    "jsonschema_rs",
-    "kubernetes_validate",
-    "msgspec",
-    "orjson",
-    "pydantic",
-    "pydantic_core",
-    "re2",
-    "yaml",
-)
-"""Packages that can change the output or the findings between versions."""
 
 
 class Cache(Struct, frozen=True, kw_only=True):
@@ -359,46 +343,6 @@ def settings_digest(root: Path) -> str:
     return _key(tools_digest(), root, None)
 
 
-def tools_digest() -> str:
-    """Digest of gen and its packages as they are installed now."""
-    return _sha(orjson.dumps([*_tools()]))
-
-
-def portable_tools_digest() -> str:
-    """Digest of gen and the packages beside it, the same on each machine."""
-    top = Path(__file__).parent.parent
-    files = sorted(top.rglob("*.*"))
-    own = [
-        (str(path.relative_to(top)), hashlib.sha256(path.read_bytes()).hexdigest())
-        for path in files
-        if "__pycache__" not in path.parts and path.is_file()
-    ]
-    beside = {Path(spec.origin).parent.parent for name in _DEPENDENCIES if (spec := find_spec(name)) and spec.origin}
-    packages = sorted({path.name for folder in beside for path in folder.glob("*.dist-info")})
-    return _sha(orjson.dumps([sys.version, own, packages]))
-
-
-def _tools() -> Iterator[object]:
-    """Everything that can change the output for the same input: Python, and the files of gen and of packages."""
-    yield sys.version
-    yield from _stamps_below(str(Path(__file__).parent.parent))
-    for name in _DEPENDENCIES:
-        spec = find_spec(name)
-        yield _stamp(spec.origin) if spec is not None and spec.origin else name
-
-
-def _stamps_below(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Stamps of the files below a folder. Takes half the time of `os.walk`."""
-    with os.scandir(folder) as entries:
-        ordered = sorted(entries, key=lambda entry: entry.name)
-    for entry in ordered:
-        if not entry.is_dir(follow_symlinks=False):
-            status = entry.stat(follow_symlinks=False)
-            yield entry.path, status.st_mtime_ns, status.st_size
-        elif entry.name != "__pycache__":
-            yield from _stamps_below(entry.path)
-
-
 def _plugins(root: Path) -> Iterator[object]:
     """The installed plugins, if an overlay can name one: looking for them takes as long as reading a hundred jobs."""
     files = (Path(folder, OVERLAY_FILE) for folder, _, names in walk(root / OVERLAYS) if OVERLAY_FILE in names)
@@ -415,11 +359,6 @@ def _read_if_possible(path: Path) -> bytes:
         return b""
 
 
-def _stamp(path: str) -> tuple[str, int, int]:
-    status = os.stat(path)  # noqa: PTH116 - a tenth of the time of a Path
-    return path, status.st_mtime_ns, status.st_size
-
-
 def _overlays(root: Path) -> Iterator[tuple[str, object]]:
     """Everything below `overlays/`. File names count too, because they occur in findings and hints."""
     for folder, folders, files in walk(root / OVERLAYS):
@@ -430,16 +369,13 @@ def _overlays(root: Path) -> Iterator[tuple[str, object]]:
 
 
 def _state(path: Path) -> object:
-    """Digest of a file that gen could read; size and time of anything else, such as large files of other tools.
+    """Digest of a file that gen could read; mode and size of anything else, such as large files of other tools.
 
-    Files in a folder have states of their own.
+    Files in a folder have states of their own. Times and the bits of a umask differ between the machines of shards.
     """
-    try:
-        return file_digest(path)
-    except OSError:
-        with suppress(OSError):
-            status = path.lstat()
-            if stat.S_ISDIR(status.st_mode):
-                return status.st_mode
-            return status.st_mode, status.st_size, status.st_mtime_ns
+    with suppress(OSError):
+        return _sha(read_regular(path, MAX_DEFINITION_BYTES))
+    with suppress(OSError):
+        status = path.lstat()
+        return status.st_mode & _TYPE_AND_OWNER, 0 if stat.S_ISDIR(status.st_mode) else status.st_size
     return None

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.base import UsageError
+from gen.base.repository.stamps import _tools
 from gen.commands import check
-from gen.render.cache import Cache, _tools, cache_folder
+from gen.render.cache import Cache, cache_folder
 from gen.render.pipeline import render_files
 from gen.report.findings.text import text
 from tests.support import OVERLAY, Repository, opened
@@ -225,6 +226,15 @@ def test_all_files_of_the_overlays_folder_count(repo: Repository, change: Callab
     assert Cache.open(repo.root, repo.root / "cache", None).key != before
 
 
+def test_an_edit_of_large_definitions_counts(repo: Repository) -> None:
+    """Also with the old size and time, as rsync can leave them."""
+    path = repo.write("overlays/dev/crds/large.yaml", b"x" * (2 << 20))
+    before, times = Cache.open(repo.root, repo.root / "cache", None).key, path.stat()
+    path.write_bytes(b"y" * (2 << 20))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert Cache.open(repo.root, repo.root / "cache", None).key != before
+
+
 def test_large_files_of_the_overlays_folder_are_not_read(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = repo.write("overlays/dev/weights.bin", b"")
     os.truncate(weights, 1 << 40)
@@ -294,6 +304,48 @@ def test_each_file_of_gen_counts() -> None:
     for file in ("render/emit.py", "kubernetes/schemas/data/common.json", "templates/pods/*.sh"):
         assert any(Path(path).match(f"gen/{file}") for path in stamped), file
     assert not any("__pycache__" in path for path in stamped)
+
+
+def test_the_packages_of_gen_count_with_their_versions() -> None:
+    """In an image, all files can have one time, and the first file of a package is often the same in two versions."""
+    found = [*_tools()]
+    stamped = {Path(stamp[0]).parent.name for stamp in found if isinstance(stamp, tuple)}
+    assert {"msgspec", "tree_sitter", "tree_sitter_bash", "yaml"} <= stamped
+    assert {"msgspec", "tree_sitter_bash", "pyyaml"} <= {
+        text.partition("-")[0].lower() for text in found if isinstance(text, str) and text.endswith(".dist-info")
+    }
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with an installed plugin that is one module."""
+    about = tmp_path / "site/solo-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: solo\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[gitops_gen.networks]\nmesh = solo:Mesh\n")
+    (tmp_path / "site/solo.py").write_text("class Mesh: ...\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    return tmp_path / "site"
+
+
+def test_any_change_of_a_plugin_without_a_package_counts(plugin: Path, repo: Repository) -> None:
+    repo.overlay(OVERLAY + "plugins: {solo: '*'}\n")
+
+    def key() -> str:
+        return Cache.open(repo.root, repo.root / "cache", None).key
+
+    keys = [key()]
+    for file, old, new in (
+        ("solo.py", "...", "pass"),
+        ("solo-1.0.dist-info/METADATA", "Version: 1.0", "Version: 1.1"),
+        ("solo-1.0.dist-info/entry_points.txt", "mesh", "net"),
+    ):
+        path = plugin / file
+        path.write_text(path.read_text().replace(old, new))
+        keys.append(key())
+    (plugin / "solo-1.0.dist-info/entry_points.txt").unlink()
+    keys.append(key())
+    assert len({*keys}) == len(keys)
 
 
 SHARDS = 3
@@ -369,11 +421,16 @@ def test_results_of_shards_are_of_the_same_files(cached: tuple[Repository, list[
 
 
 def test_results_of_shards_fit_on_another_machine(tmp_path: Path) -> None:
-    """The time and the folder of an installation, and the folder of the repository, are not a part of the key."""
+    """Times and folders of an installation and of the repository, and the umask, are not a part of the key."""
     keys = set()
-    for name in ("one", "two"):
+    for number, name in enumerate(("one", "two")):
         repo = Repository.at(tmp_path / name)
         repo.overlay(OVERLAY + "plugins: []\n")
+        for large in ("crds/large.yaml", "weights.bin"):
+            path = repo.write(f"overlays/dev/{large}", b"x" * (2 << 20))
+            os.utime(path, (number, number))
+        os.truncate(path, 1 << 40)
+        (repo.root / "overlays/dev").chmod((0o755, 0o775)[number])
         keys.add(Cache.for_shard(repo.root, tmp_path / "1.json", None).key)
     assert len(keys) == 1
 

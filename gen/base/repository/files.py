@@ -20,6 +20,8 @@ from gen.base.findings import UsageError
 
 MAX_BYTES = 1 << 20
 """Size limit of files that people write."""
+MAX_DEFINITION_BYTES = 64 << 20
+"""Size limit of files with definitions, which tools write: more than that of any other file of an overlay."""
 _CHUNK = 4096
 _IRREGULAR = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP})
 """Errors of opening a symbolic link (Linux, FreeBSD) and a socket (Linux, macOS)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 from gen.base import BugError, DefinitionError, Findings, regex
+from gen.base.repository.files import MAX_DEFINITION_BYTES
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.api_versions import is_cluster_scoped
 from gen.kubernetes.manifests.read import read_manifests
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _ENDINGS = {".yaml", ".yml", ".json"}
 _MARK = b"CustomResourceDefinition"
 _NAMED = regex(rb"[\"']?\bkind[\"']?:\s*[\"']?([A-Za-z0-9]+)")
-_MAX_FILE_BYTES = 64 << 20
 
 
 class Definition(Struct, frozen=True):
@@ -93,7 +93,7 @@ class Definitions:
         """Links in a folder could lead anywhere. Users may name a link themselves."""
         if path.suffix not in _ENDINGS or (path.is_symlink() and path not in self._folders):
             return False
-        return path.is_file() and path.stat().st_size <= _MAX_FILE_BYTES
+        return path.is_file() and path.stat().st_size <= MAX_DEFINITION_BYTES
 
     def _parse(self, path: Path) -> None:
         if path in self._parsed:
