@@ -71,13 +71,20 @@ class UnchangedRun(Struct, frozen=True, kw_only=True):
 def read_run(path: Path) -> CachedRun | None:
     """The run in a cache file; None if there is none, or if it is damaged."""
     with suppress(OSError, ValueError, msgspec.MsgspecError):
-        raw = read_regular(path, MAX_CACHE_BYTES)
-        lines = memoryview(raw)[:-_DIGEST_LENGTH]  # not copied, because it is large
-        if hashlib.sha256(lines).hexdigest().encode() == raw[-_DIGEST_LENGTH:]:
-            end = raw.index(b"\n")
-            jobs = msgspec.json.Decoder(JobResult).decode_lines(lines[end + 1 :])
-            return replace(msgspec.json.decode(lines[:end], type=CachedRun), jobs={job.job.key: job for job in jobs})
+        raw, lines = _read(path)
+        end = raw.index(b"\n")
+        jobs = msgspec.json.Decoder(JobResult).decode_lines(lines[end + 1 :])
+        return replace(msgspec.json.decode(lines[:end], type=CachedRun), jobs={job.job.key: job for job in jobs})
     return None
+
+
+def _read(path: Path) -> tuple[bytes, memoryview]:
+    """A file, and its content before the digest. ValueError if they differ, OSError if it cannot be read."""
+    raw = read_regular(path, MAX_CACHE_BYTES)
+    content = memoryview(raw)[:-_DIGEST_LENGTH]  # not copied, because it is large
+    if _sha(content).encode() != raw[-_DIGEST_LENGTH:]:
+        raise ValueError(path)
+    return raw, content
 
 
 def lines_of(run: CachedRun, results: Sequence[JobResult]) -> Iterator[bytes]:
@@ -145,8 +152,8 @@ class Cache(Struct, frozen=True, kw_only=True):
         """The report of the last run if no file changed since, by the status of each; None if one may have changed."""
         if self.stamps is None:
             return None
-        with suppress(OSError, msgspec.MsgspecError):
-            run = msgspec.json.decode(read_regular(self._unchanged, MAX_CACHE_BYTES), type=UnchangedRun)
+        with suppress(OSError, ValueError, msgspec.MsgspecError):
+            run = msgspec.json.decode(_read(self._unchanged)[1], type=UnchangedRun)
             if (run.key, run.stamps) != (self.key, self.stamps.digest):
                 return None
             jobs = all_jobs(self.root, found := Findings())
@@ -263,7 +270,8 @@ class Cache(Struct, frozen=True, kw_only=True):
                     files=len(run.files),
                     findings=tuple(run.findings),
                 )
-                save_cache_file(self._unchanged, [msgspec.json.encode(record)])
+                raw = msgspec.json.encode(record)
+                save_cache_file(self._unchanged, [raw, _sha(raw).encode()])
 
     def save(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
         """Store a complete run without errors, or a shard. A cache that cannot be written is not an error.
@@ -329,7 +337,7 @@ def _lock_digest(path: str) -> str:
     return file_digest(path) if os.path.lexists(path) else ""
 
 
-def _sha(raw: bytes) -> str:
+def _sha(raw: bytes | memoryview) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
