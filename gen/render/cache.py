@@ -298,7 +298,10 @@ class Cache(Struct, frozen=True, kw_only=True):
                     self.stamps.add(self._stamp(result))
 
     def _is_outdated(self) -> bool:
-        """Whether an overlay changed since the run began."""
+        """Whether an overlay changed since the run began, even if it has the old content again."""
+        start = self.stamps.start if self.stamps is not None else None
+        if start is not None and _changed_after(self.root / OVERLAYS, start):
+            return True
         return _key(self.tools, self.root, self.kubernetes, plugins=not self.shard) != self.key
 
     def _write(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
@@ -374,6 +377,15 @@ def _overlays(root: Path) -> Iterator[tuple[str, object]]:
         for name in sorted(files + folders):
             path = Path(folder, name)
             yield ascii(str(path.relative_to(root))), _state(path)  # file names need not be UTF-8
+
+
+def _changed_after(folder: Path, time: int) -> bool:
+    """Whether the file system changed a folder or anything in it after a time of its clock, or cannot tell."""
+    below = (os.path.join(here, name) for here, folders, files in walk(folder) for name in (*folders, *files))  # noqa: PTH118 - as `walk`
+    try:
+        return any(os.lstat(path).st_ctime_ns > time for path in chain((os.fspath(folder),), below))
+    except OSError:
+        return True
 
 
 def _state(path: Path) -> object:

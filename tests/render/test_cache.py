@@ -284,6 +284,26 @@ def test_an_overlay_that_is_edited_during_a_run_is_read_again(
     )
 
 
+def test_an_overlay_that_has_its_old_content_again_after_a_run_is_read_again(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a change of the branch and back, while definitions are still read."""
+    repo.job(JOB, name="a")
+
+    def interrupted(inputs: Any, jobs: Any, done: Any) -> Any:
+        tick(repo.root)
+        repo.overlay(OVERLAY + "defaults: {cpu: 2}\n")
+        repo.overlay(OVERLAY)
+        return render_files(inputs, jobs, done)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gen.render.run.render_files", interrupted)
+        assert repo.render(cache=repo.root / "cache")[1] == 0
+    assert not (repo.root / "cache").exists()
+    assert repo.render(cache=repo.root / "cache")[1] == 0
+    assert (repo.root / "cache").exists()
+
+
 def test_the_cache_is_in_the_absolute_folder_of_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/me")
     assert cache_folder() == Path("/var/cache/me/gen")
