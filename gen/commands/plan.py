@@ -256,11 +256,16 @@ def _today(
     if jobs is not None and not present and not trees.suspects and is_enough((), jobs, trees):
         nothing = RunResult(files={}, overlays=(), jobs=0, whole=False)
         return RenderedRepository(root=root, rendering=nothing, comparison=Comparison((), 0))
-    for enough in (present, ()):
+    narrowed = False
+    for cache, enough in ((cache_folder(), present), (None, present), (cache_folder(), ())):
+        if narrowed and enough:
+            continue
         with suppress(UsageError):
-            everything = RenderRequest(root=root)
-            today = render_and_compare(everything, cache_folder(), base=base, enough=enough)
-            if today.rendering.whole or (_up_to_date(today) and is_enough(today.rendering.files, jobs or (), trees)):
+            today = render_and_compare(RenderRequest(root=root), cache, base=base, enough=enough)
+            narrowed = not today.rendering.whole
+            # a job with an error that does not differ from the base must not count only because there is a cache
+            whole = today.rendering.whole and (today.comparison is not None or not enough)
+            if whole or (_up_to_date(today) and is_enough(today.rendering.files, jobs or (), trees)):
                 return today
     return None
 

@@ -17,6 +17,7 @@ from tests.support import OVERLAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from gen.review.result import Review
 
@@ -209,3 +210,21 @@ def test_a_run_that_was_forged_at_the_base_is_found_by_the_check(merged: History
     assert RUN in {change.path for change in report.changes}
     request = command.Request(root=merged.root, base="HEAD", check=True)
     assert command.run(request).exit_code == 1
+
+
+def test_an_error_in_another_job_counts_with_a_cache_as_without(
+    merged: History, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A render with a cache has all jobs, one without those that differ. The base has the error already."""
+    other = merged.root / "jobs/team/other.yaml"
+    merged.render(cache=tmp_path / "gen")
+    other.write_text(other.read_text("utf-8") + "wrokers: 1\n", "utf-8")
+    merged.git("commit", "--quiet", "--all", "--message", "an error")
+    merged.git("branch", "--force", "main")
+    merged.job(JOB + "env: {A: b}\ndata: {nas: /data}\n")
+    assert merged.render("team/demo")[1] == 0
+    without = merged.plan()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert [*(tmp_path / "gen").iterdir()]
+    cached = merged.plan()
+    assert (found(cached), cached.incomplete, cached.refused) == (found(without), without.incomplete, without.refused)
