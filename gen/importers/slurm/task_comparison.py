@@ -59,7 +59,7 @@ _SCRIPT: Final = "/script"
 _WORD: Final = regex(r"[A-Za-z0-9]+")
 _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""
-_ENDS: Final = regex(r"(?m)^(\s*)set(?:\s+-[a-z]+)+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
+_ENDS: Final = regex(r"(?m)(?<!\\\n)^([ \t]*)set(?:\s+-[a-z]+)+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
 """`set -eu`: a program that the sandbox lacks does not end the script."""
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
