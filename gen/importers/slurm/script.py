@@ -40,6 +40,8 @@ _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 _INPUT: Final = regex(r"herestring_redirect|file_redirect \d*<")
+_ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
+_NAMED: Final = regex(r"[A-Za-z_]\w*=")
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
 _OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
 _MOST_TURNS: Final = 64
@@ -227,6 +229,10 @@ class BatchScript(BatchCommands):
         )
         files = [one for one in files if one and not one.isdecimal() and not one.startswith("/dev/")]
         kept = "<" in signs or program in OF_LOGS
+        if "<" in signs and files and (body.type in _ASSIGNMENTS or _NAMED.match(files[0])):
+            what = f"bash reads the file `{self.value(files[0])[:60]}` here, and does not run this line without it"
+            self.refuse(self.place(node), what, "quote the `<`, or remove it")
+            return
         if files and kept and program not in (*READERS, "srun") and self._starts_program(node):
             self._as_it_is(node)
             return
