@@ -4,6 +4,7 @@ of words and values of integer expressions, for importers that follow a script.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from fnmatch import translate
@@ -221,6 +222,20 @@ def in_double_quotes(text: str, marked: re.Pattern[str]) -> str:
 
 
 _SPECIAL: Final = regex(r'[\\"`$]')
+_JUDGED: Final = regex(r"[\w\s()+\-*/%<>&|^~:.]{1,400}")
+_STEPS: Final = regex(r"\+\+|--")
+
+
+def is_refused(expression: str) -> bool:
+    """Whether bash certainly refuses an integer expression with the values of its variables, such as `2 * :-4`."""
+    if not expression.strip() or not _JUDGED.fullmatch(expression) or _STEPS.search(expression):
+        return False
+    plain = re.sub(r"&&|\|\|", "+", re.sub(r"\b(?:[A-Za-z_]\w*|0+(?=[0-7]))", "1", expression))
+    try:
+        ast.parse(plain.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    return bool({*".:"} & {*plain})
 
 
 def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | None:

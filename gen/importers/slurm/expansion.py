@@ -11,7 +11,7 @@ from typing import Final
 
 from gen.base import regex
 from gen.base.shell_script import integer
-from gen.importers.shell_script import changed_value, closing_quote, expansion_end
+from gen.importers.shell_script import changed_value, closing_quote, expansion_end, is_refused
 
 OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"
 """`START` is the initial folder of the script."""
@@ -249,7 +249,9 @@ class Expander:
     def expansion(self, text: str) -> Value:
         """The value of `$NAME`, `${…}`, `$(…)`, `$((…))` or a command in backquotes."""
         if text.startswith("$(("):
-            return self.arithmetic(text[3:-2])
+            known = self.arithmetic(text[3:-2])
+            self.is_invalid = self.is_invalid or (known.startswith(f"{OPEN}$((") and is_refused(known[4:-3]))
+            return known
         if text.startswith("$("):
             return self.output(text[2:-1])
         if text.startswith("`"):

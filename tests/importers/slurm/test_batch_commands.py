@@ -259,6 +259,8 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         (NODE, "set -- 1\nif ask; then shift; fi; a $@", 5, "only a shell decides this part, and it sets arguments"),
         (NODE, 'export A=" -b "c<d" e"\nsrun a $A', 4, "bash reads the file `d e` here, and does not run this line"),
         (NODE, "A<B=c\nsrun a", 4, "bash reads the file `B=c` here, and does not run this line without it"),
+        (NODE, "A=:-x4\nB=$((2 * A))\nsrun a $B", 5, "gen cannot read the syntax of the shell here"),
+        (NODE, "A=1.5\nsrun a $((A * 2))", 5, "gen cannot read the syntax of the shell here"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),

@@ -548,6 +548,8 @@ def test_a_line_that_is_cut_off_is_named() -> None:
         "f() { a; }\nif [ $A ]; then\n  A=1\nelse\n  # b\n  A=2\nfi\npython a.py > \\\n  b",
         "A=$((10#08 + 10#$SLURM_NNODES))\n((A++))\npython $A",
         'echo else\nA="${B:-}" python a.py',
+        "A=3 B=0\npython a.py $((A > 2 ? 1 : 0)) $((A & 1)) $((A && B)) $((0x1f)) $((-010 + ~A)) $((!B)) $((B++))",
+        "sleep $((RANDOM % 20))\npython a.py",
         "python a.py <<END\nENDS\n'\nEND\npython b.py",
         "for ((i = 0; i < 2; i++)); do python a.py $i $SECONDS | awk '/has address/'; done",
     ],
