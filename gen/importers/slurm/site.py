@@ -17,6 +17,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import PurePosixPath
 from shlex import quote
 from typing import Any, Final
@@ -28,8 +29,10 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import MARKED, START, Value, is_known, marked, shown, sources
+from gen.importers.slurm.expansion import MARKED, NODES, START, Value, is_known, marked, shown, sources
+from gen.job.commands import BY_PROGRAM, base
 
+_ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in one.roles.get(base.ADDRESS, ()))
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
 _OF_NODES: Final = ("gpus", "cpu", "memory")
@@ -326,6 +329,21 @@ def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) ->
                 hint = "write the path below `/etc/job` that the file has in `files` of the job"
                 what, why = f"the match of `{pattern[:60]}`", "a file of the script is in another folder"
                 yield DroppedPart(step.place, what, why, hint)
+
+
+def unclear_addresses(steps: Iterable[Step], launched: Iterable[Step]) -> Iterator[DroppedPart]:
+    """Values of the script for the address of the first pod, which gen sets, that are not known to be this address."""
+    values: list[tuple[Location, Value]] = [(one.place, one.exported.get("MASTER_ADDR", "")) for one in steps]
+    for step in launched:
+        for word, following in pairwise((*step.words, "")):
+            name, sign, joined_value = word.partition("=")
+            if word.startswith("-") and name.lstrip("-").replace("-", "_") in _ADDRESSES:
+                values.append((step.place, joined_value if sign else following))
+    for place, value in dict.fromkeys(values):
+        text = value if isinstance(value, str) else " ".join(value)
+        if any(one.startswith("$(") or one == NODES[1:-1] for one in sources(text)):
+            hint = "check that the script means its first node"
+            yield DroppedPart(place, f"the address `{shown(text)[:60]}`", "gen sets that of the first pod", hint)
 
 
 def in_folder(text: str, folder: str, now: str) -> str:

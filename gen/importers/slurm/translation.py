@@ -34,7 +34,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step, in_folder, matched
+from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step, in_folder, matched, unclear_addresses
 from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -102,6 +102,8 @@ def runs_of(
             options = {key - (key > number): value for key, value in options.items()}
     started = [number for number, one in enumerate(runs) if one.launcher is not None] or [*options] or [len(runs) - 1]
     script.left += matched(runs, script.files)
+    if layout.nodes > 1:
+        script.left += unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])
     return runs, options.get(started[-1], []) if runs else []
 
 

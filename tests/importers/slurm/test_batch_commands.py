@@ -180,6 +180,10 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
     assert fields["command"] == "mpirun sh -c '\"A={{ run.id }}\" a'"
 
 
+NAMES = "scontrol show hostnames $SLURM_JOB_NODELIST"
+UNCLEAR = "the address `"
+
+
 @for_each(
     ("options", "body", "line", "message"),
     [
@@ -261,6 +265,13 @@ def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
         (NODE, "A<B=c\nsrun a", 4, "bash reads the file `B=c` here, and does not run this line without it"),
         (NODE, "A=:-x4\nB=$((2 * A))\nsrun a $B", 5, "gen cannot read the syntax of the shell here"),
         (NODE, "A=1.5\nsrun a $((A * 2))", 5, "gen cannot read the syntax of the shell here"),
+        (NODES, f"H=$({NAMES} | head -n 4)\nsrun torchrun --master-addr $H a", 7, UNCLEAR),
+        (
+            NODES,
+            f"export MASTER_ADDR=$({NAMES} >b | head -n 1)\nsrun torchrun --master_addr=$MASTER_ADDR a",
+            7,
+            UNCLEAR,
+        ),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
