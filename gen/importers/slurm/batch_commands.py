@@ -122,6 +122,13 @@ class BatchCommands(BatchValues):
             self.keep_function(name)
         return super().output(command)
 
+    def name_options(self, node: Node) -> None:
+        """Name the options of the shell in words and values, which those of conditions are not."""
+        if self.reads_options:
+            why, hint = "the shell of a pod has options of its own", "remove it, or write the options that you mean"
+            self.left.append(DroppedPart(self.place(node), "the value of `$-`", why, hint))
+        self.reads_options = False
+
     def leaves_turn(self, body: Node) -> bool:
         """Follow the body of a loop once. Returns whether it ends the loop."""
         self.loops += 1

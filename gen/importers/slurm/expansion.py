@@ -123,6 +123,8 @@ class Expander:
     early: set[str]
     is_invalid = False
     """Whether it has an expansion that bash refuses, such as `${&A}`."""
+    reads_options = False
+    """Whether it has `$-`, the options of the shell."""
 
     def lookup(self, name: str) -> Value | None:
         """The value of a variable; None if it is not set."""
@@ -267,6 +269,7 @@ class Expander:
             return marked(f"${{{text}}}")
         name, index, rest = match["name"], match["index"], match["rest"]
         known = self.lookup(name)
+        self.reads_options = self.reads_options or name == "-"
         if known is not None and index not in (None, "@", "*"):
             known = self._item(name, known, index)
         if match["indirect"]:

@@ -149,6 +149,7 @@ class BatchScript(BatchCommands):
                 self._as_it_is(node)
         finally:
             self._depth -= 1
+            self.name_options(node)
             if self.is_invalid:
                 self._refuse(self.place(node))
 

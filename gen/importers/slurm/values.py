@@ -43,7 +43,7 @@ _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
-_SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "", "$": RUN}
+_SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
@@ -142,9 +142,9 @@ class Conditions(Expander):
 
     def condition_value(self, text: str) -> str:
         """A value in a condition, where a variable from outside counts as not set."""
-        before = {*self.early}
+        before, reads = {*self.early}, self.reads_options
         value = self.value(text.strip())
-        self.early = before
+        self.early, self.reads_options = before, reads
         for one in sources(value):
             if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD:
                 value = value.replace(marked(one), "")

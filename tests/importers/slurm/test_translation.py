@@ -550,6 +550,7 @@ def test_a_line_that_is_cut_off_is_named() -> None:
         'echo else\nA="${B:-}" python a.py',
         "A=3 B=0\npython a.py $((A > 2 ? 1 : 0)) $((A & 1)) $((A && B)) $((0x1f)) $((-010 + ~A)) $((!B)) $((B++))",
         "sleep $((RANDOM % 20))\npython a.py",
+        "case $- in *i*) echo a;; esac\n[[ $- == *i* ]] && exit 1\npython a.py",
         "python a.py <<END\nENDS\n'\nEND\npython b.py",
         "for ((i = 0; i < 2; i++)); do python a.py $i $SECONDS | awk '/has address/'; done",
     ],
