@@ -157,14 +157,14 @@ def _translate(
     layout = carry(draft, options, of_step, image, site)
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
+    mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
+    runs = [*_in_container(runs and translation.with_own_variables(script, runs), ",".join(mounts).split(","))]
     if not runs:
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{check[:60]}`" if check else ""
         hint = "write the path of its program in the place of the check" if check else "add `command` to the job"
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
-    mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
-    runs = [*_in_container(translation.with_own_variables(script, runs), ",".join(mounts).split(","))]
     _whole_nodes(draft, options, runs, site)
     slots = {translation.without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
     if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
