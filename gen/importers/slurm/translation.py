@@ -121,9 +121,10 @@ def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:
     """Options with a variable that the script does not set: without a value, `srun` takes the next word for it."""
     for one in options:
         name = one.value[2:-1]
-        unset = name in script.early or name not in script.variables
+        unset = name in script.early or name in script.kept or name not in script.variables
         if one.value == marked(f"${name}") and name not in _GIVEN and unset:
-            what, why = f"the value `${name}` of `--{one.name}`", "the script gets it from outside"
+            what = f"the value `${name}` of `--{one.name}`"
+            why = "only a shell decides it" if name in script.kept else "the script gets it from outside"
             script.left.append(DroppedPart(one.place, what, why, "set it in the script, or remove the option"))
 
 

@@ -274,6 +274,7 @@ UNCLEAR = "the address `"
         ),
         (NODE, "A=(b\n -$-c)\nsrun a ${A[@]}", 4, "the value of `$-` is not carried: the shell of a pod has options"),
         (NODE, "mkdir l\nsrun shifter -V l:/l bash -c ls", 1, "the script starts no program"),
+        (NODE, "if ask; then O=c; fi\nsrun -o $O a", 5, "the value `$O` of `--output` is not carried: only a shell"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "srun trap a EXIT\nsrun b", 4, "`trap` behind `srun` is not carried: it is not a program"),
         (NODE, 'srun bash -c "f() { a "$1"; }; f 2"', 4, "the empty value of `$1` is not carried"),
