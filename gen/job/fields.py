@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from gen.base import regex
 from gen.job.metric import Metrics
@@ -60,14 +60,13 @@ class Mount(Part):
 StorePath = Annotated[
     str,
     matching(
-        # rclone would resolve `..`, also out of the bucket, and cannot list folders with an empty name
         regex(r"(?!/)(?:(?:^|/)(?!\.{1,2}(?:/|$))[^\x00-\x1f\x7f-\x9f\u2028\u2029/\\]+)+"),
         512,
         "a path without a leading `/`, empty parts, `.` and `..`",
         "use a form like `team/dataset`",
         meant=lambda text: text.strip("/"),
+        form=schema("relative path", "string"),
     ),
-    schema("relative path", "string"),
 ]
 
 
@@ -131,7 +130,9 @@ def _short_enough(value: str) -> Any:
     return value
 
 
-CronText = Annotated[Given, AfterValidator(_short_enough), schema("string", "string", maxLength=_MAX_TIMES)]
+CronText = Annotated[
+    Given, AfterValidator(_short_enough), WithJsonSchema(schema("string", "string", maxLength=_MAX_TIMES))
+]
 
 
 class History(Part):

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Struct
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from gen.base import did_you_mean, regex
 from gen.job.model import OrMapping, Part
-from gen.job.scalars import Given, conflict, matching, refuse, schema, shown
+from gen.job.scalars import Given, ValueType, conflict, matching, refuse, schema, shown
 from gen.job.synonyms import METRIC
 
 MetricFormat = Literal["raw", "percentage"]
@@ -69,15 +69,15 @@ def _fits(name: str) -> bool:
 _EXPECTED = "the name of a metric"
 _REMEDY = f"use at most {_MAX_NAME} letters, digits, `_`, `.`, `/`, `@`, `%`, `+` and `-`, such as `loss`"
 MetricName = Annotated[
-    str, matching(_NAME, _MAX_NAME, _EXPECTED, _REMEDY), schema("metric", "string", pattern=f"^{_NAME.pattern}$")
+    str,
+    matching(_NAME, _MAX_NAME, _EXPECTED, _REMEDY, form=schema("metric", "string", pattern=f"^{_NAME.pattern}$")),
 ]
 MetricText = Annotated[
     str,
-    BeforeValidator(_short),
-    schema("metric", "string", pattern=f"^{_NAME.pattern}(:(raw|percentage|RAW|PERCENTAGE))?$"),
+    ValueType(_short, schema("metric", "string", pattern=f"^{_NAME.pattern}(:(raw|percentage|RAW|PERCENTAGE))?$")),
 ]
 
-LinePattern = Annotated[Given, AfterValidator(_pattern), schema("text", "string")]
+LinePattern = Annotated[Given, AfterValidator(_pattern), WithJsonSchema(schema("text", "string"))]
 
 
 class Metric(Part):
@@ -88,7 +88,7 @@ class Metric(Part):
 
     name: MetricName
     """Name of the metric, as printed."""
-    format: Annotated[MetricFormat, BeforeValidator(_format)] = "raw"
+    format: Annotated[MetricFormat, ValueType(_format)] = "raw"
     """How to show the number. `percentage` shows 0.93 as 93 %."""
     pattern: LinePattern | None = None
     """Text of the line that has the value, with `{value}` in place of the number and `{name}` in place of the name,

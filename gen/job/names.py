@@ -51,8 +51,8 @@ Label = Annotated[
         "a name of at most 63 lower-case letters, digits and `-`",
         "start and end with a letter or a digit",
         meant=name_meant,
+        form=schema("name", "string", pattern=rf"^{_DNS_LABEL.pattern}$|\{{\{{", maxLength=63),
     ),
-    schema("name", "string", pattern=rf"^{_DNS_LABEL.pattern}$|\{{\{{", maxLength=63),
 ]
 JobName = Annotated[
     str,
@@ -62,20 +62,28 @@ JobName = Annotated[
         "a name of at most 63 lower-case letters, digits and `-`, starting with a letter",
         "start with a letter; the names of Services derive from it",
         meant=name_meant,
+        form=schema("name", "string", pattern=f"^{JOB_NAME.pattern}$", maxLength=63),
     ),
-    schema("name", "string", pattern=f"^{JOB_NAME.pattern}$", maxLength=63),
 ]
 ObjectName = Annotated[
     str,
-    matching(_DNS_SUBDOMAIN, 253, "an object name of lower-case letters, digits, `-` and `.`", meant=_subdomain_meant),
-    schema("object name", "string"),
+    matching(
+        _DNS_SUBDOMAIN,
+        253,
+        "an object name of lower-case letters, digits, `-` and `.`",
+        meant=_subdomain_meant,
+        form=schema("object name", "string"),
+    ),
 ]
 QueueName = Annotated[
     str,
     matching(
-        _DNS_SUBDOMAIN, 63, "a name of at most 63 lower-case letters, digits, `-` and `.`", meant=_subdomain_meant
+        _DNS_SUBDOMAIN,
+        63,
+        "a name of at most 63 lower-case letters, digits, `-` and `.`",
+        meant=_subdomain_meant,
+        form=schema("name", "string", pattern=rf"^{_DNS_SUBDOMAIN.pattern}$|\{{\{{", maxLength=63),
     ),
-    schema("name", "string", pattern=rf"^{_DNS_SUBDOMAIN.pattern}$|\{{\{{", maxLength=63),
 ]
 """Name of an object that is the value of a label, too."""
 ConfigKey = Annotated[
@@ -85,13 +93,18 @@ ConfigKey = Annotated[
         253,
         "a key of a Secret or ConfigMap",
         "use letters, digits, `-`, `_` and `.`",
+        form=schema("key", "string", "number", "boolean"),
     ),
-    schema("key", "string", "number", "boolean"),
 ]
 LabelKey = Annotated[
     str,
-    matching(regex(LABEL_KEY), 317, "a label key", "use a form like `team` or `example.com/team`"),
-    schema("label key", "string"),
+    matching(
+        regex(LABEL_KEY),
+        317,
+        "a label key",
+        "use a form like `team` or `example.com/team`",
+        form=schema("label key", "string"),
+    ),
 ]
 EnvName = Annotated[
     str,
@@ -100,18 +113,28 @@ EnvName = Annotated[
         253,
         "an environment variable name",
         "use letters, digits, `_`, `-` and `.`; do not start with a digit or `..`",
+        form=schema("variable name", "string"),
     ),
-    schema("variable name", "string"),
 ]
 ResourceName = Annotated[
     str,
-    matching(regex(r"(?=.*/)" + LABEL_KEY), 317, "an extended resource name", "use a form like `nvidia.com/gpu`"),
-    schema("resource name", "string"),
+    matching(
+        regex(r"(?=.*/)" + LABEL_KEY),
+        317,
+        "an extended resource name",
+        "use a form like `nvidia.com/gpu`",
+        form=schema("resource name", "string"),
+    ),
 ]
 LabelValue = Annotated[
     str,
-    matching(regex(LABEL_VALUE), 63, "a label value", "use at most 63 letters, digits, `-`, `_` and `.`"),
-    schema("label value", "string", "number", "boolean"),
+    matching(
+        regex(LABEL_VALUE),
+        63,
+        "a label value",
+        "use at most 63 letters, digits, `-`, `_` and `.`",
+        form=schema("label value", "string", "number", "boolean"),
+    ),
 ]
 PodField = Annotated[
     str,
@@ -123,8 +146,8 @@ PodField = Annotated[
         400,
         "a pod field that the downward API supports",
         "use a form like `metadata.name`, `metadata.labels['app']`, `spec.nodeName` or `status.podIP`",
+        form=schema("pod field", "string"),
     ),
-    schema("pod field", "string"),
 ]
 ContainerResource = Annotated[
     str,
@@ -133,8 +156,8 @@ ContainerResource = Annotated[
         64,
         "a container resource that the downward API supports",
         "use a form like `limits.cpu` or `requests.memory`",
+        form=schema("container resource", "string"),
     ),
-    schema("container resource", "string"),
 ]
 
 
@@ -151,8 +174,8 @@ ImageRef = Annotated[
         "an image reference",
         "use a form like `registry.example.com/team/train:1.2`",
         meant=_image_meant,
+        form=schema("image", "string"),
     ),
-    schema("image", "string"),
 ]
 ImageStart = Annotated[
     str,
@@ -161,8 +184,8 @@ ImageStart = Annotated[
         256,
         "an image reference or a prefix of one",
         "use a form like `registry.example.com/mirror/`, without `https://`",
+        form=schema("image prefix", "string"),
     ),
-    schema("image prefix", "string"),
 ]
 ImageGrant = Annotated[
     str,
@@ -171,17 +194,20 @@ ImageGrant = Annotated[
         512,
         "an image reference or a prefix of one",
         "use a form like `registry.example.com/team`, without `https://`",
+        form=schema("image prefix", "string"),
     ),
-    schema("image prefix", "string"),
 ]
 PATH = r"/(?!\.\.(?:/|$))[^\x00-\x1f/:]*"
 """A slash and one path segment that is not `..`. Repeat it to match a whole path."""
 MountPath = Annotated[
     str,
     matching(
-        regex(rf"(?:{PATH})+"), 4096, "an absolute path without `:` or `..`", "start with `/`, and resolve any `..`"
+        regex(rf"(?:{PATH})+"),
+        4096,
+        "an absolute path without `:` or `..`",
+        "start with `/`, and resolve any `..`",
+        form=schema("absolute path", "string", pattern=r"^/|\{\{"),
     ),
-    schema("absolute path", "string", pattern=r"^/|\{\{"),
 ]
 
 

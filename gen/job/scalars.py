@@ -1,4 +1,4 @@
-"""Scalar types of user input, with their error messages.
+"""ValueType types of user input, with their error messages.
 
 The reader returns scalars as text (see `gen.base.yaml.strict`), and each type here parses that text. `Text` accepts any
 scalar and keeps it as written. The JSON Schema forms are for editors, which see typed YAML. For an invalid number,
@@ -13,15 +13,19 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from gen.base import regex
 from gen.base.placeholders import readable, with_hash
 from gen.base.yaml.strict import Plain
 from gen.kubernetes import quantity
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 
 _WHOLE_NUMBER = regex(r"(?P<digits>[1-9][0-9]{0,8}|[1-9][0-9]{0,2}(?:[_,][0-9]{3})+|0)(?:\.0+)?(?:[,;]|\s+[A-Za-z]+)?")
 _POWER = regex(r"(?P<digits>[1-9][0-9]?)[eE]\+?(?P<zeros>[0-9])")
@@ -192,9 +196,41 @@ def _truth(value: object) -> object:
     raise refuse("`true` or `false`", value, f"did you mean `{meant}`?" if meant else "", certain=meant)
 
 
+Form = dict[str, Any]
+"""A JSON Schema."""
+
+
+class ValueType:
+    """Annotation of a type of values: how they are read from a file, and their JSON Schema for editors.
+
+    pydantic's manual calls it a custom type. A `BeforeValidator` takes longer, because pydantic inspects its signature
+    again for every field.
+    """
+
+    def __init__(self, read: Callable[[object], object], form: Form | None = None, **limits: int) -> None:
+        """`read` returns the value, or raises `refuse`. The form is that of the annotated type if it is None, and
+        `limits` are added to that type.
+        """
+        self.read = read
+        self.form = form
+        self.limits = limits
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        value: Any = {**handler(source), **self.limits}
+        return no_info_before_validator_function(self.read, value)
+
+    def __get_pydantic_json_schema__(self, value: CoreSchema, handler: GetJsonSchemaHandler) -> Form:
+        return handler(value) if self.form is None else {**self.form}
+
+
 def matching(
-    pattern: re.Pattern[str], limit: int, expected: str, remedy: str = "", meant: Callable[[str], str] = lambda _: ""
-) -> BeforeValidator:
+    pattern: re.Pattern[str],
+    limit: int,
+    expected: str,
+    remedy: str = "",
+    meant: Callable[[str], str] = lambda _: "",
+    form: Form | None = None,
+) -> ValueType:
     """Accept strings that match; `meant` makes a valid string of one that does not, for the remedy."""
 
     @lru_cache(maxsize=1024)  # jobs have the same names
@@ -208,7 +244,7 @@ def matching(
         guess = meant(value) if isinstance(value, str) and len(value) <= limit else ""
         raise refuse(expected, value, f"did you mean `{guess}`?" if guess and fits(guess) else remedy)
 
-    return BeforeValidator(check)
+    return ValueType(check, form)
 
 
 def _quantity(value: object) -> object:
@@ -298,33 +334,31 @@ def _duration(value: object) -> object:
         raise refuse("a duration", value, hint, certain=certain) from None
 
 
-def schema(title: str, *types: str, **more: object) -> WithJsonSchema:
+def schema(title: str, *types: str, **more: object) -> Form:
     """JSON Schema for editors. The lower-case title is the name of the type in the reference."""
-    return WithJsonSchema({"title": title, "type": types[0] if len(types) == 1 else list(types), **more})
+    return {"title": title, "type": types[0] if len(types) == 1 else list(types), **more}
 
 
-def _number(title: str, minimum: int) -> WithJsonSchema:
-    return WithJsonSchema({"title": title, "anyOf": [{"type": "integer", "minimum": minimum}, _EXPRESSION]})
+def _number(title: str, minimum: int) -> Form:
+    return {"title": title, "anyOf": [{"type": "integer", "minimum": minimum}, _EXPRESSION]}
 
 
 Text = Annotated[
     # `~` and `null` are strings here
-    str, BeforeValidator(_text), schema("string", "string", "number", "boolean", "null")
+    str, ValueType(_text, schema("string", "string", "number", "boolean", "null"))
 ]
-Given = Annotated[Text, BeforeValidator(_given), schema("string", "string", "number", "boolean")]
+Given = Annotated[Text, ValueType(_given, schema("string", "string", "number", "boolean"))]
 """A string that cannot be null: `~` and `null` count as a missing value."""
-Count = Annotated[int, BeforeValidator(_whole), _number("integer", 0), Field(ge=0, le=INT32)]
-Positive = Annotated[int, BeforeValidator(_whole), _number("positive integer", 1), Field(ge=1, le=INT32)]
-Percentage = Annotated[int, BeforeValidator(_whole), _number("percentage", 1), Field(ge=1, le=100)]
-Port = Annotated[int, BeforeValidator(_whole), _number("port", 1), Field(ge=1, le=65535)]
-Truth = Annotated[
-    bool, BeforeValidator(_truth), WithJsonSchema({"title": "boolean", "anyOf": [{"type": "boolean"}, _EXPRESSION]})
-]
-Quantity = Annotated[str, BeforeValidator(_quantity), schema("quantity", "string", "number")]
-Cpus = Annotated[str, BeforeValidator(_cpus), schema("quantity", "string", "number")]
-Bytes = Annotated[str, BeforeValidator(_bytes), schema("memory", "string", "number")]
-Size = Annotated[str, BeforeValidator(_size), schema("size", "string", "number")]
-Duration = Annotated[int, BeforeValidator(_duration), schema("duration", "string")]
+Count = Annotated[int, ValueType(_whole, _number("integer", 0), ge=0, le=INT32)]
+Positive = Annotated[int, ValueType(_whole, _number("positive integer", 1), ge=1, le=INT32)]
+Percentage = Annotated[int, ValueType(_whole, _number("percentage", 1), ge=1, le=100)]
+Port = Annotated[int, ValueType(_whole, _number("port", 1), ge=1, le=65535)]
+Truth = Annotated[bool, ValueType(_truth, {"title": "boolean", "anyOf": [{"type": "boolean"}, _EXPRESSION]})]
+Quantity = Annotated[str, ValueType(_quantity, schema("quantity", "string", "number"))]
+Cpus = Annotated[str, ValueType(_cpus, schema("quantity", "string", "number"))]
+Bytes = Annotated[str, ValueType(_bytes, schema("memory", "string", "number"))]
+Size = Annotated[str, ValueType(_size, schema("size", "string", "number"))]
+Duration = Annotated[int, ValueType(_duration, schema("duration", "string"))]
 
 
 _AMOUNT: Final = regex(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
@@ -338,7 +372,7 @@ def _amount(value: object) -> object:
     raise refuse("an amount of money", value, f"did you mean `{meant}`?" if meant else "use a form like `2.50`")
 
 
-Price = Annotated[Decimal, BeforeValidator(_amount), schema("amount", "number", "string")]
+Price = Annotated[Decimal, ValueType(_amount, schema("amount", "number", "string"))]
 """An amount of money, without its currency."""
 Currency = Annotated[
     str,
@@ -348,6 +382,6 @@ Currency = Annotated[
         "a code of a currency",
         "use a form like `EUR`",
         meant=lambda text: text.upper() if text.upper() != text else "",
+        form={"title": "currency", "type": "string", "pattern": "^[A-Z]{3}$"},
     ),
-    WithJsonSchema({"title": "currency", "type": "string", "pattern": "^[A-Z]{3}$"}),
 ]

@@ -4,13 +4,13 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from gen.base import regex
 from gen.job.metric import MetricName
 from gen.job.model import OrMapping, Part
 from gen.job.names import ObjectName
-from gen.job.scalars import Given, Positive, conflict, matching, refuse, schema
+from gen.job.scalars import Given, Positive, ValueType, conflict, matching, refuse, schema
 from gen.job.synonyms import SEARCH, SEARCHED, SWEEP
 
 MAX_RUNS = 256
@@ -38,10 +38,15 @@ def not_empty(values: tuple[str, ...]) -> tuple[str, ...]:
 
 ParamName = Annotated[
     str,
-    matching(_PARAM, 63, "a name of a parameter", "use letters, digits and `_`"),
-    schema("name", "string", pattern=f"^{_PARAM.pattern}$"),
+    matching(
+        _PARAM,
+        63,
+        "a name of a parameter",
+        "use letters, digits and `_`",
+        form=schema("name", "string", pattern=f"^{_PARAM.pattern}$"),
+    ),
 ]
-Value = Annotated[Given, BeforeValidator(_plain), schema("string", "string", "number", "boolean")]
+Value = Annotated[Given, ValueType(_plain, schema("string", "string", "number", "boolean"))]
 Values = Annotated[dict[ParamName, Value], Field(min_length=1)]
 Swept = Annotated[tuple[Value, ...], AfterValidator(not_empty), Field(json_schema_extra={"minItems": 1})]
 
@@ -119,8 +124,8 @@ def _choice(value: object) -> object:
     return text
 
 
-Number = Annotated[str, BeforeValidator(_number), schema("number", "number", "string")]
-Choice = Annotated[Given, BeforeValidator(_choice), schema("string", "string", "number", "boolean")]
+Number = Annotated[str, ValueType(_number, schema("number", "number", "string"))]
+Choice = Annotated[Given, ValueType(_choice, schema("string", "string", "number", "boolean"))]
 
 
 def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:

@@ -96,8 +96,8 @@ NodeResource = Annotated[
         317,
         "a resource of nodes",
         "use a form like `hugepages-2Mi`, `ephemeral-storage` or `vpc.amazonaws.com/efa`",
+        form=schema("resource name", "string"),
     ),
-    schema("resource name", "string"),
 ]
 
 
@@ -231,8 +231,8 @@ Bucket = Annotated[
         222,
         "the name of a bucket",
         "use a name like `team-datasets`; write folders in `prefix`",
+        form=schema("bucket", "string"),
     ),
-    schema("bucket", "string"),
 ]
 
 

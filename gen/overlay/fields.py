@@ -39,8 +39,8 @@ KubernetesVersion = Annotated[
         "a Kubernetes version",
         'use a form like `"1.34"`',
         meant=lambda text: match[1] if (match := re.match(r"v?(1\.[0-9]{2})(?![0-9])", text)) else "",
+        form=schema("version", "string", "number"),
     ),
-    schema("version", "string", "number"),
 ]
 
 
@@ -51,8 +51,8 @@ PluginName = Annotated[
         100,
         "a name of a Python package",
         "use the name that `pip install` takes",
+        form=schema("package", "string"),
     ),
-    schema("package", "string"),
 ]
 VersionRange = Annotated[
     str,
@@ -61,8 +61,8 @@ VersionRange = Annotated[
         100,
         "a version range",
         "use a form like `>=1.2,<2`",
+        form=schema("version range", "string"),
     ),
-    schema("version range", "string"),
 ]
 
 

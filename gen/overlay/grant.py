@@ -50,8 +50,8 @@ NamespaceKey = Annotated[
         63,
         "a namespace name, or `*` for all others",
         "use lower-case letters, digits and `-`; quote the `*`",
+        form=schema("namespace", "string"),
     ),
-    schema("namespace", "string"),
 ]
 
 

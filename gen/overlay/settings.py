@@ -115,8 +115,8 @@ TrialResource = Annotated[
         253,
         "a kind as in the KatibConfig",
         "use a form like `MPIJob.v2beta1.kubeflow.org`",
+        form=schema("kind", "string"),
     ),
-    schema("kind", "string"),
 ]
 
 
@@ -145,15 +145,20 @@ ContextName = Annotated[
         253,
         "a name of a context",
         "use a name that `kubectl config get-contexts` shows",
+        form=schema("context", "string"),
     ),
-    schema("context", "string"),
 ]
 
 
 OriginRef = Annotated[
     str,
-    matching(ORIGIN_REF, 250, "a branch, a tag, a full commit hash or a digest", "use a form like `v1.4.0`"),
-    schema("ref", "string"),
+    matching(
+        ORIGIN_REF,
+        250,
+        "a branch, a tag, a full commit hash or a digest",
+        "use a form like `v1.4.0`",
+        form=schema("ref", "string"),
+    ),
 ]
 OriginPath = Annotated[
     str,
@@ -163,8 +168,8 @@ OriginPath = Annotated[
         "the path of an overlay's folder, of letters, digits, `.`, `_` and `-`",
         "use a form like `overlays/a100`",
         meant=lambda text: text.strip("/").removesuffix("/overlay.yaml"),
+        form=schema("relative path", "string"),
     ),
-    schema("relative path", "string"),
 ]
 OriginUrl = Annotated[
     str,
@@ -173,8 +178,8 @@ OriginUrl = Annotated[
         500,
         "a URL of a Git repository by https, http or ssh, without a password",
         "use a form like `https://git.example.com/org/platform.git`",
+        form=schema("URL", "string"),
     ),
-    schema("URL", "string"),
 ]
 
 
@@ -186,8 +191,8 @@ OriginOci = Annotated[
         "a repository in a registry",
         "use a form like `registry.example.com/org/platform`",
         meant=lambda text: text.removeprefix("oci://"),
+        form=schema("repository", "string"),
     ),
-    schema("repository", "string"),
 ]
 
 
@@ -395,8 +400,8 @@ KeptFiles = Annotated[
         200,
         "a pattern for files that GitOps engines never apply",
         "use a form like `README.md` or `*/NOTES.txt`, relative to `rendered/`",
+        form=schema("pattern", "string"),
     ),
-    schema("pattern", "string"),
 ]
 
 

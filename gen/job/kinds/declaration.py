@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from msgspec.structs import replace
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from gen.base import nulls, overlap, regex
 from gen.base.yaml.strict import typed
 from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCHRUN, Rendezvous
 from gen.job.model import Model
 from gen.job.names import JobName, Label, PodField
-from gen.job.scalars import Text, Truth, conflict, matching, schema
+from gen.job.scalars import Text, Truth, ValueType, conflict, matching, schema
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
 from gen.kubernetes.facts.base import (
     ANY_ITEM,
@@ -37,15 +37,20 @@ def _values(value: Any) -> Any:
     return data
 
 
-Fields = Annotated[dict[str, Any], BeforeValidator(_values), schema("fields of the object", "object")]
+Fields = Annotated[dict[str, Any], ValueType(_values, schema("fields of the object", "object"))]
 """Fields by name. Scalars without quotes are numbers and booleans as in YAML 1.2."""
 
 
 _STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
 SpecRoute = Annotated[
     str,
-    matching(regex(rf"spec{_STEPS}+"), 200, "a route of a field", "use a form like `spec.worker.template`"),
-    schema("route", "string"),
+    matching(
+        regex(rf"spec{_STEPS}+"),
+        200,
+        "a route of a field",
+        "use a form like `spec.worker.template`",
+        form=schema("route", "string"),
+    ),
 ]
 PodRoute = Annotated[
     str,
@@ -54,23 +59,32 @@ PodRoute = Annotated[
         200,
         "a route of a field",
         "use a form like `spec.worker.template`, or `spec.tasks[].template` for a list with an item for each role",
+        form=schema("route", "string"),
     ),
-    schema("route", "string"),
 ]
 FieldName = Annotated[
     str,
-    matching(regex(r"[A-Za-z][A-Za-z0-9]*"), 63, "a field", "use a form like `name`"),
-    schema("field", "string"),
+    matching(regex(r"[A-Za-z][A-Za-z0-9]*"), 63, "a field", "use a form like `name`", form=schema("field", "string")),
 ]
 StatusRoute = Annotated[
     str,
-    matching(regex(rf"status{_STEPS}+"), 200, "a route of a field", "use a form like `status.phase`"),
-    schema("route", "string"),
+    matching(
+        regex(rf"status{_STEPS}+"),
+        200,
+        "a route of a field",
+        "use a form like `status.phase`",
+        form=schema("route", "string"),
+    ),
 ]
 SpecField = Annotated[
     str,
-    matching(regex(rf"[A-Za-z][A-Za-z0-9]*{_STEPS}*"), 200, "a field of `spec`", "use a form like `driver.cores`"),
-    schema("field of spec", "string"),
+    matching(
+        regex(rf"[A-Za-z][A-Za-z0-9]*{_STEPS}*"),
+        200,
+        "a field of `spec`",
+        "use a form like `driver.cores`",
+        form=schema("field of spec", "string"),
+    ),
 ]
 ApiVersion = Annotated[
     str,
@@ -79,13 +93,18 @@ ApiVersion = Annotated[
         253,
         "an API version of a custom resource",
         "use a form like `sparkoperator.k8s.io/v1beta2`",
+        form=schema("API version", "string"),
     ),
-    schema("API version", "string"),
 ]
 KubernetesKind = Annotated[
     str,
-    matching(regex(r"[A-Z][A-Za-z0-9]*"), 63, "a kind of Kubernetes", "use a form like `SparkApplication`"),
-    schema("kind", "string"),
+    matching(
+        regex(r"[A-Z][A-Za-z0-9]*"),
+        63,
+        "a kind of Kubernetes",
+        "use a form like `SparkApplication`",
+        form=schema("kind", "string"),
+    ),
 ]
 Address = Annotated[
     str,
@@ -94,8 +113,8 @@ Address = Annotated[
         253,
         "a host name of a run",
         "use a form like `<run>-worker-0.<run>`, where `<run>` is the name of the object",
+        form=schema("host name", "string"),
     ),
-    schema("host name", "string"),
 ]
 RestartPolicy = Literal["Never", "OnFailure", "Always"]
 

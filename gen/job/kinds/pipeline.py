@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from gen.base import regex
 from gen.base.placeholders import TRIAL
@@ -20,7 +20,7 @@ from gen.job.metric import MetricName
 from gen.job.model import Model
 from gen.job.names import JobName
 from gen.job.plan import ExitPlan, Plan, ResultsPlan, StepPlan
-from gen.job.scalars import matching, refuse, schema
+from gen.job.scalars import ValueType, matching, refuse, schema
 from gen.job.search import ParamName
 from gen.job.synonyms import ORDER
 from gen.kubernetes.facts.argo import NAME_OF_RUN, TASK_FIELDS, TEMPLATE_FIELDS, WORKFLOW, parameter
@@ -36,8 +36,13 @@ MAX_RESULTS = 16
 _RESULT = regex(r"[a-z][a-z0-9_]*")
 ResultName = Annotated[
     str,
-    matching(_RESULT, 40, "a name of lower-case letters, digits and `_`", "start with a letter, such as `best_loss`"),
-    schema("name", "string", pattern=f"^{_RESULT.pattern}$", maxLength=40),
+    matching(
+        _RESULT,
+        40,
+        "a name of lower-case letters, digits and `_`",
+        "start with a letter, such as `best_loss`",
+        form=schema("name", "string", pattern=f"^{_RESULT.pattern}$", maxLength=40),
+    ),
 ]
 
 STEPS_HAVE = frozenset({"kind", "metrics", "params"})
@@ -66,7 +71,7 @@ def _mapping(value: object) -> Mapping[str, object]:
     return value
 
 
-StepFields = Annotated[dict[str, Any], BeforeValidator(_mapping), schema("fields of a step", "object")]
+StepFields = Annotated[dict[str, Any], ValueType(_mapping, schema("fields of a step", "object"))]
 """The fields of a step, which the model of its kind validates."""
 
 

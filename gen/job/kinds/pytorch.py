@@ -23,8 +23,12 @@ from gen.kubernetes.objects import Body, present
 
 ProcessesPerNode = Annotated[
     str,
-    matching(regex(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "an integer, `auto`, `cpu` or `gpu`"),
-    schema("integer, auto, cpu or gpu", "string", "integer"),
+    matching(
+        regex(r"auto|cpu|gpu|[1-9][0-9]{0,3}"),
+        4,
+        "an integer, `auto`, `cpu` or `gpu`",
+        form=schema("integer, auto, cpu or gpu", "string", "integer"),
+    ),
 ]
 
 

@@ -27,10 +27,12 @@ from gen.kubernetes.facts.ray import CLUSTER_TTL, HEAD, RAYJOB
 from gen.kubernetes.objects import Body, present
 
 StartParameter = Annotated[
-    str, matching(regex(r"[a-z][a-z0-9-]{0,62}"), 63, "a parameter of `ray start`", "use a name like `num-cpus`")
+    str,
+    matching(regex(r"[a-z][a-z0-9-]{0,62}"), 63, "a parameter of `ray start`", "use a name like `num-cpus`"),
 ]
 RayVersion = Annotated[
-    str, matching(regex(r"[0-9]+\.[0-9]+\.[0-9]+[A-Za-z0-9.+-]*"), 63, "a version of Ray", "use a form like `2.52.0`")
+    str,
+    matching(regex(r"[0-9]+\.[0-9]+\.[0-9]+[A-Za-z0-9.+-]*"), 63, "a version of Ray", "use a form like `2.52.0`"),
 ]
 Replicas = Annotated[Count, Field(le=MAX_PODS)]
 

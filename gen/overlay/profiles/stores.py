@@ -17,8 +17,13 @@ from gen.kubernetes.objects import present
 
 Region = Annotated[
     str,
-    matching(regex(r"[a-z0-9]+(?:-[a-z0-9]+)*"), 63, "a region", "use a name like `ap-guangzhou`"),
-    schema("region", "string"),
+    matching(
+        regex(r"[a-z0-9]+(?:-[a-z0-9]+)*"),
+        63,
+        "a region",
+        "use a name like `ap-guangzhou`",
+        form=schema("region", "string"),
+    ),
 ]
 Endpoint = Annotated[
     str,
@@ -27,8 +32,8 @@ Endpoint = Annotated[
         253,
         "the endpoint of an object store",
         "use a form like `https://minio.example.com:9000`, without a bucket",
+        form=schema("endpoint", "string"),
     ),
-    schema("endpoint", "string"),
 ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from gen.job.names import ObjectName, ResourceName
 from gen.job.profile import DeviceClaim, Effect
@@ -36,7 +36,7 @@ def _expression(text: str) -> str:
     return text
 
 
-Selector = Annotated[Text, AfterValidator(_expression), schema("CEL expression", "string")]
+Selector = Annotated[Text, AfterValidator(_expression), WithJsonSchema(schema("CEL expression", "string"))]
 
 
 class Dra(AcceleratorProfile):

@@ -27,8 +27,13 @@ _LABELS: Final = {
 _CHIPS_OF_HOST = 4
 Topology = Annotated[
     str,
-    matching(regex(r"[1-9][0-9]?x[1-9][0-9]?(x[1-9][0-9]?)?"), 8, "a topology", "use a form like `2x4` or `4x4x4`"),
-    schema("topology", "string"),
+    matching(
+        regex(r"[1-9][0-9]?x[1-9][0-9]?(x[1-9][0-9]?)?"),
+        8,
+        "a topology",
+        "use a form like `2x4` or `4x4x4`",
+        form=schema("topology", "string"),
+    ),
 ]
 
 

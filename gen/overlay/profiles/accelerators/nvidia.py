@@ -49,8 +49,13 @@ class TimeSliced(AcceleratorProfile):
 
 MigProfile = Annotated[
     str,
-    matching(regex(r"[1-7]g\.[1-9][0-9]{0,2}gb(\.me)?"), 16, "a MIG profile", "use a form like `3g.40gb`"),
-    schema("MIG profile", "string"),
+    matching(
+        regex(r"[1-7]g\.[1-9][0-9]{0,2}gb(\.me)?"),
+        16,
+        "a MIG profile",
+        "use a form like `3g.40gb`",
+        form=schema("MIG profile", "string"),
+    ),
 ]
 
 

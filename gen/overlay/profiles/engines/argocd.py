@@ -71,8 +71,12 @@ _FOLDER = "{{ .path.path }}"
 Service = Annotated[
     str,
     # the annotation key ends with it; the prefix and the longest trigger leave this many characters
-    matching(regex(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"), 30, "a notification service of Argo CD"),
-    schema("service", "string"),
+    matching(
+        regex(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"),
+        30,
+        "a notification service of Argo CD",
+        form=schema("service", "string"),
+    ),
 ]
 
 

@@ -105,13 +105,18 @@ RepositoryURL = Annotated[
         2048,
         "the URL of a Git repository",
         "use a form like `https://git.example.com/team/jobs.git` or `ssh://git@git.example.com/team/jobs.git`",
+        form=schema("URL", "string"),
     ),
-    schema("URL", "string"),
 ]
 Revision = Annotated[
     str,
-    matching(regex(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"), 200, "a branch or tag", "use a name like `main`"),
-    schema("branch or tag", "string", "number"),
+    matching(
+        regex(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"),
+        200,
+        "a branch or tag",
+        "use a name like `main`",
+        form=schema("branch or tag", "string", "number"),
+    ),
 ]
 Folder = Annotated[
     str,
@@ -120,8 +125,8 @@ Folder = Annotated[
         200,
         "a folder relative to the root of the repository",
         "use a form like `training/cluster`, without a leading `/`",
+        form=schema("folder", "string"),
     ),
-    schema("folder", "string"),
 ]
 
 

@@ -21,18 +21,23 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import model_validator
 
 from gen.base import regex
 from gen.job.names import LabelKey, LabelValue, ResourceName
 from gen.job.profile import Effect, Problem
-from gen.job.scalars import Positive, Truth, conflict, matching, refuse, schema
+from gen.job.scalars import Positive, Truth, ValueType, conflict, matching, refuse, schema
 from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, NetworkProfile, PodInterfaces
 
 Version = Annotated[
     str,
-    matching(regex(r"v?[0-9]{1,4}(\.[0-9]{1,4}){1,2}"), 16, "a version", "use a form like `1.0.10` or `1.11`"),
-    schema("version", "string", "number"),
+    matching(
+        regex(r"v?[0-9]{1,4}(\.[0-9]{1,4}){1,2}"),
+        16,
+        "a version",
+        "use a form like `1.0.10` or `1.11`",
+        form=schema("version", "string", "number"),
+    ),
 ]
 
 _CAPITALS = (1, 1)
@@ -87,7 +92,7 @@ def _range(value: object) -> object:
         raise refuse("a range of addresses", value, "use a form like `192.168.0.0/16`") from None
 
 
-AddressRange = Annotated[str, BeforeValidator(_range), schema("range of addresses", "string")]
+AddressRange = Annotated[str, ValueType(_range, schema("range of addresses", "string"))]
 
 
 class Erdma(Fabric):

@@ -16,8 +16,13 @@ from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, NetworkProfile
 
 Capability = Annotated[
     str,
-    matching(regex(r"[A-Z][A-Z_]{1,40}"), 41, "a Linux capability", "use a form like `IPC_LOCK`, without `CAP_`"),
-    schema("capability name", "string"),
+    matching(
+        regex(r"[A-Z][A-Z_]{1,40}"),
+        41,
+        "a Linux capability",
+        "use a form like `IPC_LOCK`, without `CAP_`",
+        form=schema("capability name", "string"),
+    ),
 ]
 
 

@@ -25,8 +25,13 @@ from gen.overlay.profiles.networks import PINNED_MEMORY, Fabric, NetworkProfile,
 _DEFAULT_INTERFACE = "eth0"
 Interface = Annotated[
     str,
-    matching(regex(r"[A-Za-z][A-Za-z0-9_.-]*"), 15, "a name of a network interface", "use a form like `net1`"),
-    schema("interface", "string"),
+    matching(
+        regex(r"[A-Za-z][A-Za-z0-9_.-]*"),
+        15,
+        "a name of a network interface",
+        "use a form like `net1`",
+        form=schema("interface", "string"),
+    ),
 ]
 
 

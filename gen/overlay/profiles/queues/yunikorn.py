@@ -27,8 +27,8 @@ QueuePath = Annotated[
         63,
         "a path of a YuniKorn queue",
         "use a form like `root.team`",
+        form=schema("path of a queue", "string"),
     ),
-    schema("path of a queue", "string"),
 ]
 
 

@@ -23,8 +23,13 @@ RESERVED_VOLUMES: Final = frozenset({"code", "code-credentials", "files", "gen",
 """Volumes that gen adds to pods by itself."""
 Server = Annotated[
     str,
-    matching(regex(r"[A-Za-z0-9][-A-Za-z0-9.]*"), 253, "a host name or an IP address", "move the directory to `path`"),
-    schema("host name or address", "string"),
+    matching(
+        regex(r"[A-Za-z0-9][-A-Za-z0-9.]*"),
+        253,
+        "a host name or an IP address",
+        "move the directory to `path`",
+        form=schema("host name or address", "string"),
+    ),
 ]
 AccessMode = Literal["ReadWriteMany", "ReadOnlyMany", "ReadWriteOnce"]
 

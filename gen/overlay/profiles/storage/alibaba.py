@@ -19,8 +19,13 @@ from gen.overlay.profiles.storage import Server, StaticProfile, Volume, csi
 
 OctalMode = Annotated[
     str,
-    matching(regex(r"[0-7]{3}"), 3, "three octal digits", "use a form like `755`"),
-    schema("octal digits", "string", "integer"),
+    matching(
+        regex(r"[0-7]{3}"),
+        3,
+        "three octal digits",
+        "use a form like `755`",
+        form=schema("octal digits", "string", "integer"),
+    ),
 ]
 
 
@@ -60,8 +65,8 @@ Options = Annotated[
         1024,
         "options of the form `-o name=value`",
         "separate options with spaces; the driver rejects any other form",
+        form=schema("options", "string"),
     ),
-    schema("options", "string"),
 ]
 
 
@@ -109,8 +114,13 @@ class OSS(StaticProfile):
 
 SharePath = Annotated[
     str,
-    matching(regex(rf"/share(?:{PATH})*"), 4096, "a path below `/share`", "CPFS exports nothing else"),
-    schema("path below /share", "string", pattern="^/share"),
+    matching(
+        regex(rf"/share(?:{PATH})*"),
+        4096,
+        "a path below `/share`",
+        "CPFS exports nothing else",
+        form=schema("path below /share", "string", pattern="^/share"),
+    ),
 ]
 
 

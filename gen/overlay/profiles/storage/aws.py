@@ -34,15 +34,23 @@ class S3(StaticProfile):
 
 FileSystem = Annotated[
     str,
-    matching(regex(r"fs-[0-9a-f]{8,40}"), 43, "the ID of a file system", "use a form like `fs-0123456789abcdef0`"),
-    schema("ID of a file system", "string"),
+    matching(
+        regex(r"fs-[0-9a-f]{8,40}"),
+        43,
+        "the ID of a file system",
+        "use a form like `fs-0123456789abcdef0`",
+        form=schema("ID of a file system", "string"),
+    ),
 ]
 AccessPoint = Annotated[
     str,
     matching(
-        regex(r"fsap-[0-9a-f]{8,40}"), 45, "the ID of an access point", "use a form like `fsap-0123456789abcdef0`"
+        regex(r"fsap-[0-9a-f]{8,40}"),
+        45,
+        "the ID of an access point",
+        "use a form like `fsap-0123456789abcdef0`",
+        form=schema("ID of an access point", "string"),
     ),
-    schema("ID of an access point", "string"),
 ]
 
 

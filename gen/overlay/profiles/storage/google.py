@@ -18,8 +18,13 @@ from gen.overlay.profiles.storage import StaticProfile, Volume, csi
 
 Bucket = Annotated[
     str,
-    matching(regex(r"[a-z0-9][-a-z0-9_.]{1,220}[a-z0-9]"), 222, "the name of a bucket", "write it without `gs://`"),
-    schema("name of a bucket", "string"),
+    matching(
+        regex(r"[a-z0-9][-a-z0-9_.]{1,220}[a-z0-9]"),
+        222,
+        "the name of a bucket",
+        "write it without `gs://`",
+        form=schema("name of a bucket", "string"),
+    ),
 ]
 
 
