@@ -20,17 +20,21 @@ INTERRUPTED: Final = 130
 
 
 class Commands(TyperGroup):
-    """The group of all commands."""
+    """The group of the commands in the registry. Each is made when it is needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        command = super().get_command(ctx, cmd_name)
-        if command is None and not ctx.resilient_parsing and not cmd_name.startswith("-"):
+        if cmd_name in COMMANDS:
+            return LazyCommand(cmd_name, short_help=COMMANDS[cmd_name])
+        if not ctx.resilient_parsing and not cmd_name.startswith("-"):
             from gen.base import UsageError
             from gen.cli.command import meant, suggestion
 
             hint = meant(cmd_name) or suggestion(cmd_name, COMMANDS) or "; `gen --help` lists the commands"
             raise UsageError(f"unknown command `{cmd_name}`{hint}")
-        return command
+        return None
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Name the documentation."""
@@ -59,7 +63,7 @@ class LazyCommand(TyperCommand):
 
 def command_line() -> typer.Typer:
     """The commands of the registry."""
-    line = typer.Typer(
+    return typer.Typer(
         name="gen",
         cls=Commands,
         help="Declarative GitOps generator for distributed training on Kubernetes.",
@@ -71,9 +75,6 @@ def command_line() -> typer.Typer:
         rich_markup_mode=None,  # boxes cut long names of options off, and take as long as everything else
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for name, summary in COMMANDS.items():
-        line.command(name, cls=LazyCommand, short_help=summary)(_run_later)
-    return line
 
 
 def _options(
@@ -91,10 +92,6 @@ def _show_version(value: bool) -> None:
     if value:
         typer.echo(f"gen {__version__}")
         raise typer.Exit
-
-
-def _run_later() -> None:
-    """Stands for the functions of commands that are not imported yet."""
 
 
 app = command_line()
