@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import MISSING, fields
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_origin
 
 import typer
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields
 from pydantic import ValidationError
 from typer.core import TyperCommand
 
@@ -97,13 +98,12 @@ def _function(module: ModuleType) -> Callable[..., None]:
     return command
 
 
-def _parameters(request: type) -> Iterator[inspect.Parameter]:
+def _parameters(request: type[Struct]) -> Iterator[inspect.Parameter]:
     """The fields of a request as parameters for typer, which knows values that may be repeated as lists."""
-    hints = get_type_hints(request, include_extras=True)
     own = request.__annotations__  # options that several commands have come after those of the command
     for field in sorted(fields(request), key=lambda field: field.name not in own):
-        kind, declared = get_args(hints[field.name])
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        kind, declared = get_args(field.type)
+        default = inspect.Parameter.empty if field.default is NODEFAULT else field.default
         if get_origin(kind) is tuple:
             kind, default = list[get_args(kind)[0]], default or None  # type: ignore[misc] # known at run time
         yield _parameter(field.name, Annotated[kind, declared], default)

@@ -1,6 +1,6 @@
 """Commands: one file each, and one line here.
 
-The file of a command defines `Request`, a keyword-only dataclass with arguments and options of typer as
+The file of a command defines `Request`, a keyword-only Struct with arguments and options of typer as
 annotations, and `run(request)`, which returns a `Result` or a `Stream`. The output is a report. Otherwise `FORMATS`
 maps the names of formats to functions that return text, or is None for plain text. Nothing here prints.
 

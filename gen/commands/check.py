@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 from msgspec.structs import replace as replaced
 
 from gen.base import Findings, Severity, UsageError, regex
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from gen.base.repository import git as git_files
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(RenderRequest):
+class Request(RenderRequest, frozen=True, kw_only=True):
     base: Base = None
     staged: Annotated[
         bool, typer.Option("--staged", help="Check the files that are staged in Git, which the next commit contains.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
@@ -198,8 +197,7 @@ Parallel = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveRequest:
+class LiveRequest(Struct, frozen=True, kw_only=True):
     """Options that all commands have that read clusters."""
 
     overlay: Overlays = ()

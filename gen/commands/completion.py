@@ -5,13 +5,13 @@ The scripts ask gen by the protocol of typer. Its own script for bash does not c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Final, get_args, get_type_hints
 
 import typer
+from msgspec import Struct
 from typer.models import OptionInfo
 
 from gen.commands import COMMANDS, COMPLETION
@@ -29,8 +29,7 @@ FORMATS = None
 """The output is text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     shell: Annotated[Shell, typer.Argument(help="Shell that reads the script.", metavar="bash|zsh|fish")]
 
 

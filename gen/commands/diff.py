@@ -6,7 +6,6 @@ files. This command explains the difference: it reads no Git, and compares objec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -23,8 +22,7 @@ from gen.review.result import RenderedDiff, object_differences
 FORMATS = DIFF_REPORTERS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(RenderRequest):
+class Request(RenderRequest, frozen=True, kw_only=True):
     restart: Annotated[
         bool, typer.Option("--restart", help="Compare with a render of all runs by today's overlay and gen.")
     ] = False

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from msgspec import Struct
 
 from gen.base import Findings, UsageError, near
 from gen.base.repository.layout import find_root
@@ -51,8 +51,7 @@ FORMATS = None
 """The output is text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     name: Annotated[
         str | None,
         typer.Argument(

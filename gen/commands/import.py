@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, Severity, UsageError, contained, did_you_mean, quoted, regex
@@ -41,8 +41,7 @@ def _tools(incomplete: str) -> list[str]:
     return [name for name in IMPORTERS if name.startswith(incomplete)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     importer: Annotated[
         str, typer.Argument(help=f"Other tool: {', '.join(IMPORTERS)}.", metavar="TOOL", autocompletion=_tools)
     ]

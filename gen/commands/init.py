@@ -15,7 +15,6 @@ import re
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +22,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen import __version__
 from gen.base import BugError, Findings, Location, UsageError, regex
@@ -135,8 +136,7 @@ _OWNER = regex(r"[-A-Za-z0-9_./@+]{2,200}")
 _NO_SOURCE = "CI fails until requirements.txt has a source of gen: add one there, as its comments show"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to fill; created if missing.")]
     update: Annotated[
         bool, typer.Option("--update", help="Merge what this gen writes into the files that an older one wrote.")

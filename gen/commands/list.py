@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import UsageError, did_you_mean
@@ -40,8 +40,7 @@ def _kinds(incomplete: str) -> list[str]:
     return completions(incomplete, ALL_KINDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     jobs: Jobs = ()
     namespace: Annotated[
         tuple[str, ...],

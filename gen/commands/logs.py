@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 FORMATS = LOG_REPORTERS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(LiveRequest):
+class Request(LiveRequest, frozen=True, kw_only=True):
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB")]
     role: Annotated[
         tuple[str, ...], typer.Option("--role", metavar="ROLE", help="Only this role; may be repeated.")

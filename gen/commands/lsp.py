@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gen.base import UsageError
 from gen.commands.common import Result
@@ -14,8 +15,7 @@ FORMATS = None
 """The output is that of the protocol."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """`gen lsp` has no arguments: the editor names the files."""
 
 

@@ -6,7 +6,7 @@ step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gen.base import Findings
 from gen.base.repository.git import find_base
@@ -19,8 +19,7 @@ from gen.review.rendered_trees import match_objects, read_trees
 FORMATS = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     base: Base = None
     root: Root = None
 

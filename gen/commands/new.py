@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gen.base import Findings, UsageError, as_mapping, did_you_mean
@@ -70,8 +70,7 @@ FORMATS = None
 """The output is text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """Arguments of `gen new`."""
 
     kind: Annotated[

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from gen.base import Findings, UsageError, counted
 from gen.base.codes.files import NOT_A_FILE
@@ -33,8 +33,7 @@ from gen.render.stages import plan_run
 from gen.report.formats import Report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     jobs: common.Jobs = ()
     check: Annotated[
         bool, typer.Option("--check", help="Compare the pins with registries and Git servers, and change no file.")

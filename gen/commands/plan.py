@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 from msgspec.structs import replace as replaced
 
 from gen.base import Code, Diagnostic, Findings, Location, UsageError, quoted
@@ -55,8 +55,7 @@ _MOST_NAMES = 3
 """Files that a message names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(LiveRequest):
+class Request(LiveRequest, frozen=True, kw_only=True):
     base: Base = None
     check: Annotated[
         bool, typer.Option("--check", help="Also check, as `gen check` does, with one render for both.")

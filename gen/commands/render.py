@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -28,8 +27,7 @@ from gen.render.write import Staging, apply
 from gen.report.formats import Report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(RenderRequest):
+class Request(RenderRequest, frozen=True, kw_only=True):
     restart: Annotated[
         bool, typer.Option("--restart", help="Render runs of unchanged jobs again, too, with today's overlay and gen.")
     ] = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,6 +12,7 @@ from threading import active_count
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import BugError, Findings, UsageError, counted
 from gen.base.codes.grants import OVER_QUOTA
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from gen.render.work import Ahead
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderRequest:
+class RenderRequest(Struct, frozen=True, kw_only=True):
     """Arguments of `gen render` and `gen check`."""
 
     jobs: Jobs = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -12,8 +11,7 @@ from gen.commands.common import Result
 from gen.report.formats import Report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(verb.Request):
+class Request(verb.Request, frozen=True, kw_only=True):
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the `checkpoints` of the last run: writes `resume`.")
     ] = False

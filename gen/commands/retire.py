@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -132,8 +131,7 @@ _ENDED = ("annotations", f"{SILENCE}{MAY_STILL_RUN.name}")
 """Why plans need not warn that the run may go on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(common.LiveRequest):
+class Request(common.LiveRequest, frozen=True, kw_only=True):
     jobs: common.Jobs = ()
     keep_failed: Annotated[bool, typer.Option("--keep-failed", help="Leave jobs with a failed run as they are.")] = (
         False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from gen.commands.common import Result, surrounding_repository
 from gen.overlay.extensions import load_extensions
@@ -19,8 +19,7 @@ FORMATS = None
 """The output is text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     document: Annotated[Document, typer.Argument(help="Document that the schema describes.", metavar="|".join(SCHEMAS))]
 
 

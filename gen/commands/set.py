@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -101,8 +100,7 @@ def _names(field: str, overlay: Overlay) -> Iterable[str]:
     return offers.get(field, ())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     jobs: Annotated[
         str, typer.Argument(help="Job file, name, or a pattern.", metavar="JOB", autocompletion=complete_jobs)
     ]

@@ -10,7 +10,6 @@ import hashlib
 import os
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -44,8 +43,7 @@ from gen.review.job_list import Filters, list_jobs
 from gen.review.sources import links_to, texts_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="Folder for the pages: new, empty, or of an earlier `gen site`.")
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,8 +37,7 @@ def _waits(incomplete: str) -> list[str]:
     return completions(incomplete, WAITS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(LiveRequest):
+class Request(LiveRequest, frozen=True, kw_only=True):
     jobs: Jobs = ()
     phase: Annotated[
         tuple[str, ...],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,8 +23,7 @@ FORMATS = None
 """The output is text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(LiveRequest):
+class Request(LiveRequest, frozen=True, kw_only=True):
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern for one job.", metavar="JOB")]
     port: Annotated[
         int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of this machine; 0 is any free one.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.base import Findings
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 FORMATS = TOP_REPORTERS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(LiveRequest):
+class Request(LiveRequest, frozen=True, kw_only=True):
     """Arguments of `gen top`."""
 
 

@@ -6,12 +6,12 @@ A render checks the objects that it is about to write in the same way.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Findings, Severity, UsageError, counted
@@ -24,8 +24,7 @@ from gen.overlay.files import ClusterFiles, OverlayFiles
 from gen.report.formats import Report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     paths: Annotated[tuple[str, ...], typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH")]
     schemas: Annotated[
         tuple[Path, ...],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -73,8 +72,7 @@ _REMOTES: Final[Mapping[str, Remote]] = {
 """By the type of an origin."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     overlays: Annotated[
         tuple[str, ...],
         typer.Argument(

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -181,8 +180,7 @@ def _values_of_sweeps(ctx: typer.Context, incomplete: str) -> list[str]:
     return [one for one in dict.fromkeys(offered) if one.startswith(incomplete) and one.isprintable()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     jobs: Annotated[
         tuple[str, ...],
         typer.Argument(help="Job files, names or patterns.", metavar="JOB", autocompletion=complete_jobs),
@@ -214,8 +212,7 @@ def apply(name: str, request: Request, *, resume: bool = False) -> Result[Report
     return change_files(root, jobs, edit, listed, dry_run=request.dry_run)
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(Struct, frozen=True):
     verb: Verb
     when: When
     runs: Sequence[DesiredRun]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import counted
 from gen.base.line_changes import common_start, unified
@@ -40,8 +42,7 @@ _SAME = "  the same fields: its job has another `attempt`, or another object of 
 _ORDER = (ObjectAction.REPLACED, ObjectAction.CHANGED, ObjectAction.REMOVED, ObjectAction.ADDED, ObjectAction.MOVED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupView:
+class GroupView(Struct, frozen=True, kw_only=True):
     """Objects of one kind with equal differences."""
 
     action: Phrase

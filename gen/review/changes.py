@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Findings, regex
 from gen.base.line_changes import common_start
@@ -41,8 +41,7 @@ class FieldEdit(Struct, frozen=True, kw_only=True):
     """Whether the values are only the differing parts of a text or a list. A part can be missing on one side."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobChange:
+class JobChange(Struct, frozen=True, kw_only=True):
     """Jobs with equal changes."""
 
     jobs: tuple[tuple[str, str], ...]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Code, Diagnostic, Findings, Location, UsageError, at, contained, quoted
 from gen.base.codes import rendered as codes
@@ -31,8 +33,7 @@ from gen.review.unrendered import UnrenderedObject, unrendered_usage
 _APPLIED = {ObjectAction.ADDED, ObjectAction.CHANGED, ObjectAction.REPLACED}
 
 
-@dataclass(frozen=True, slots=True)
-class RemovalLimit:
+class RemovalLimit(Struct, frozen=True):
     """Maximum number of removed objects, or their maximum share of the objects at the base."""
 
     maximum: float | None = None

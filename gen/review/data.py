@@ -6,8 +6,9 @@ A merge must not remove, rename, shrink or unprotect data unless that was reques
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from gen.base import Diagnostic, Findings, Location, Severity, at
 from gen.base.codes.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
@@ -30,8 +31,7 @@ class DataAction(StrEnum):
     KEPT = "kept"
 
 
-@dataclass(frozen=True, slots=True)
-class DataObject:
+class DataObject(Struct, frozen=True):
     """A volume or a claim."""
 
     pair: Pair

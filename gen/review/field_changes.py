@@ -11,7 +11,6 @@ locks, because clusters apply the objects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
@@ -41,8 +40,7 @@ class Missing(Enum):
 MISSING = Missing.MISSING
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+class FieldChange(Struct, frozen=True):
     """A field with its values before and after as plain data."""
 
     steps: tuple[str, ...]
@@ -61,8 +59,7 @@ def field_changes(before: RenderedObject, after: RenderedObject) -> tuple[FieldC
     return tuple(_Comparison(frozenset({before.run, after.run})).differences(before.body, after.body, ()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
+class _Comparison(Struct, frozen=True):
     """A comparison that treats the hashes of the two runs as equal."""
 
     runs: frozenset[str]

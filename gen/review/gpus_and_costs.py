@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import Struct
@@ -43,8 +42,7 @@ from gen.review.runs import RunAction, RunChange, run_changes
 from gen.review.sources import job_file
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """Total demand of the active runs in a namespace and queue."""
 
     gpus: int = 0
@@ -58,8 +56,7 @@ class Load:
         return Load(self.gpus + demand.gpus, self.gpu_hours + (hours or 0.0), self.unbounded + (hours is None))
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class UsageKey:
+class UsageKey(Struct, frozen=True, order=True):
     """The namespace and queue that GPUs are counted for."""
 
     overlay: str
@@ -68,8 +65,7 @@ class UsageKey:
     """Empty for runs without a queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Load of one namespace and queue, before and after."""
 
     key: UsageKey
@@ -279,8 +275,7 @@ _NAMES = 3
 """Names that a message lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """Maximum monthly cost of the active runs of a namespace, in hundredths."""
 
     month: int = 0
@@ -294,8 +289,7 @@ class Spending:
         return Spending(self.month + cost.month, unbounded, self.unpriced.union(cost.unpriced))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamespaceCost:
+class NamespaceCost(Struct, frozen=True, kw_only=True):
     """Costs of a namespace before and after the merge, with the prices of the work tree."""
 
     overlay: str

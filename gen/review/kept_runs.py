@@ -8,8 +8,9 @@ checked in the same way, down to the commit that rendered the run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gen.base import Findings, Location, UsageError, at, counted
 from gen.base.codes.rendered import KEPT_RUN_DIFFERS, KEPT_RUN_NOT_GRANTED, KEPT_RUN_UNVERIFIED
@@ -136,8 +137,7 @@ def _kept(body: Body) -> tuple[object, ...]:
     return content(body), names, labels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BehindObject:
+class BehindObject(Struct, frozen=True, kw_only=True):
     """An object of a kept run and its counterpart in a new run. One of the two may be missing."""
 
     kept: RenderedObject | None
@@ -152,8 +152,7 @@ class BehindObject:
         return one.key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BehindRun:
+class BehindRun(Struct, frozen=True, kw_only=True):
     """A run that `gen render --restart` would replace."""
 
     source: str

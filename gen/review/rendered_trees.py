@@ -13,13 +13,13 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from gen.base import Code, Diagnostic, Findings, Location, Severity, UsageError, did_you_mean
 from gen.base.codes.files import NOT_A_FILE
@@ -50,8 +50,7 @@ MAX_BYTES = 4 << 20
 """More than the API server accepts, with room for indentation."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedTrees:
+class RenderedTrees(Struct, frozen=True):
     """The objects before and after, without the records of stopped runs, which no cluster has.
 
     An object of an unchanged file is the same object in both lists.
@@ -188,8 +187,7 @@ def _not_a_file(path: str) -> tuple[Code, Location, str, str]:
     return NOT_A_FILE, Location(printable_path(path)), message, "remove it, or split it; links are not followed"
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """An object before and after the merge. One of the two may be missing."""
 
     before: RenderedObject | None

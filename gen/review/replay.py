@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -60,8 +59,7 @@ class _Side(Struct, frozen=True, kw_only=True):
 _FINISHED = tuple(engine.finished.key for engine in ENGINES.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Merge:
+class _Merge(Struct, frozen=True):
     before: _Side
     after: _Side
     moved: Collection[Pair]

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gen.base import Diagnostic, Findings
 from gen.kubernetes.facts.demand import Bill, bill
@@ -48,8 +47,7 @@ class ObjectAction(StrEnum):
     KEPT = "kept"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectChange:
+class ObjectChange(Struct, frozen=True):
     """An object and the effect of the merge on it."""
 
     pair: Pair
@@ -70,8 +68,7 @@ class ObjectChange:
         return cls(pair, action, field_changes(pair.before, pair.after) if same_kind else ())
 
 
-@dataclass(frozen=True)
-class Review:
+class Review(Struct, frozen=True, dict=True):
     """Effects of merging the work tree's `rendered/` into the base."""
 
     base: Base

@@ -7,9 +7,11 @@ files differ in other fields alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Findings, Location, at
 from gen.base.codes.rendered import UNKNOWN_USAGE
@@ -36,8 +38,7 @@ class RunState(StrEnum):
     FINISHED = "finished"
 
 
-@dataclass(frozen=True, slots=True)
-class RunVersion:
+class RunVersion(Struct, frozen=True):
     """A run in one of the trees."""
 
     name: str

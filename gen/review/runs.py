@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Findings, Location, contained
 from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED
@@ -74,8 +76,7 @@ _BY_STATE = {
 """Effect of a change to another state, except for resumed runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunChange:
+class RunChange(Struct, frozen=True):
     """A run before and after the merge, or a run and the one that it replaces."""
 
     pair: Pair

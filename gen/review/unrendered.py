@@ -8,7 +8,8 @@ and that render finds nothing wrong. `gen check` renders all jobs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gen.base import Findings, Location, at, counted, quoted
 from gen.base.codes.rendered import FOREIGN_FILE, HAND_EDITED, STALE
@@ -38,8 +39,7 @@ _MAX_NAMES = 3
 """Objects of one file that a message names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnrenderedObject:
+class UnrenderedObject(Struct, frozen=True, kw_only=True):
     """An object that gen did not render, with the pods and GPUs that it requests if it is active."""
 
     path: str
@@ -50,8 +50,7 @@ class UnrenderedObject:
     demand: Demand
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedFiles:
+class RenderedFiles(Struct, frozen=True, kw_only=True):
     """The result of a render."""
 
     files: Mapping[str, File]

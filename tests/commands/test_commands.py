@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import sys
 from importlib import import_module
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 import typer
+from msgspec import Struct
+from msgspec.structs import asdict
 from typer.testing import CliRunner
 
 from gen import commands
@@ -39,8 +40,8 @@ SHARED = {
 def test_a_command_has_a_request_and_a_run(name: str) -> None:
     module = import_module(f"gen.commands.{name}")
     request = module.Request
-    assert request.__dataclass_params__.frozen
-    assert all(field.kw_only for field in dataclasses.fields(request))
+    assert request.__struct_config__.frozen
+    assert all(one.kind is inspect.Parameter.KEYWORD_ONLY for one in inspect.signature(request).parameters.values())
     assert list(inspect.signature(module.run).parameters) == ["request"]
     assert COMMANDS[name].endswith("."), "a summary is a sentence"
 
@@ -60,13 +61,12 @@ def test_choices_are_those_of_the_registry(command: str, choices: Iterable[str])
 
 
 def test_one_file_and_one_line_make_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Request:
+    class Request(Struct, frozen=True, kw_only=True):
         name: Annotated[str, typer.Argument(help="Name.", metavar="NAME")]
         overlay: Overlays = ()
 
     def run(request: Request) -> Result[dict[str, Any]]:
-        return Result(output=dataclasses.asdict(request), exit_code=1)
+        return Result(output=asdict(request), exit_code=1)
 
     module = ModuleType("gen.commands.greet")
     vars(module).update(Request=Request, run=run, FORMATS={"text": lambda output: f"{output}\n", "json": str})

@@ -10,13 +10,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from yaml import YAMLError
 
@@ -123,8 +122,7 @@ class CheckedFiles(Struct, frozen=True, kw_only=True):
     findings: Findings
 
 
-@dataclass(frozen=True)
-class ManifestChecker:
+class ManifestChecker(Struct, frozen=True, dict=True):
     """Checks manifests from any source."""
 
     paths: tuple[str, ...]
@@ -141,10 +139,10 @@ class ManifestChecker:
     contents: Mapping[str, Content] = field(default_factory=dict)
     """What to check instead of files, by the names in findings."""
 
-    _input: dict[str, bytes] = field(default_factory=dict, init=False)
-    _of_folder: dict[str, Kinds] = field(default_factory=dict, init=False)
-    _known: dict[tuple[str, tuple[Path, ...]], Kinds] = field(default_factory=dict, init=False)
-    _definitions: dict[tuple[Path, ...], Definitions] = field(default_factory=dict, init=False)
+    _input: dict[str, bytes] = field(default_factory=dict)
+    _of_folder: dict[str, Kinds] = field(default_factory=dict)
+    _known: dict[tuple[str, tuple[Path, ...]], Kinds] = field(default_factory=dict)
+    _definitions: dict[tuple[Path, ...], Definitions] = field(default_factory=dict)
 
     def run(self, progress: Progress | None = None) -> CheckedFiles:
         """Check all files. UsageError if there are none."""

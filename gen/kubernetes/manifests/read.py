@@ -12,11 +12,11 @@ import math
 import re
 from calendar import monthrange
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import lt
 from typing import Any, ClassVar, Final
 
+from msgspec import Struct
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without saying so
 from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import MappingStartEvent, SequenceEndEvent
@@ -66,24 +66,26 @@ _CACHE: dict[str, Any] = {text: value for text, value in _WORDS.items() if not i
 _TAGS = "tag:yaml.org,2002:"
 
 
-@dataclass(slots=True)
 class ManifestPolicy(Policy):
     """Expanded aliases count towards the limits."""
+
+    __slots__ = ("anchors", "expanded", "file", "first", "found", "merged", "started", "text")
 
     max_depth: ClassVar[int] = 200
     max_values: ClassVar[int] = 2_000_000
     known: ClassVar[Mapping[str, Any]] = _CACHE
 
-    file: str
-    found: Findings
-    text: str = ""
-    started: bool = False
-    anchors: dict[str, Any] = field(default_factory=dict)
-    merged: dict[int, tuple[Body, set[str]]] = field(default_factory=dict)
-    """Mappings by identity, with the keys that `<<` added to them and that their own keys may replace."""
-    first: FirstKeys | None = None
-    expanded: int = 0
-    """Number of values in expanded aliases and merges."""
+    def __init__(self, file: str, found: Findings, text: str = "") -> None:
+        self.file = file
+        self.found = found
+        self.text = text
+        self.started = False
+        self.anchors: dict[str, Any] = {}
+        self.merged: dict[int, tuple[Body, set[str]]] = {}
+        """Mappings by identity, with the keys that `<<` added to them and that their own keys may replace."""
+        self.first: FirstKeys | None = None
+        self.expanded = 0
+        """Number of values in expanded aliases and merges."""
 
     @property
     def is_unique(self) -> bool:
@@ -268,8 +270,7 @@ MAX_PLACED = 2 << 20
 """Largest document with places that are looked up, in characters."""
 
 
-@dataclass(frozen=True)
-class Manifests:
+class Manifests(Struct, frozen=True, dict=True):
     """The documents of one file. Places are looked up only when a finding needs one."""
 
     file: str

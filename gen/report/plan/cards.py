@@ -7,8 +7,9 @@ runs are several megabytes. If they are still too large, long texts are cut.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gen.base import counted
 from gen.kubernetes.facts.demand import StepDemand
@@ -45,8 +46,7 @@ _TONES: Final = {
 """Colors of actions; that of all others is `change`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
+class Branch(Struct, frozen=True, kw_only=True):
     """A run of a sweep, or a step of a pipeline."""
 
     name: str
@@ -61,8 +61,7 @@ class Branch:
     """Number of its details; -1 for a step, because its details are those of the pipeline."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class Card(Struct, frozen=True, kw_only=True):
     """A run, or all runs of a job with the same effect."""
 
     number: int
@@ -96,8 +95,7 @@ class Card:
     """Number of its details; -1 for several runs, because each has its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardSection:
+class CardSection(Struct, frozen=True, kw_only=True):
     """Cards with the same action."""
 
     name: Phrase

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from rich.cells import cell_len
 
 from gen.base import Diagnostic
@@ -71,8 +71,7 @@ def as_html(review: Review, live: LiveFacts | None = None) -> str:
     return page("plan/page.html.j2", _STYLES, _SCRIPTS, values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """A line of a file, with the marked part."""
 
     number: int
@@ -81,8 +80,7 @@ class Line:
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingView:
+class FindingView(Struct, frozen=True, kw_only=True):
     severity: Phrase
     code: str
     page: str
@@ -137,8 +135,7 @@ def _at(text: str, column: int) -> int:
     return next((index for index in range(len(text)) if cell_len(text[:index]) >= column), len(text))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """A row of a chart: amounts before and after, and their limit, as widths up to `WIDTH`."""
 
     names: tuple[str, ...]
@@ -156,8 +153,7 @@ class Bar:
     more: Phrase
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     names: tuple[str, ...]
     before: int
     after: int

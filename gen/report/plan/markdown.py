@@ -7,9 +7,10 @@ omitted, and the comment ends with their number.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from gen.report.escaping import code_link, code_span, diff_block, table_cell
 from gen.report.plan.view import PlanView, plan_view
@@ -70,8 +71,7 @@ def _counted(title: str, entries: Sized) -> Phrase:
     return Phrase(f"{title} ({len(entries)})")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A part of the comment that can lose its last entries."""
 
     title: Phrase

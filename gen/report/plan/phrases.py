@@ -6,8 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from gen.base import counted
 from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
@@ -122,8 +123,7 @@ _STOPS: Final = {
 """Why runs start and stop, if another word than that of the action is clearer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """A row of the summary: one of the four numbers of each plan."""
 
     title: Phrase

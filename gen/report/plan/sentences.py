@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from gen.base import counted
 from gen.base.codes.rendered import (
@@ -39,16 +40,14 @@ _SIZES: Final = {"workers": "workers", "gpus": "GPUs for each pod"}
 """Fields with a number that says how large a job is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentencePart:
+class SentencePart(Struct, frozen=True, kw_only=True):
     """A part of a sentence: words of gen, and a name or value from a file after them, which may be empty."""
 
     phrase: Phrase
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class Sentence(Struct, frozen=True, kw_only=True):
     """A change."""
 
     parts: tuple[SentencePart, ...]

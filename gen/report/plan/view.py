@@ -6,8 +6,9 @@ Fields of type `Phrase` were written by gen. All other text may come from job fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.base import Diagnostic, counted
 from gen.kubernetes.facts.demand import StepDemand
@@ -34,8 +35,7 @@ _DEEPEST = 16
 """Maximum depth of the indentation of steps."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunView:
+class RunView(Struct, frozen=True, kw_only=True):
     """A run that starts, stops or changes, or all runs of a job with the same effect."""
 
     overlays: tuple[str, ...]
@@ -54,16 +54,14 @@ class RunView:
     """Runs of a sweep or of several overlays are one row. For a pipeline, its steps."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSection:
+class RunSection(Struct, frozen=True, kw_only=True):
     """Runs with the same action."""
 
     title: Phrase
     runs: tuple[RunView, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataView:
+class DataView(Struct, frozen=True, kw_only=True):
     """A volume or claim that is added, changed or removed."""
 
     action: Phrase
@@ -72,8 +70,7 @@ class DataView:
     """`Kind namespace/name`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageView:
+class UsageView(Struct, frozen=True, kw_only=True):
     """GPUs of the active runs in one namespace and queue, before and after."""
 
     overlay: str
@@ -86,8 +83,7 @@ class UsageView:
     hours: Phrase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostView:
+class CostView(Struct, frozen=True, kw_only=True):
     """Maximum monthly cost of the active runs of a namespace, before and after."""
 
     overlay: str
@@ -100,8 +96,7 @@ class CostView:
     """Devices that are not counted, because they have no price."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PinView:
+class PinView(Struct, frozen=True, kw_only=True):
     """A moved pin."""
 
     name: str
@@ -113,8 +108,7 @@ class PinView:
     objects: Phrase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionView:
+class PermissionView(Struct, frozen=True, kw_only=True):
     """A permission that pods get by the merge."""
 
     what: str
@@ -122,8 +116,7 @@ class PermissionView:
     """`overlay namespace/name` of each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanView:
+class PlanView(Struct, frozen=True, kw_only=True):
     """A plan, ready to print."""
 
     refused: bool

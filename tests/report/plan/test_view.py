@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
+from msgspec import Struct
 
 from gen.base.findings import Diagnostic, Location
 from gen.report import diff
@@ -39,9 +39,9 @@ def hostile(annotation: Any) -> Any:
     if get_origin(annotation) is tuple:
         inner = [one for one in get_args(annotation) if one is not Ellipsis]
         return tuple(hostile(one) for one in inner)
-    assert is_dataclass(annotation), annotation
+    assert issubclass(annotation, Struct), annotation
     hints = get_type_hints(annotation, NAMES)
-    return annotation(**{field.name: hostile(hints[field.name]) for field in fields(annotation)})  # type: ignore[operator]
+    return annotation(**{name: hostile(hints[name]) for name in annotation.__struct_fields__})
 
 
 PLAN: PlanView = hostile(PlanView)
