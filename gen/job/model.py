@@ -46,7 +46,7 @@ class Model(BaseModel):
 
     synonyms: ClassVar[Mapping[str, str]] = {}
     """Names of other tools for these fields, from `gen.job.synonyms`."""
-    renamed: ClassVar[Mapping[str, "CurrentName"]] = {}
+    renamed: ClassVar[Mapping[str, CurrentName]] = {}
     """The fields that had another name, by that. `gen.job.suggest` reads them under both for a year."""
     main: ClassVar[str] = ""
     """Field that a scalar instead of the mapping is probably meant for; only used for hints."""
