@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from gen.base import Findings
 from gen.base.yaml.strict import parse, typed
