@@ -5,8 +5,7 @@ shares its GPUs (gpushare-scheduler-extender, `docs/userguide.md`; ACK documenta
 `aliyun.com/gpu` and the label `ack.node.gpu.schedule: topology` (ACK documentation).
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 

@@ -1,7 +1,6 @@
 """AMD GPUs, through AMD's device plugin and its node labeller."""
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import ClassVar
 
 from gen.job.names import LabelValue

@@ -3,8 +3,7 @@
 910 modules serve 1, 2, 4 or 8 devices of a pod, because of their rings; a job of several pods uses whole nodes.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import ClassVar, Literal
 
 from gen.job.names import LabelValue

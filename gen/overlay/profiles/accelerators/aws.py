@@ -1,7 +1,6 @@
 """AWS Trainium and Inferentia, through the Neuron device plugin (Neuron documentation, "containers")."""
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import ClassVar, Literal
 
 from gen.job.profile import Effect

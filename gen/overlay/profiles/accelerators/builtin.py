@@ -4,8 +4,7 @@ DRA: `resource/v1/types.go` of kubernetes/api. The API server also serves device
 as an extended resource; for those, the profile of that resource remains the right one.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final
 

@@ -4,8 +4,7 @@ GKE documentation, "Plan TPUs in GKE": up to 4 chips form one host, more chips a
 on v5e and v6e there are hosts with 8 chips for the topology `2x4`.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Self

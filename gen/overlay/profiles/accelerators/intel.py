@@ -3,8 +3,7 @@
 Gaudi: Habana's device plugin (Gaudi documentation, "Kubernetes"), huge pages and `SYS_NICE`.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import ClassVar, Literal
 
 from gen.job.profile import Effect

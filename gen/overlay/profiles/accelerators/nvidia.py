@@ -6,8 +6,7 @@ Shares by memory and compute power come from the vGPU schedulers HAMi and Volcan
 scheduler (HAMi, `README.md`); only Volcano's scheduler places the shares of its device plugin (its user guide).
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

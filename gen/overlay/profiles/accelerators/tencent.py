@@ -2,8 +2,7 @@
 documentation).
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import Annotated
 
 from pydantic import Field

@@ -5,8 +5,7 @@ limit them, so the platform owner applies projects, and no Application may. Fact
 documentation and source, see `docs/gitops-reference.md`.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Final

@@ -1,7 +1,6 @@
 """The interface of a GitOps engine, its action on an object when Git changes, and its view of the overlay."""
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum

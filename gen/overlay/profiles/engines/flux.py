@@ -5,8 +5,7 @@ maintainers advise (fluxcd/pkg#293), and none depends on another. Facts about Fl
 source, see `docs/gitops-reference.md`.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar

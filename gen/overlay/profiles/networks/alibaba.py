@@ -15,8 +15,7 @@ Lingjun: the RDMA device plugin of ACK (its documentation, "rdma-device-plugin")
 unless the plugin has its switch for other pods on. The images set NCCL up.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 import ipaddress
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self

@@ -5,8 +5,7 @@ instance type, huge pages for libfabric, and the settings. `FI_PROVIDER`, `FI_EF
 `RDMAV_FORK_SAFE` are for old releases of libfabric.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import ClassVar, Self
 

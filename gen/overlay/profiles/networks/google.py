@@ -10,8 +10,7 @@ all GPUs and all interfaces of its node.
   NCCL in the release of January 2026, which its plugin checks.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -6,8 +6,7 @@ Mellanox/network-operator `example/`: each network has the resource of its devic
 `nvidia.com/sriov_rdma`, and the container locks memory.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Self

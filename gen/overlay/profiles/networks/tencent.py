@@ -4,8 +4,7 @@ TKE documentation (document 457), VPC-CNI as an add-on: the annotation selects t
 the resource. Clusters with VPC-CNI as their network need neither.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import ClassVar, Literal
 
 from gen.job.profile import Effect

@@ -5,8 +5,7 @@ managed Pro clusters of ACK make a PodGroup for labels of pods, and all pods of 
 Gang scheduling" of the ACK documentation).
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import ClassVar
 

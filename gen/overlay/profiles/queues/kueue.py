@@ -4,8 +4,7 @@ Labels of the object and annotations of pod templates from `pkg/controller/const
 kubernetes-sigs/kueue 0.19.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Self
 

@@ -4,8 +4,7 @@ Pods join the PodGroup of their annotation; for others, Volcano makes one for ea
 (`pkg/controllers/podgroup/pg_controller.go`, `pkg/scheduler/api/job_info.go` of volcano-sh/volcano 1.15).
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import ClassVar
 

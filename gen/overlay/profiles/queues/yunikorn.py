@@ -5,8 +5,7 @@ tolerations of the real ones (`pkg/cache/{amprotocol,placeholder,utils}.go`, `pk
 apache/yunikorn-k8shim). It reads `applicationId` and `queue` in every version.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 

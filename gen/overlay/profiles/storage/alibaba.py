@@ -5,8 +5,7 @@ Attributes: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/nas/nodeserver.go`, `
 system. The driver replaced the FlexVolume `alicloud/nas`.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import Annotated, Literal, Self
 
 from pydantic import model_validator

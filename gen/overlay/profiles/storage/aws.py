@@ -8,8 +8,7 @@
 - FSx: kubernetes-sigs/aws-fsx-csi-driver, `examples/kubernetes/static_provisioning`. Nodes need port 988.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import Annotated, ClassVar, Literal
 
 from gen.base import regex

@@ -4,8 +4,7 @@ Attributes: `docs/driver-parameters.md` of kubernetes-sigs/blob-csi-driver, azur
 azurelustre-csi-driver, and `docs/examples/pv.yaml` of the last. Blob containers are for datasets.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from abc import abstractmethod
 from typing import ClassVar, Literal, Self
 

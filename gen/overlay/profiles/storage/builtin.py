@@ -5,8 +5,7 @@ requires a node affinity of `local` only (Kubernetes documentation of volumes). 
 decides how long data is kept. Claims exist already and are referenced by name.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 

@@ -3,8 +3,7 @@
 Attributes: ceph/ceph-csi, `docs/static-pvc.md`. The driver neither resizes nor deletes such volumes.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from gen.job.names import MountPath, ObjectName
 from gen.job.scalars import Text
 from gen.kubernetes.objects import Body, present

@@ -3,8 +3,7 @@
 Source: fluid-cloudnative/fluid, `pkg/utils/dataset/volume` and `api/v1alpha1/dataset_types.go`.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import ClassVar
 

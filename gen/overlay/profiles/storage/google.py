@@ -5,8 +5,7 @@ Buckets: GoogleCloudPlatform/gcs-fuse-csi-driver, `docs/known-issues.md`, `docs/
 Filestore: kubernetes-sigs/gcp-filestore-csi-driver, `docs/kubernetes/pre-provisioned-pv.md`.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Mapping
 from typing import Annotated
 

@@ -3,8 +3,7 @@
 Source: https://juicefs.com/docs/csi/guide/pv/, static provisioning.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from gen.job.names import ObjectName
 from gen.kubernetes.objects import Body
 from gen.overlay.profiles.storage import StaticProfile, Volume, csi

@@ -4,8 +4,7 @@ TencentCloud/kubernetes-csi-tencentcloud, `docs/README_CFS.md`, `driver/cfs` and
 rejects the mounter `lite`, although its own example uses it.
 """
 
-from __future__ import annotations
-
+# no postponed annotations here: pydantic would compile each annotation again for every subclass
 from typing import Literal, Self
 
 from pydantic import model_validator
