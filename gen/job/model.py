@@ -39,7 +39,7 @@ class Model(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
-        alias_generator=to_camel,
+        alias_generator=cache(to_camel),  # subclasses ask again for the names of inherited fields
         defer_build=True,
         protected_namespaces=(),  # fields may begin with `model_`, which pydantic would look for
     )
