@@ -13,7 +13,7 @@ from enum import Enum, auto
 from functools import cache
 from itertools import pairwise
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeGuard, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self, TypeGuard, TypeVar, Union, get_args, get_origin
 
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError
@@ -46,14 +46,21 @@ class Model(BaseModel):
 
     synonyms: ClassVar[Mapping[str, str]] = {}
     """Names of other tools for these fields, from `gen.job.synonyms`."""
-    renamed: ClassVar[Mapping[str, CurrentName]] = {}
-    """The fields that had another name, by that. `gen.job.suggest` reads them under both for a year."""
     main: ClassVar[str] = ""
     """Field that a scalar instead of the mapping is probably meant for; only used for hints."""
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Itself, because nothing changes a model: pydantic copies a default for every job that does not set it."""
         return self
+
+
+RENAMED: Final[dict[type[Model], Mapping[str, CurrentName]]] = {}
+"""The fields of models that had another name, by that. `gen.job.suggest` reads them under both for a year."""
+
+
+def renamed_fields(model: type[BaseModel]) -> dict[str, CurrentName]:
+    """Those of a model and of the models that it extends."""
+    return {old: new for base, names in RENAMED.items() if issubclass(model, base) for old, new in names.items()}
 
 
 class Part(Model):

@@ -15,7 +15,7 @@ from gen.base.codes.jobs import RENAMED_FIELD
 from gen.base.yaml.source import Source
 from gen.base.yaml.strict import Data
 from gen.job.kinds import ALL_KINDS
-from gen.job.model import CurrentName, Form, Model, fields_at, form_at, models_at, reachable
+from gen.job.model import RENAMED, CurrentName, Form, Model, fields_at, form_at, models_at, reachable, renamed_fields
 from gen.job.synonyms import normal
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ Models = Mapping[Route, "type[BaseModel]"]
 @lru_cache(maxsize=256)
 def old_names(models: tuple[type[BaseModel], ...]) -> frozenset[str]:
     """All older names of fields in models, and in those that they contain."""
-    return frozenset(old for model in reachable(models) for old in getattr(model, "renamed", ()))
+    return frozenset(old for model in reachable(models) for old in renamed_fields(model)) if RENAMED else frozenset()
 
 
 def with_new_names(source: Source, models: Models, found: Findings) -> Source:
@@ -221,7 +221,7 @@ def _with_names(
     if not isinstance(data, dict):
         return data
     own = (models_at(model, route[len(root) :]) for root, model in models.items() if route[: len(root)] == root)
-    names = {old: new for group in own for model in group for old, new in getattr(model, "renamed", {}).items()}
+    names = {old: new for group in own for model in group for old, new in renamed_fields(model).items()}
     olds = {new.name: old for old, new in reversed(names.items())} if back else {}
     result: dict[str, Data] = {}
     for key, value in data.items():

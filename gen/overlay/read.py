@@ -21,7 +21,7 @@ from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS, declare, forget_declared, name_declared
-from gen.job.model import Model
+from gen.job.model import Model, renamed_fields
 from gen.job.suggest import Models, with_new_names
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.literal_secrets import report_secrets
@@ -171,7 +171,7 @@ def _models(source: Source) -> Models:
     """
     fields = fields_of(source)
     with_entries: list[type[Model]] = [OverlayFields, *(model for model, _ in PROFILES.values())]
-    all_profiles = any(old in source.text for model in with_entries for old in model.renamed)
+    all_profiles = any(old in source.text for model in with_entries for old in renamed_fields(model))
     defaults = fields.get("defaults")
     kinds = defaults.get("kinds") if isinstance(defaults, dict) else None
     named: Models = {("defaults", "kinds", kind): ALL_KINDS[kind] for kind in ALL_KINDS if kind in (kinds or ())}

@@ -18,7 +18,7 @@ from gen.base import regex
 from gen.job.fields import NOT_DEFAULTS, JobFields
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.pipeline import STEPS_HAVE, Order
-from gen.job.model import field_docs, reachable
+from gen.job.model import field_docs, reachable, renamed_fields
 from gen.job.profile import Profile
 from gen.overlay.fields import overlay_fields
 from gen.overlay.grant import permissions
@@ -150,7 +150,7 @@ def _describe(definition: Schema, model: type[BaseModel]) -> None:
     for name, field in model.model_fields.items():
         if (prop := definition["properties"].get(field.alias or name)) is not None and name in docs:
             prop["description"] = docs[name]
-    for old, new in getattr(model, "renamed", {}).items():
+    for old, new in renamed_fields(model).items():
         about = f"Named `{new.name}` since {new.since}."
         more = {"deprecated": True, "deprecationMessage": about, "description": about}
         definition["properties"][old] = definition["properties"][new.name] | more

@@ -10,7 +10,7 @@ from gen.commands import explain
 from gen.edit.fixes import find_fixes, write_fixes
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
-from gen.job.model import CurrentName, Model
+from gen.job.model import RENAMED, CurrentName, Model
 from gen.job.suggest import old_names
 from gen.overlay.entries import VolumeFields
 from gen.overlay.fields import OverlayFields
@@ -39,8 +39,10 @@ def clear() -> None:
 def renamed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two fields of jobs and one of grants as if they had had other names. No field was renamed so far."""
     names = {"ram": CurrentName("memory", SINCE), "variables": CurrentName("env", SINCE)}
-    monkeypatch.setattr(JobFields, "renamed", names)
-    monkeypatch.setattr(Grant, "renamed", {"accelerators": CurrentName("gpus", SINCE)})
+    grants = {"accelerators": CurrentName("gpus", SINCE)}
+    models: tuple[tuple[type[Model], dict[str, CurrentName]], ...] = ((JobFields, names), (Grant, grants))
+    for model, fields in models:
+        monkeypatch.setitem(RENAMED, model, fields)
     clear()
     yield
     monkeypatch.undo()
@@ -103,7 +105,7 @@ def test_profiles_in_an_overlay(repo: Repository, monkeypatch: pytest.MonkeyPatc
         (STORAGE["nas"], "host", "server"),
     ]
     for model, old, new in renamed:
-        monkeypatch.setattr(model, "renamed", {old: CurrentName(new, SINCE)})
+        monkeypatch.setitem(RENAMED, model, {old: CurrentName(new, SINCE)})
     clear()
     repo.job(f"{JOB}data: {{nas: /data}}\n")
     assert repo.render()[1] == 0
