@@ -37,7 +37,6 @@ from gen.commands import COMMANDS
 from gen.commands.common import DEFAULT_FORMAT, Formats, Stream, formatted, with_links
 from gen.commands.environment import documentation, help_line, is_terminal, terminal
 from gen.report.escaping import sanitize
-from gen.report.findings.full import full
 from gen.report.formats import REPORTERS, Documentation, Report
 
 OUTPUT = "output"
@@ -171,6 +170,8 @@ def _formatted(output: Any, formats: Formats | None, chosen: str, site: Document
     """The output as text; for a terminal, with the lines that findings are about."""
     excerpts = formats is not None and "full" in formats
     if excerpts and (chosen == "full" or (chosen == DEFAULT_FORMAT and is_terminal())):
+        from gen.report.findings.full import full
+
         return full(with_links(output, site, chosen), terminal(output.root), lines_below(output.root))
     return formatted(output, formats, chosen, site)
 
