@@ -22,6 +22,7 @@ from gen.base.repository.files import (
     EntryType,
     TreeEntry,
     create_files,
+    read_cache_file,
     read_regular,
     refuse_links,
     replace_files,
@@ -99,7 +100,7 @@ class _WrittenPages(Struct, kw_only=True):
         """Those of the last run; none if there was no run, or if another version of gen wrote the pages."""
         if (path := cache_file("site", folder)) is not None:
             with suppress(OSError, ValueError, msgspec.MsgspecError):
-                return msgspec.json.decode(read_regular(path, _MAX_STATE), type=cls)
+                return msgspec.json.decode(read_cache_file(path), type=cls)
         return cls(tools="")
 
     def update(self, folder: Path, pages: Mapping[str, Page], present: Collection[str]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 import orjson
@@ -23,7 +23,14 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, UsageError
 from gen.base.codes.grants import OVER_QUOTA
-from gen.base.repository.files import MAX_BYTES, MAX_DEFINITION_BYTES, read_regular, save_cache_file, walk
+from gen.base.repository.files import (
+    MAX_BYTES,
+    MAX_DEFINITION_BYTES,
+    read_cache_file,
+    read_regular,
+    save_cache_file,
+    walk,
+)
 from gen.base.repository.job_files import all_jobs
 from gen.base.repository.layout import OVERLAY_FILE, OVERLAYS, RENDERED, JobFile
 from gen.base.repository.stamps import Stamp, Stamps, portable_tools_digest, tools_digest
@@ -31,16 +38,13 @@ from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, Re
 
 RenderedT = TypeVar("RenderedT", bound=RenderedObjects)
 
-MAX_CACHE_BYTES = 1 << 28
-"""A cache needs several hundred bytes for each rendered file."""
-_DIGEST_LENGTH = 64
 _TYPE_AND_OWNER = 0o170700
 
 
 class CachedRun(Struct, frozen=True, kw_only=True):
     """Content of a cache file. Its types are the format: a file that does not match them is ignored.
 
-    The first line has all but the jobs. A line for each job follows, and the digest of these lines.
+    The first line has all but the jobs. A line for each job follows.
     """
 
     key: str
@@ -71,31 +75,18 @@ class UnchangedRun(Struct, frozen=True, kw_only=True):
 def read_run(path: Path) -> CachedRun | None:
     """The run in a cache file; None if there is none, or if it is damaged."""
     with suppress(OSError, ValueError, msgspec.MsgspecError):
-        raw, lines = _read(path)
-        end = raw.index(b"\n")
+        lines = read_cache_file(path)
+        end = cast("bytes", lines.obj).index(b"\n")
         jobs = msgspec.json.Decoder(JobResult).decode_lines(lines[end + 1 :])
         return replace(msgspec.json.decode(lines[:end], type=CachedRun), jobs={job.job.key: job for job in jobs})
     return None
 
 
-def _read(path: Path) -> tuple[bytes, memoryview]:
-    """A file, and its content before the digest. ValueError if they differ, OSError if it cannot be read."""
-    raw = read_regular(path, MAX_CACHE_BYTES)
-    content = memoryview(raw)[:-_DIGEST_LENGTH]  # not copied, because it is large
-    if _sha(content).encode() != raw[-_DIGEST_LENGTH:]:
-        raise ValueError(path)
-    return raw, content
-
-
 def lines_of(run: CachedRun, results: Sequence[JobResult]) -> Iterator[bytes]:
     """The content of a cache file, in small pieces. `run` has no jobs."""
-    digest = hashlib.sha256()
     without_text = replace(run, shared=tuple(map(_without_text, run.shared)))
     for record in chain((without_text,), map(_job_without_text, results)):
-        line = msgspec.json.encode(record) + b"\n"
-        digest.update(line)
-        yield line
-    yield digest.hexdigest().encode()
+        yield msgspec.json.encode(record) + b"\n"
 
 
 def _job_without_text(result: JobResult) -> JobResult:
@@ -153,7 +144,7 @@ class Cache(Struct, frozen=True, kw_only=True):
         if self.stamps is None:
             return None
         with suppress(OSError, ValueError, msgspec.MsgspecError):
-            run = msgspec.json.decode(_read(self._unchanged)[1], type=UnchangedRun)
+            run = msgspec.json.decode(read_cache_file(self._unchanged), type=UnchangedRun)
             if (run.key, run.stamps) != (self.key, self.stamps.digest):
                 return None
             jobs = all_jobs(self.root, found := Findings())
@@ -270,8 +261,7 @@ class Cache(Struct, frozen=True, kw_only=True):
                     files=len(run.files),
                     findings=tuple(run.findings),
                 )
-                raw = msgspec.json.encode(record)
-                save_cache_file(self._unchanged, [raw, _sha(raw).encode()])
+                save_cache_file(self._unchanged, [msgspec.json.encode(record)])
 
     def save(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
         """Store a complete run without errors, or a shard. A cache that cannot be written is not an error.

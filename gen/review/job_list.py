@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 
 from gen.base import Diagnostic, Findings, Location, UsageError, contained, did_you_mean, names
 from gen.base.repository.codeowners import read_code_owners
-from gen.base.repository.files import read_regular, save_cache_file
+from gen.base.repository.files import read_cache_file, save_cache_file
 from gen.base.repository.git import Change, last_changes
 from gen.base.repository.job_files import all_jobs, chosen_jobs
 from gen.base.repository.layout import JOBS, JobFile
@@ -30,7 +30,7 @@ from gen.kubernetes.facts.demand import Demand, RunCost, joined
 from gen.kubernetes.facts.graphs import widest
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
-from gen.render.cache import MAX_CACHE_BYTES, file_digest, settings_digest
+from gen.render.cache import file_digest, settings_digest
 from gen.render.emit import SWEEP
 from gen.render.expand import without_values
 from gen.render.job_run import ExpandedStep, JobInput, RunValues, WrittenJob
@@ -328,7 +328,7 @@ class KnownJobs(Struct):
         """No jobs if the file is damaged, or if the tools or the overlays changed since."""
         settings = settings_digest(root)
         with suppress(OSError, ValueError, msgspec.MsgspecError):
-            known = msgspec.json.decode(read_regular(path, MAX_CACHE_BYTES), type=cls)
+            known = msgspec.json.decode(read_cache_file(path), type=cls)
             if known.settings == settings:
                 return known
         return cls(settings)

@@ -220,6 +220,8 @@ def test_a_second_list_reads_what_changed(repo: Repository, monkeypatch: pytest.
     repo.overlay('kubernetes: "1.34"\nselect: {exclude: [team/b]}\n')
     assert [row.overlay for row in listed(repo.root)[0].rows] == [None, "dev"]
     assert again() == ([], {"b": 1, "c": 4})
+    cache.write_bytes(cache.read_bytes().replace(b'"gpus":4', b'"gpus":9'))
+    assert again() == (["b.yaml", "c.yaml"], {"b": 1, "c": 4})
     cache.write_bytes(cache.read_bytes()[:-9])
     assert again() == (["b.yaml", "c.yaml"], {"b": 1, "c": 4})
     assert "a.yaml" not in cache.read_text()

@@ -7,6 +7,7 @@ atomically, all or none, and never through a symbolic link.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -25,6 +26,11 @@ MAX_DEFINITION_BYTES = 64 << 20
 _CHUNK = 4096
 _IRREGULAR = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP})
 """Errors of opening a symbolic link (Linux, FreeBSD) and a socket (Linux, macOS)."""
+
+
+MAX_CACHE_BYTES = 1 << 28
+"""A cache needs several hundred bytes for each rendered file."""
+_DIGEST_LENGTH = 64
 
 
 class NotRegularError(OSError):
@@ -307,15 +313,31 @@ class Folders(Struct, frozen=True):
 
 
 def save_cache_file(path: Path, parts: Iterable[bytes]) -> None:
-    """Replace a file in the user's cache folder. OSError if that fails; the old one stays then."""
+    """Replace a file in the user's cache folder, with its digest. OSError if that fails; the old one stays then."""
     temporary = path.with_suffix(f".{os.getpid()}")
     path.parent.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256()
     try:
         with temporary.open("wb") as file:
-            file.writelines(parts)
+            for part in parts:
+                digest.update(part)
+                file.write(part)
+            file.write(digest.hexdigest().encode())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_cache_file(path: Path) -> memoryview:
+    """What `save_cache_file` wrote, not copied because it can be large.
+
+    ValueError if the file is damaged, OSError if it cannot be read.
+    """
+    raw = memoryview(read_regular(path, MAX_CACHE_BYTES))
+    content = raw[:-_DIGEST_LENGTH]
+    if hashlib.sha256(content).hexdigest().encode() != raw[-_DIGEST_LENGTH:]:
+        raise ValueError(f"{path} is damaged")
+    return content
 
 
 def is_special(path: Path) -> bool:

@@ -18,11 +18,10 @@ from typing import Final
 import orjson
 from msgspec import Struct
 
-from gen.base.repository.files import read_regular, save_cache_file
+from gen.base.repository.files import read_cache_file, save_cache_file
 
 _DIGEST_BYTES: Final = 16
 _RECORD_BYTES: Final = 2 * _DIGEST_BYTES
-_MAX_BYTES: Final = 1 << 27
 _MOST_CLOCKS: Final = 2000
 """Times that the clock is asked whether it went on: about 20 ms."""
 _PLAIN: Final = 0o170000 | stat.S_IXUSR
@@ -68,8 +67,8 @@ class Stamps:
         """The time before anything was read; None if nothing can get a stamp."""
         self._device = root.stat().st_dev
         raw = b""
-        with suppress(OSError):
-            raw = read_regular(path, _MAX_BYTES)
+        with suppress(OSError, ValueError):
+            raw = bytes(read_cache_file(path))
         records = (raw[at : at + _RECORD_BYTES] for at in range(0, len(raw), _RECORD_BYTES))
         self._known = {record[:_DIGEST_BYTES]: record[_DIGEST_BYTES:] for record in records}
         """Digests of statuses by those of stamps."""
