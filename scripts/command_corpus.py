@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from gen.job.commands import launches
-from gen.job.commands.script import read_script
+from gen.job.launchers import launches
+from gen.job.script import read_script
 from tests.support import Repository
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 from gen.cli import app
-from gen.job import commands, kinds
-from gen.job.commands.base import PODS, PROCESSES, Launcher
+from gen.job import kinds, launchers
 from gen.job.kinds import KINDS
 from gen.job.kinds.base import Job
+from gen.job.launchers.base import PODS, PROCESSES, Launcher
 from gen.job.names import MountPath
 from gen.job.profile import Effect, Profile
 from gen.job.queue import Member, PodChanges, QueueProfile, Refusal, Run
@@ -64,8 +64,8 @@ def test_a_launcher_costs_a_file_and_a_line(repo: Repository, monkeypatch: pytes
         values=frozenset({"each", "pods"}),
         roles={PROCESSES: ("each",), PODS: ("pods",)},
     )
-    monkeypatch.setattr(commands, "LAUNCHERS", (*commands.LAUNCHERS, launcher))
-    monkeypatch.setattr(commands, "BY_PROGRAM", {**commands.BY_PROGRAM, "swarmrun": launcher})
+    monkeypatch.setattr(launchers, "LAUNCHERS", (*launchers.LAUNCHERS, launcher))
+    monkeypatch.setattr(launchers, "BY_PROGRAM", {**launchers.BY_PROGRAM, "swarmrun": launcher})
     repo.job(f"{JOB.rpartition('command')[0]}command: swarmrun --each=8 --pods 3 train.py\nworkers: 2\ngpus: 4\n")
     assert [code for code, _ in findings(repo) if code != "no-deadline"] == ["process-count", "pod-count"]
 

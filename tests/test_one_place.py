@@ -104,12 +104,12 @@ def test_no_kind_of_job_is_named_outside_its_own_file() -> None:
         if not module.startswith(
             (
                 "gen.importers",
-                "gen.job.commands",
+                "gen.job.launchers",
                 "gen.job.kinds",
                 "gen.overlay.profiles.queues",
                 "gen.kubernetes.facts",
                 "gen.kubernetes.rules.operators",
-                "gen.render.parts.command",
+                "gen.render.parts.command_checks",
             )
         ):
             assert sorted(KINDS.keys() & set(strings(module))) == [], module

@@ -13,8 +13,8 @@ import pytest
 from gen.base.codes.commands import SILENCEABLE
 from gen.commands import COMMANDS
 from gen.commands.new import job_text
-from gen.job.commands import launches
-from gen.job.commands.script import read_script
+from gen.job.launchers import launches
+from gen.job.script import read_script
 from gen.report.findings.text import text
 from gen.report.formats import REPORTERS
 from tests.support import PROJECT, Repository, first_job

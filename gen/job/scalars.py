@@ -1,4 +1,4 @@
-"""ValueType types of user input, with their error messages.
+"""Scalar types of user input, with their error messages.
 
 The reader returns scalars as text (see `gen.base.yaml.strict`), and each type here parses that text. `Text` accepts any
 scalar and keeps it as written. The JSON Schema forms are for editors, which see typed YAML. For an invalid number,

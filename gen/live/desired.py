@@ -11,7 +11,7 @@ from msgspec import Struct
 from gen.base import Findings, at, regex
 from gen.base.engines import ENGINES, is_finished, name_in_cluster
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED
-from gen.base.repository.files import read_regular, walk
+from gen.base.repository.files import MAX_RENDERED_BYTES, read_regular, walk
 from gen.base.repository.layout import JobFile, source_job, tree_folder
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body
@@ -19,7 +19,6 @@ from gen.render.emit import HEADER
 from gen.render.rendered_object import RenderedObject, generated_object, parse_object, workload
 from gen.render.starters import starter_of_object
 
-_MAX_BYTES = 4 << 20
 _NAME = regex(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 _LABELS = regex(r"\nmetadata:\n(?:  .*\n)*?  labels:\n((?:    .*\n)*)")
 """The labels of a generated file. Their values need no escapes."""
@@ -80,7 +79,7 @@ def _files(root: Path, overlay: str, jobs: Collection[JobFile] | None) -> Iterat
 
 def _read(root: Path, overlay: str, path: str, jobs: Collection[JobFile] | None) -> DesiredRun | None:
     try:
-        raw = read_regular(f"{root}/{path}", _MAX_BYTES)
+        raw = read_regular(f"{root}/{path}", MAX_RENDERED_BYTES)
     except OSError:
         return None
     header = HEADER.match(raw[:400].decode("utf-8", "replace"))

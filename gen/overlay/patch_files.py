@@ -162,7 +162,7 @@ class _Reader(Struct, frozen=True):
         try:
             fields = PatchFields.model_validate(entry)
         except ValidationError as error:
-            from gen.job.explain import explain
+            from gen.job.validation_errors import explain
 
             explain(error, PatchFields, layers, self.found)
             return None

@@ -200,7 +200,7 @@ def _validated(
 ) -> OverlayFields | None:
     with suppress(ValidationError):
         return overlay_fields(data).model_validate(data)
-    from gen.job.explain import explain
+    from gen.job.validation_errors import explain
 
     model = overlay_fields()  # the remedies name other profiles
     try:

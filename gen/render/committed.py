@@ -14,7 +14,7 @@ from gen.base import Findings, Location, UsageError, at, regex
 from gen.base.codes.rendered import HAND_EDITED
 from gen.base.engines import RECORDS, is_finished, name_in_cluster
 from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED
-from gen.base.repository.files import Folders, read_regular
+from gen.base.repository.files import MAX_RENDERED_BYTES, Folders, read_regular
 from gen.base.repository.git import CommittedFiles
 from gen.base.repository.layout import RenderedPath, object_name
 from gen.base.yaml.strict import parse, typed
@@ -22,8 +22,6 @@ from gen.kubernetes.objects import Body
 from gen.render.emit import HEADER, Record, untouched
 from gen.render.results import RenderedJob
 
-MAX_BYTES = 4 << 20
-"""More than the API server accepts, with room for indentation."""
 _NAME = regex(r"^  name: (?P<name>\S+)$", re.MULTILINE)
 _LABEL = regex(rf'^    {re.escape(RUN_LABEL)}: "?(?P<run>[0-9a-f]+)"?$', re.MULTILINE)
 _STOPPED = regex(rf'^    {re.escape(STOPPED)}: "?(?P<name>[^"\s]+)"?$', re.MULTILINE)
@@ -170,7 +168,7 @@ class CommittedRuns(Struct, frozen=True):
 
     def _raw(self, path: str) -> bytes | None:
         try:
-            return read_regular(f"{self.root}/{path}", MAX_BYTES)
+            return read_regular(f"{self.root}/{path}", MAX_RENDERED_BYTES)
         except OSError:
             return None
 

@@ -20,12 +20,12 @@ from gen.base.codes.jobs import INVALID_EXPRESSION, INVALID_VALUE, MISSING_FIELD
 from gen.base.placeholders import result
 from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.strict import Data
-from gen.job.explain import explain
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.pipeline import EXIT, MAIN, RESULTS, STEPS_HAVE, WAIT, Order, PipelineJob
 from gen.job.model import fields_at
 from gen.job.plan import StarterPlan
 from gen.job.synonyms import normal
+from gen.job.validation_errors import explain
 from gen.kubernetes.facts.pods import is_derived
 from gen.kubernetes.objects import MAX_NAME
 from gen.render.job_run import ExpandedStep, JobInput, JobRun, RunValues, WrittenJob

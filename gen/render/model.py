@@ -209,8 +209,8 @@ def _validated(
     try:
         return model.model_validate(data), frozenset(left_out)
     except ValidationError as error:
-        from gen.job.explain import explain
         from gen.job.suggest import intended_fields
+        from gen.job.validation_errors import explain
 
         wrong = explain(error, model, layers, found, elsewhere=field_of_others)
     left_out |= {str(route[0]) for route in wrong} | intended_fields(model, wrong)

@@ -27,7 +27,7 @@ from gen.render.parts.data import volume_of
 from gen.render.parts.grants import is_granted_image, rewritten
 from gen.render.parts.metadata import is_of_controllers, is_reserved
 from gen.render.parts.network import annotations_of
-from gen.render.parts.nodes import MACHINE, matches
+from gen.render.parts.node_labels import MACHINE, matches
 from gen.render.results import Manifest, PatchedObjects
 from gen.render.starters import STARTERS, starter_of_object
 

@@ -76,7 +76,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
     of_runtime = runtime_demand(job, overlay, *_requested(pods)) if runtime is not None else None
     check_devices(context, of_runtime, _requested(pods)[1])
     if pods and (job.command or any(pod.command for pod in pods)):
-        from gen.render.parts.command import check_commands
+        from gen.render.parts.command_checks import check_commands
 
         check_commands(context, pods)
     check_schedulers(context, queue, pods)

@@ -57,7 +57,7 @@ def read_sweep(written: WrittenJob, found: Findings) -> Sweep | None:
     try:
         return _WithSweep.model_validate({SWEEP: written.data[SWEEP]}).sweep
     except ValidationError as error:
-        from gen.job.explain import explain
+        from gen.job.validation_errors import explain
 
         explain(error, _WithSweep, written.layers, found)
         return None

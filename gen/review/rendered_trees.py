@@ -26,7 +26,7 @@ from gen.base.codes.files import NOT_A_FILE
 from gen.base.codes.jobs import DUPLICATE_OBJECT
 from gen.base.codes.rendered import NOT_AS_APPROVED
 from gen.base.parallel import in_thread
-from gen.base.repository.files import is_special, printable_path, read_regular, walk
+from gen.base.repository.files import MAX_RENDERED_BYTES, is_special, printable_path, read_regular, walk
 from gen.base.repository.git import Base, Entry, check_index, git, report_empty_folder, run_git
 from gen.base.repository.layout import (
     JOBS,
@@ -46,8 +46,6 @@ from gen.render.rendered_object import ObjectKey, RenderedObject, generated_obje
 from gen.render.results import RunResult
 
 _SHA1_DIGITS = 40
-MAX_BYTES = 4 << 20
-"""More than the API server accepts, with room for indentation."""
 
 
 class RenderedTrees(Struct, frozen=True):
@@ -133,7 +131,7 @@ def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterat
         own.error(*_not_a_file(path))
     for path, entry in regular.items():
         raw = blobs[entry.digest]
-        if len(raw) > MAX_BYTES:
+        if len(raw) > MAX_RENDERED_BYTES:
             own.error(*_not_a_file(path))
         elif (one := parse_object(raw, printable_path(path), own)) is not None:
             yield one
@@ -176,14 +174,14 @@ def present_objects(root: Path) -> Iterator[RenderedObject]:
 
 def _bytes(full: str, path: str, found: Findings) -> bytes | None:
     try:
-        return read_regular(full, MAX_BYTES)
+        return read_regular(full, MAX_RENDERED_BYTES)
     except OSError:  # a link, a pipe, too large, or no permission
         found.error(*_not_a_file(path))
         return None
 
 
 def _not_a_file(path: str) -> tuple[Code, Location, str, str]:
-    message = f"not a readable regular file of at most {MAX_BYTES} bytes"
+    message = f"not a readable regular file of at most {MAX_RENDERED_BYTES} bytes"
     return NOT_A_FILE, Location(printable_path(path)), message, "remove it, or split it; links are not followed"
 
 

@@ -1,6 +1,6 @@
 """Finding codes with their explanations: constants in a module for each subject, and their type.
 
-Codes of rules about manifests are the rules themselves, in `gen.kubernetes.rules`.
+Codes of rules about manifests are the rules themselves, in `gen.kubernetes.rules`, whose `catalogue` has all codes.
 """
 
 from __future__ import annotations

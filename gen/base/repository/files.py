@@ -21,6 +21,8 @@ from gen.base.findings import UsageError
 
 MAX_BYTES = 1 << 20
 """Size limit of files that people write."""
+MAX_RENDERED_BYTES = 16 << 20
+"""Size limit of rendered files: ten times that of a cluster for an object."""
 MAX_DEFINITION_BYTES = 64 << 20
 """Size limit of files with definitions, which tools write: more than that of any other file of an overlay."""
 _CHUNK = 4096

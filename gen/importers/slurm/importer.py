@@ -31,7 +31,7 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.translation import Run, constants
-from gen.job.commands import deepspeed, mpirun
+from gen.job.launchers import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
 _MARKS: Final = regex("[\ue000-\ue004]")

@@ -30,7 +30,7 @@ from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
 from gen.importers.slurm.expansion import MARKED, NODES, START, Value, is_known, marked, shown, sources
-from gen.job.commands import BY_PROGRAM, base
+from gen.job.launchers import BY_PROGRAM, base
 
 _ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in one.roles.get(base.ADDRESS, ()))
 _TEXTS: Final = ("image",)

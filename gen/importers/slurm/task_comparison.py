@@ -49,7 +49,7 @@ from gen.importers.slurm.translation import (
     launcher_of,
     without_set,
 )
-from gen.job.commands import mpirun
+from gen.job.launchers import mpirun
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import CreatedPod, created_pods
 from gen.kubernetes.objects import Body

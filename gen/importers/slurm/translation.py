@@ -35,8 +35,8 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step, in_folder, matched, unclear_addresses
-from gen.job.commands import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
-from gen.job.commands.base import HOSTS, PODS, PROCESSES, Launcher
+from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
+from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
 _SET_BY_GEN: Final = (PROCESSES, PODS, base.ALL_PROCESSES, base.ADDRESS, base.RANK, base.PORT, base.ALONE, HOSTS)
 _MORE: Final = frozenset(

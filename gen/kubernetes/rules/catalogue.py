@@ -123,7 +123,7 @@ MODULES: Final = {
     "server": (
         "metadata pods containers probes security resources volumes scheduling jobs workloads services "
         "config_maps networking storage classes autoscaling access webhooks admission_policies definitions "
-        "devices namespaces required_fields custom"
+        "devices namespaces required_fields training_resources"
     ),
     "operators": "training mpi trainer jobset volcano ray katib kueue common",
     "gitops": "runs engines across_objects",

@@ -1,4 +1,7 @@
-"""Accelerators: which one the pods of a role request, whether its devices can serve them, their labels and claims."""
+"""Accelerators: which one the pods of a role request, whether its devices can serve them, labels of their pods, claims.
+
+Labels of nodes, such as the GPU model, are in `gen.render.parts.node_labels`.
+"""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ from gen.job.scalars import shown
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import Body, present
-from gen.render.parts import accelerator, containers, copies, grants, pins
-from gen.render.parts import nodes as node_parts
+from gen.render.parts import accelerator, containers, copies, grants, node_labels, pins
 from gen.render.parts.code import DEFAULT_WORKING_DIR, code_container, code_mount, code_volumes, plan_code
 from gen.render.parts.containers import environment
 from gen.render.parts.context import PROGRAM, Context, has_own
@@ -46,7 +45,7 @@ def plan_pods(
     _check_names(context, roles)
     _check_images(context, roles)
     accelerator.check_accelerators(context, roles)
-    node_parts.check_gpu_models(context, roles)
+    node_labels.check_gpu_models(context, roles)
     check_network(context, roles, network)
     check_unused(context, roles)
     copies.check_folders(context, roles)
@@ -57,7 +56,7 @@ def plan_pods(
         network=network,
         code=plan_code(context) if any(role.needs_data for role in roles) else None,
         restart=job.restart or job.facts.versions[target.api_version][0],
-        spread=node_parts.plan_spread(context, roles),
+        spread=node_labels.plan_spread(context, roles),
     )
     return tuple(_pod(context, role, common) for role in roles)
 
@@ -107,7 +106,7 @@ def _pod(context: Context, role: Role, common: _Common) -> PodPlan:
     check_pod_metadata(context, role)
     resources = _resources(context, role, effect)
     check_pod(context, role, of_network, choice, resources)
-    nodes = node_parts.plan_nodes(context, role, effect, choice, common.spread.get(role.name))
+    nodes = node_labels.plan_nodes(context, role, effect, choice, common.spread.get(role.name))
     pins.note_architecture(context, nodes)
     return PodPlan(
         role=role,
@@ -245,7 +244,7 @@ def pod_template(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
 
 def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
     host = pod.effect.host_network or None
-    single, several = node_parts.selected_labels(pod.nodes)
+    single, several = node_labels.selected_labels(pod.nodes)
     ssh = pod.code is not None and pod.code.ssh and pod.code.credentials is not None
     return present(
         subdomain=pod.role.subdomain,
@@ -261,10 +260,10 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
         imagePullSecrets=[{"name": name} for name in plan.pull_secrets],
         nodeSelector=single,
         affinity=present(
-            nodeAffinity=node_parts.node_affinity(several), podAntiAffinity=node_parts.pod_anti_affinity(plan, pod)
+            nodeAffinity=node_labels.node_affinity(several), podAntiAffinity=node_labels.pod_anti_affinity(plan, pod)
         ),
         tolerations=[dict(toleration) for toleration in pod.nodes.tolerations],
-        topologySpreadConstraints=node_parts.spread_constraints(plan, pod.nodes.spread),
+        topologySpreadConstraints=node_labels.spread_constraints(plan, pod.nodes.spread),
         # the group of git-sync; `OnRootMismatch` avoids a walk through large volumes
         securityContext={"fsGroup": 65533, "fsGroupChangePolicy": "OnRootMismatch"} if ssh else None,
         initContainers=[

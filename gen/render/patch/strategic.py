@@ -6,7 +6,7 @@ kind that is only defined in an overlay's `crds/` has no schema with merge keys:
 templates, with the merge keys of Kubernetes.
 
 As in Kustomize, entries of the patch come first, null removes a field, and `$patch: delete` and `replace` are
-supported. `gen.overlay.patches.directives` validates the directives themselves.
+supported. `gen.overlay.patch` validates the directives themselves.
 """
 
 from __future__ import annotations

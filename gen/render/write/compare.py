@@ -36,10 +36,6 @@ def is_kept(path: str, patterns: Iterable[str]) -> bool:
     return below.endswith(layout.INERT_ENDINGS) and any(fnmatchcase(below, pattern) for pattern in patterns)
 
 
-_MOST = 1 << 24
-"""Bytes of a rendered file: ten times the limit of a cluster for an object."""
-
-
 class Status(StrEnum):
     MISSING = "missing"
     """Expected, but not on disk."""
@@ -301,7 +297,7 @@ def _listed(root: Path) -> list[str]:
 def _read(root: Path, path: str) -> str | None:
     """Text of a regular file, with surrogates for bytes that are not UTF-8; None for anything else."""
     try:
-        return files.read_regular(f"{root}/{path}", _MOST).decode("utf-8", "surrogateescape")
+        return files.read_regular(f"{root}/{path}", files.MAX_RENDERED_BYTES).decode("utf-8", "surrogateescape")
     except (FileNotFoundError, files.NotRegularError, files.TooLargeError):
         return None
     except OSError as error:

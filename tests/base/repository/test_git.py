@@ -11,7 +11,8 @@ import pytest
 
 from gen.base.findings import Findings, UsageError
 from gen.base.repository import git
-from gen.review.rendered_trees import MAX_BYTES, read_trees
+from gen.base.repository.files import MAX_RENDERED_BYTES
+from gen.review.rendered_trees import read_trees
 from tests.history import JOB, History, branch, reported
 from tests.support import Repository
 
@@ -145,7 +146,7 @@ def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(m
     (folder / "deep.yaml").write_text("[" * 100_000)
     (folder / "link.yaml").symlink_to("/etc/passwd")
     (folder / "folder").symlink_to("/etc")
-    (folder / "large.yaml").write_bytes(b"#" * (MAX_BYTES + 1))
+    (folder / "large.yaml").write_bytes(b"#" * (MAX_RENDERED_BYTES + 1))
     os.mkfifo(folder / "fifo.yaml")
     os.close(os.open(os.fsencode(folder) + b"/\xff.yaml", os.O_CREAT, 0o644))
     found = {(f.place.file.rsplit("/", 1)[1], f.code, f.severity.value) for f in merged.plan().findings}

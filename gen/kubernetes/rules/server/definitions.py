@@ -13,7 +13,7 @@ from gen.base import Route, regex
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
 from gen.kubernetes.rules.field_checks import FieldChecks, unique
-from gen.kubernetes.rules.server.structural_schemas import structural_faults
+from gen.kubernetes.rules.server.definition_schemas import structural_faults
 from gen.kubernetes.rules.server.webhooks import client
 from gen.kubernetes.rules.value_checks import both, dns_1035_label, dns_name, if_set, not_empty, one_of
 

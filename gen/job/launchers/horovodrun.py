@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import names
-from gen.job.commands.base import ALL_PROCESSES, HOSTS, Launcher
+from gen.job.launchers.base import ALL_PROCESSES, HOSTS, Launcher
 
 LAUNCHER: Final = Launcher(
     name="horovodrun",

@@ -7,7 +7,7 @@ from typing import Final
 
 from gen.base import regex
 from gen.base.shell_words import Word
-from gen.job.commands.base import Launch, Launcher
+from gen.job.launchers.base import Launch, Launcher
 
 _PROGRAM: Final = regex(r"python(?:[23](?:\.[0-9]{1,2})?)?")
 _FLAGS: Final = regex(r"-[bBdEhiIOPqsSuvx]+")

@@ -7,10 +7,10 @@ from typing import Final
 from gen.base import regex
 from gen.base.codes.commands import NO_RENDEZVOUS
 from gen.base.shell_words import Word
-from gen.job.commands import accelerate, deepspeed, mpirun, python, ray, torchrun
-from gen.job.commands.base import ADDRESS, ALONE, CONFIG, HOSTS, PODS, RANK, Launch, Setting
+from gen.job.launchers import accelerate, deepspeed, mpirun, python, ray, torchrun
+from gen.job.launchers.base import ADDRESS, ALONE, CONFIG, HOSTS, PODS, RANK, Launch, Setting
 from gen.kubernetes.check.silence import warn
-from gen.render.parts.command.command import Command
+from gen.render.parts.command_checks.role_command import Command
 
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0"})  # noqa: S104 - nothing listens here
 _OWN_NAME: Final = regex(

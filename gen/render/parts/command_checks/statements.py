@@ -8,10 +8,10 @@ from typing import Final
 from gen.base import regex
 from gen.base.codes.commands import ENDS_AT_ONCE, IDLE_GPUS, IGNORED_FAILURE, UNREACHED
 from gen.base.shell_script import BACKGROUND
-from gen.job.commands import INNER, program_of, unwrapped
-from gen.job.commands.script import Program, Statement
+from gen.job.launchers import INNER, program_of, unwrapped
 from gen.job.scalars import shown
-from gen.render.parts.command.command import HARMLESS, Command
+from gen.job.script import Program, Statement
+from gen.render.parts.command_checks.role_command import HARMLESS, Command
 
 _ONE: Final = Statement("command")
 _LOOPS: Final = frozenset({"for_statement", "c_style_for_statement"})

@@ -1,4 +1,7 @@
-"""Commands of jobs: the programs that they run, and what each launcher starts. A launcher is a file and a line here."""
+"""What each launcher in the command of a job starts. A launcher is a file with a table of its options, and a line here.
+
+`gen.render.parts.command_checks` compares it with the pods.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from msgspec.structs import replace
 
 from gen.base import Location, regex
 from gen.base.shell_words import Word
-from gen.job.commands import accelerate, colossalai, deepspeed, horovodrun, mpirun, paddle, python, ray, torchrun
-from gen.job.commands.base import Launch, Launcher
-from gen.job.commands.script import SHELLS, Program, Script, read_script
+from gen.job.launchers import accelerate, colossalai, deepspeed, horovodrun, mpirun, paddle, python, ray, torchrun
+from gen.job.launchers.base import Launch, Launcher
+from gen.job.script import SHELLS, Program, Script, read_script
 
 LAUNCHERS: Final[tuple[Launcher, ...]] = tuple(
     module.LAUNCHER for module in (torchrun, accelerate, deepspeed, mpirun, horovodrun, colossalai, ray, paddle, python)

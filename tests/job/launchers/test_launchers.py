@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gen.job.commands import LAUNCHERS, launches
-from gen.job.commands.base import PODS, PROCESSES
-from gen.job.commands.script import read_script
+from gen.job.launchers import LAUNCHERS, launches
+from gen.job.launchers.base import PODS, PROCESSES
+from gen.job.script import read_script
 
 
 def started(command: str) -> list[tuple[str, dict[str, str | None], list[str]]]:

@@ -1,4 +1,4 @@
-"""Nodes for the pods of each role, and pods that are kept apart on other nodes or in other zones.
+"""Labels and taints of the nodes for the pods of each role, such as the GPU model, and pods that are kept apart.
 
 All choices of a job beyond the kind of machine need a grant.
 """

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from gen.base import Code, Location, names
 from gen.base.shell_words import Word
-from gen.job.commands import launches, script_index, with_inner
-from gen.job.commands.base import Launch
-from gen.job.commands.script import SHELLS, Program, Script, read_list, read_script
+from gen.job.launchers import launches, script_index, with_inner
+from gen.job.launchers.base import Launch
 from gen.job.plan import PodPlan
+from gen.job.script import SHELLS, Program, Script, read_list, read_script
 from gen.kubernetes.check.silence import warn
 from gen.render.parts.context import Context
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import names
-from gen.job.commands.base import ADDRESS, ALONE, PODS, PORT, PROCESSES, RANK, Launcher
+from gen.job.launchers.base import ADDRESS, ALONE, PODS, PORT, PROCESSES, RANK, Launcher
 
 LAUNCHER: Final = Launcher(
     name="torchrun",

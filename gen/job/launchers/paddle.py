@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import names
-from gen.job.commands.base import ADDRESS, DEVICES, PODS, PROCESSES, RANK, Launcher
+from gen.job.launchers.base import ADDRESS, DEVICES, PODS, PROCESSES, RANK, Launcher
 
 LAUNCHER: Final = Launcher(
     name="paddle.distributed.launch",

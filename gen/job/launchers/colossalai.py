@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import names
-from gen.job.commands.base import ADDRESS, HOSTS, PODS, PORT, PROCESSES, Launcher
+from gen.job.launchers.base import ADDRESS, HOSTS, PODS, PORT, PROCESSES, Launcher
 
 LAUNCHER: Final = Launcher(
     name="colossalai run",

@@ -17,11 +17,11 @@ from gen.base.codes.commands import (
     NOT_IN_A_POD,
 )
 from gen.base.shell_words import Word
-from gen.job.commands.base import PROGRAMS as SLURM
-from gen.job.commands.script import Program
+from gen.job.launchers.base import PROGRAMS as SLURM
 from gen.job.scalars import shown
-from gen.render.parts.command.command import Command
-from gen.render.parts.command.statements import check_statements
+from gen.job.script import Program
+from gen.render.parts.command_checks.role_command import Command
+from gen.render.parts.command_checks.statements import check_statements
 
 
 def check_shell(command: Command) -> None:

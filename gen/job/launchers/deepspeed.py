@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import names
-from gen.job.commands.base import ADDRESS, HOSTS, PODS, PORT, PROCESSES, RANK, Launcher
+from gen.job.launchers.base import ADDRESS, HOSTS, PODS, PORT, PROCESSES, RANK, Launcher
 
 DEFAULT_HOSTS: Final = "/job/hostfile"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import names
-from gen.job.commands.base import ADDRESS, ALL_PROCESSES, ALONE, CONFIG, DEVICES, PODS, PORT, RANK, Launcher
+from gen.job.launchers.base import ADDRESS, ALL_PROCESSES, ALONE, CONFIG, DEVICES, PODS, PORT, RANK, Launcher
 
 LAUNCHER: Final = Launcher(
     name="accelerate launch",

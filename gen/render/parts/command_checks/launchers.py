@@ -7,12 +7,12 @@ from typing import Final
 from gen.base import Location, counted, names, regex
 from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, NO_VARIABLE, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
 from gen.base.shell_words import Word
-from gen.job.commands import accelerate, deepspeed, mpirun, python, torchrun
-from gen.job.commands.base import ADDRESS, ALL_PROCESSES, CONFIG, HOSTS, PODS, PORT, PROCESSES, RANK, Launch, Setting
-from gen.job.commands.script import SHELLS
+from gen.job.launchers import accelerate, deepspeed, mpirun, python, torchrun
+from gen.job.launchers.base import ADDRESS, ALL_PROCESSES, CONFIG, HOSTS, PODS, PORT, PROCESSES, RANK, Launch, Setting
+from gen.job.script import SHELLS
 from gen.kubernetes.check.silence import warn
-from gen.render.parts.command.addresses import check_address, check_interfaces, check_variables
-from gen.render.parts.command.command import Command
+from gen.render.parts.command_checks.addresses import check_address, check_interfaces, check_variables
+from gen.render.parts.command_checks.role_command import Command
 
 
 class _Numbers:

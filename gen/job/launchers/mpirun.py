@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import names
-from gen.job.commands.base import ALL_PROCESSES, HOSTS, PROCESSES, Launcher
+from gen.job.launchers.base import ALL_PROCESSES, HOSTS, PROCESSES, Launcher
 
 LAUNCHER: Final = Launcher(
     name="mpirun",

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from gen.base import Location
 from gen.base.codes.commands import CANNOT_START
-from gen.job.commands import INNER
+from gen.job.launchers import INNER
 from gen.job.plan import PodPlan
-from gen.render.parts.command.command import Command, read_command
-from gen.render.parts.command.launch import check_launches
-from gen.render.parts.command.paths import check_devices, check_paths
-from gen.render.parts.command.shell import check_shell, check_syntax, ends_at_blank, is_copied, is_cut
-from gen.render.parts.command.start import check_start
+from gen.render.parts.command_checks.launchers import check_launches
+from gen.render.parts.command_checks.paths import check_devices, check_paths
+from gen.render.parts.command_checks.role_command import Command, read_command
+from gen.render.parts.command_checks.shell import check_shell, check_syntax, ends_at_blank, is_copied, is_cut
+from gen.render.parts.command_checks.start import check_start
 from gen.render.parts.context import Context
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import names
-from gen.job.commands.base import Launcher
+from gen.job.launchers.base import Launcher
 
 LAUNCHER: Final = Launcher(
     name="ray job submit",

@@ -8,14 +8,14 @@ from typing import Final
 from gen.base import Route, names, only_near, regex
 from gen.base.codes.commands import CANNOT_START
 from gen.base.shell_words import Word
-from gen.job.commands import BY_PROGRAM, unwrapped
-from gen.job.commands.base import PORT, PROCESSES, Launch, Launcher
-from gen.job.commands.python import LAUNCHER as PYTHON
-from gen.job.commands.python import is_python
-from gen.job.commands.ray import LAUNCHER as RAY
-from gen.job.commands.script import SHELLS, Program
+from gen.job.launchers import BY_PROGRAM, unwrapped
+from gen.job.launchers.base import PORT, PROCESSES, Launch, Launcher
+from gen.job.launchers.python import LAUNCHER as PYTHON
+from gen.job.launchers.python import is_python
+from gen.job.launchers.ray import LAUNCHER as RAY
 from gen.job.scalars import shown
-from gen.render.parts.command.command import HARMLESS, Command
+from gen.job.script import SHELLS, Program
+from gen.render.parts.command_checks.role_command import HARMLESS, Command
 
 _NO_MODULES: Final = {
     "torchrun": "torch.distributed.run",

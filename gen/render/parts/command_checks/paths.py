@@ -9,12 +9,12 @@ from typing import Final
 from gen.base import Location, near, regex
 from gen.base.codes.commands import CLOSED_FOLDER, DEVICE_MASK, LOST_OUTPUT, MISSING_PATH, NO_GPUS, UNUSED_CODE
 from gen.base.shell_words import Word
-from gen.job.commands import deepspeed, program_of, unwrapped
-from gen.job.commands.base import DEVICES, Launch
-from gen.job.commands.script import SHELLS, Program
+from gen.job.launchers import deepspeed, program_of, unwrapped
+from gen.job.launchers.base import DEVICES, Launch
+from gen.job.script import SHELLS, Program
 from gen.kubernetes.check.silence import warn
 from gen.render.parts.code import CODE, DEFAULT_WORKING_DIR
-from gen.render.parts.command.command import Command
+from gen.render.parts.command_checks.role_command import Command
 
 _MASK: Final = "CUDA_VISIBLE_DEVICES"
 
