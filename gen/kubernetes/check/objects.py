@@ -1,4 +1,4 @@
-"""Check one object: its API version, schema, definition with CEL rules, and the rules of its kind.
+"""Check one object: its API version, its schema, the CEL rules of its definition, and the rules of its kind.
 
 The work for one rule and one object is limited by its cost and not by time, so that the verdict is the same on every
 machine and does not depend on earlier evaluations. Annotations of the object can silence problems.

@@ -1,5 +1,8 @@
 """Facts of Kubernetes kinds: one module for each API group, and the registry that is computed from them.
 
+Other modules derive from these facts: `demand` the GPUs of an object, `pods`, `graphs` and `steps` its pods,
+`permissions` what it may do, `state` its phase.
+
 Everything that depends on a kind looks here: the patch guard, rules, health checks, ignored differences, the demand in
 `gen plan` and the kinds of jobs.
 """
