@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from gen.base import UsageError, at, regex
 from gen.kubernetes.facts.pods import CreatedPod
@@ -30,7 +31,6 @@ BATCH: Final = -1
 """The task of a process that is none."""
 _SECONDS: Final = 60
 _MOST_RUNS: Final = 8
-_MOST_SLEEPS: Final = 20
 _MOST_BYTES: Final = 20_000_000
 _LONGEST_NAME: Final = 500
 _COUNT: Final = regex(r"-1|[0-9]{1,6}")
@@ -51,174 +51,22 @@ _TOOLS: Final = (
     "true false du df nohup timeout nice stdbuf echo pwd dirname basename readlink realpath mkdir rmdir rm cp mv ln ls "
     "cat touch chmod stat printenv"
 )
-_SETUP: Final = r"""
-set -e
-mount --make-rprivate /
-mount -t tmpfs -o size=64m none "$1/root"
-cd "$1/root"
-mkdir usr dev tmp srv gen etc proc old
-for one in bin sbin lib lib32 lib64 libx32; do
-  if [ -L "/$one" ]; then cp -P "/$one" .; continue; fi
-  [ -d "/$one" ] || continue
-  mkdir "$one"
-  mount --bind "/$one" "$one"
-  mount -o remount,bind,ro "$one"
-done
-mount --bind /usr usr
-mount -o remount,bind,ro usr
-mount --bind "$1/gen" gen
-mount -o remount,bind,ro gen
-mount -t tmpfs -o size=32m none gen/out
-mount --bind /usr/bin gen/real
-mount -o remount,bind,ro gen/real
-mount -t tmpfs -o size=1m none usr/bin
-[ -d usr/sbin ] && mount -t tmpfs -o size=1m none usr/sbin
-[ -d usr/local ] && mount -t tmpfs -o size=1m none usr/local
-[ -L bin ] || mount -t tmpfs -o size=1m none bin
-cp -P "$1"/gen/tools/* usr/bin/
-[ -L bin ] || cp -P "$1"/gen/tools/* bin/
-touch dev/null dev/zero && mount --bind /dev/null dev/null && mount --bind /dev/zero dev/zero
-mount -t proc proc proc 2>/dev/null && ln -s /proc/self/fd dev/fd || true
-pivot_root . old
-cd /
-/gen/real/umount -l /old
-/gen/real/mount -t tmpfs -o size=4m none /gen/bin
-cp -P /gen/start/* /gen/bin/
-while IFS= read -r path; do mkdir -p "$path" 2>/dev/null || true; done < /gen/folders
-while IFS= read -r path; do [ -e "$path" ] || ln -s /gen/record "$path" || true; done < /gen/programs
-cp -r /gen/files/. / 2>/dev/null || true
-printf '%s' "$3"
-ulimit -t 20 -f 40000 -v 4000000 -u 4000
-/gen/real/setpriv --no-new-privs --bounding-set=-all --inh-caps=-all /bin/bash -p /gen/driver >/dev/null || true
-exec /gen/real/head -c "$2" /gen/out/records
-"""
-"""Writes the records, which no process of the script can reach outside of the namespaces: a link in their place would
-lead to a file of the user.
-"""
-_PRELUDE: Final = r"""
-command_not_found_handle() { /gen/record "$@"; }
-if [ -z "$GEN_INSIDE" ]; then
-  export GEN_INSIDE=1
-  set -T
-  trap '[[ $BASH_SOURCE == /gen/prelude ]] || export GEN_LINE=$LINENO' DEBUG
-fi
-cd() {
-  builtin cd "$@" 2>/dev/null || { mkdir -p "${@: -1}" 2>/dev/null && builtin cd "$@"; } || return
-  echo "gen: cd to $PWD" >&2
-}
-pushd() { builtin pushd "$@" >/dev/null 2>&1 || { mkdir -p "${@: -1}" && builtin pushd "$@" >/dev/null; }; }
-source() { [ ! -r "$1" ] || builtin source "$@"; }
-.() { source "$@"; }
-unset RANDOM; RANDOM=$GEN_ID
-"""
-_RECORD: Final = r"""#!/bin/bash -p
-[ -n "$BASH_VERSION" ] || exec /bin/bash -p "$0" "$@"
-[ "${0##*/}" = record ] || set -- "${0#/gen/bin/}" "$@"
-values=()
-for name in $GEN_NAMES; do values+=("$name=${!name-}"); done
-until mkdir /gen/out/lock 2>/dev/null; do :; done
-printf '%s\0' "${GEN_TASK:--1}" "${GEN_LINE:-0}" "$PWD" "${#values[@]}" "${values[@]}" "$#" "$@" \
-  >> /gen/out/records
-rmdir /gen/out/lock
-if [ -p /proc/self/fd/1 ]; then
-  case "$*" in *hostname*) echo "${GEN_HOST}0";; *) echo 1;; esac
-fi
-exit 0
-"""
-_ANSWER: Final = r"""#!/bin/bash -p
-case "${0##*/}" in
-hostname|host) echo "$GEN_HOST${GEN_NODE:-0}";;
-scontrol)
-  [[ $* == *hostname* || $* == *getaddrs* ]] || exit 0
-  for ((i = 0; i < ${SLURM_NNODES:-1}; i++)); do echo "$GEN_HOST$i"; done;;
-getent|nslookup|dig) echo "${GEN_HOST}0 ${GEN_HOST}0";;
-date|uuidgen|shuf|mktemp) echo "$GEN_ID";;
-nvidia-smi|rocm-smi) for ((i = 0; i < ${GEN_GPUS:-1}; i++)); do echo "GPU $i"; done;;
-sleep) # in a loop that waits for what never happens here; others go on, such as those in the background
-  mine="/gen/out/sleeps$PPID-${*//[^0-9]}"
-  /gen/real/sleep 0.05; echo >> "$mine"
-  [ "$(/gen/real/wc -l < "$mine")" -lt %(sleeps)d ] || kill -9 $PPID;;
-nproc) echo "${SLURM_CPUS_PER_TASK:-8}";;
-whoami|id) echo "$USER";;
-which) echo "$1";;
-mkdir) /gen/real/mkdir -p "$@" 2>/dev/null;;
-cp|mv|ln|rm|rmdir|chmod|touch|cat|ls|stat) "/gen/real/${0##*/}" "$@" 2>/dev/null;;
-esac
-exit 0
-"""
 _ANSWERS: Final = (
     "hostname host scontrol getent nslookup dig date uuidgen shuf mktemp nvidia-smi rocm-smi nproc whoami id which "
     "squeue sinfo sacct scancel ip ifconfig free lscpu ibstat sleep nvcc lsb_release uname top ps tput clear lspci "
-    "pgrep mkdir rmdir rm cp mv ln ls cat touch chmod stat"
+    "pgrep time unbuffer mkdir rmdir rm cp mv ln ls cat touch chmod stat"
 )
 """Programs that ask a machine or change its files. The answers are names and numbers of the run."""
 
-SRUN: Final = r"""#!/bin/bash
-declare -A short=(%(short)s)
-switches=" %(switches)s " known=" %(known)s "
-nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given=
-while [[ $1 == -* ]]; do
-  case $1 in
-    --) shift; break;;
-    --*=*) name=${1%%%%=*}; name=${name#--}; value=${1#*=}; shift;;
-    --*) name=${1#--}; value=; shift
-       [[ $switches == *" $name "* || ( $known != *" $name "* && $1 == --* ) ]] || { value=$1; shift; };;
-    *) name=${short[${1:1:1}]:-x}; value=${1:2}; value=${value#=}; shift
-       [[ -n $value || $switches == *" $name "* ]] || { value=$1; shift; };;
-  esac
-  case $name in
-    nodes) nodes=${value%%%%-*};;
-    ntasks) tasks=$value;;
-    ntasks-per-node|tasks-per-node) per=$value; given=1;;
-    container-workdir|chdir) cd "$value";;
-  esac
-done
-[ $# -gt 0 ] || exit 0
-if [[ -n $tasks && -z $given ]] && ((tasks < nodes * per)); then
-  ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$((tasks / nodes))
-fi
-rank=0
-for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
-  ((rank < %(most)d)) || exit 0
-  GEN_TASK=$rank GEN_NODE=$node SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
-    SLURMD_NODENAME=$GEN_HOST$node SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) "$@"
-  rank=$((rank + 1))
-done; done
-"""
-MPIRUN: Final = r"""#!/bin/bash
-/gen/record mpirun "$@"
-values=" %(values)s " pairs=" %(pairs)s "
-ranks=$GEN_RANKS slots=$GEN_SLOTS per=
-while [[ $1 == -* ]]; do
-  name=${1#-}; name=${name#-}; value=${name#*=}; given=${name%%%%=*}; given=${given//-/_}
-  [[ $given != x || $2 != *=* ]] || export "$2"
-  if [[ $pairs == *" $given "* ]]; then shift 3 || exit 0
-  elif [[ $name != *=* && $values == *" $given "* ]]; then value=$2; shift 2 || exit 0
-  else shift; fi
-  case $given in
-    np|n|c) ranks=$value;;
-    npernode|N|ppn|perhost) per=$value;;
-    pernode) per=1;;
-  esac
-done
-[ $# -gt 0 ] || exit 0
-[[ -z $per ]] || { ranks=$((GEN_RANKS / GEN_SLOTS * per)); slots=$per; }
-for ((rank = 0; rank < ranks && rank < %(most)d; rank++)); do
-  GEN_TASK=$rank GEN_NODE=$((rank / slots)) OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$((rank %% slots)) \
-    OMPI_COMM_WORLD_SIZE=$ranks "$@"
-done
-"""
-CONTAINER: Final = r"""#!/bin/bash
-with=" %(values)s "
-if [[ ${0##*/} == shifter ]]; then with=" %(shifter)s "; else
-  [[ $1 == exec || $1 == run ]] || exit 0
-  shift
-fi
-while [[ $1 == -* ]]; do if [[ $with == *" $1 "* ]]; then shift 2; else shift; fi; done
-[[ ${0##*/} == shifter ]] || shift
-[ $# -eq 0 ] || "$@"
-"""
-"""Programs that start tasks, or a container, in the place of those of a cluster."""
+_FOLDER: Final = Path(__file__).parents[1] / "templates/sandbox"
+
+
+def source(name: str, **values: str) -> str:
+    """A script of the sandbox, behind its values as variables."""
+    text = (_FOLDER / f"{name}.sh").read_text("utf-8")
+    if not values:
+        return text
+    return "\n".join(["#!/bin/bash", *(f"{key}={shlex.quote(value)}" for key, value in values.items()), text])
 
 
 class Process(Struct, frozen=True, kw_only=True):
@@ -247,13 +95,16 @@ class Recording(Struct, frozen=True, kw_only=True):
     records: tuple[Record, ...]
     ended: bool = True
     """Whether they ended in time."""
+    errors: str = ""
+    """What the shells and their tools said."""
 
 
 class Learned(Struct):
-    """Programs and folders that processes lacked. Later processes have them from the start, and need fewer runs."""
+    """Programs, folders and files that processes lacked. Later ones have them from the start, and need fewer runs."""
 
     programs: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
+    inputs: set[str] = field(default_factory=set)
 
 
 def refusal() -> str | None:
@@ -290,9 +141,16 @@ def recorded(
     known |= {f"/gen/bin/{one}" for one in programs if re.fullmatch(r"[\w.+-]+", one) and one not in _TOOLS.split()}
     last = Recording(records=())
     for _ in range(_MOST_RUNS):
-        last, missing = _once(processes, known, made, scripts or {}, files or {}, names)
-        new = {one for one in missing if one.startswith("/gen/bin/") or one.rpartition("/")[0] in made} - known
-        if not new and {one.rpartition("/")[0] for one in missing} <= {*made, "/gen/bin"}:
+        last, missing = _once(processes, learned, scripts or {}, files or {}, names)
+        again = [
+            one for one in missing & known if one.startswith("/gen/bin/")
+        ]  # not programs, but files that they read
+        places = {HOME, *made, *(one.folder for one in last.records)}
+        inputs = {f"{place}/{posixpath.basename(one)}" for one in again for place in places} - learned.inputs
+        learned.inputs |= inputs
+        missing -= known
+        new = {one for one in missing if one.startswith("/gen/bin/") or one.rpartition("/")[0] in made}
+        if not new and not inputs and {one.rpartition("/")[0] for one in missing} <= {*made, "/gen/bin"}:
             break
         known |= new  # a file that a script writes is missing only without its folder
         made |= {one.rpartition("/")[0] for one in missing} - {"/gen/bin"}
@@ -301,8 +159,7 @@ def recorded(
 
 def _once(
     processes: Sequence[Process],
-    programs: Iterable[str],
-    folders: Iterable[str],
+    learned: Learned,
     scripts: Mapping[str, str],
     files: Mapping[str, str],
     names: Sequence[str],
@@ -315,20 +172,20 @@ def _once(
             (own / name).mkdir(parents=True)
         for name, real in _tools().items():
             (own / "tools" / name).symlink_to(f"/gen/real/{real}")
-        for name, text in {"record": _RECORD, **scripts}.items():
+        for name, text in {"record": source("record"), **scripts}.items():
             _program(own / ("record" if name == "record" else f"start/{name}"), text)
-        _program(own / "answer", _ANSWER % {"sleeps": _MOST_SLEEPS})
+        _program(own / "answer", source("answer"))
         for name in _ANSWERS.split():
             (own / "start" / name).symlink_to("/gen/answer")
-        (own / "prelude").write_text(_PRELUDE, "utf-8")
-        (own / "folders").write_text("".join(f"{one}\n" for one in sorted(folders)), "utf-8")
-        (own / "programs").write_text("".join(f"{one}\n" for one in sorted(programs)), "utf-8")
+        (own / "prelude").write_text(source("prelude"), "utf-8")
+        for name, paths in asdict(learned).items():
+            (own / name).write_text("".join(f"{one}\n" for one in sorted(paths)), "utf-8")
         for path, text in files.items():
             target = own / "files" / posixpath.normpath(f"/{path}").lstrip("/")  # `..` ends at the root
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, "utf-8")
         (own / "driver").write_text("\n".join(_line(one, names) for one in processes), "utf-8")
-        words = [*_UNSHARE, "bash", "-pc", _SETUP, "_", folder, str(_MOST_BYTES), _STARTED]
+        words = [*_UNSHARE, "bash", "-pc", source("setup"), "_", folder, str(_MOST_BYTES), _STARTED]
         ended, raw = True, b""
         with Path(folder, "errors").open("w+b") as errors:  # with the limit of a file
             try:
@@ -350,8 +207,8 @@ def _once(
         if ended and not raw.startswith(_STARTED.encode()):
             raise UsageError(f"the sandbox does not start: {said.strip()[-300:]}")
         records = tuple(_records(raw.removeprefix(_STARTED.encode())))
-        return Recording(records=records, ended=ended), _missing(
-            said, {HOME, *folders, *(one.folder for one in records)}
+        return Recording(records=records, ended=ended, errors=said), _missing(
+            said, {HOME, *learned.folders, *(one.folder for one in records)}
         )
 
 

@@ -20,10 +20,7 @@ from gen.importers import ImportedJob, ImportInput
 from gen.importers.proof import renamed
 from gen.importers.sandbox import (
     BATCH,
-    CONTAINER,
     HOME,
-    MPIRUN,
-    SRUN,
     Learned,
     Process,
     Record,
@@ -31,6 +28,7 @@ from gen.importers.sandbox import (
     environment,
     expanded,
     recorded,
+    source,
 )
 from gen.importers.slurm.directives import HANDLED, REASONS, SHORT, SWITCHES, Layout, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
@@ -215,17 +213,19 @@ def _original(script: _Input, job: ImportedJob, index: int, world: _World, learn
 
 
 def _stubs() -> dict[str, str]:
-    given: dict[str, object] = {
-        "short": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
-        "switches": " ".join(SWITCHES),
-        "known": " ".join((*HANDLED, *REASONS)),
-        "values": " ".join(CONTAINER_VALUES),
-        "shifter": " ".join(SHIFTER_VALUES),
-        "most": _MOST_TASKS,
+    """Programs that start tasks, or a container, in the place of those of a cluster."""
+    srun = {
+        "letters": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
+        "switches": f" {' '.join(SWITCHES)} ",
+        "known": f" {' '.join((*HANDLED, *REASONS))} ",
+        "most": str(_MOST_TASKS),
     }
-    of_mpi = {"values": " ".join(mpirun.LAUNCHER.values), "pairs": " ".join(mpirun.LAUNCHER.pairs), "most": _MOST_TASKS}
-    containers = dict.fromkeys(("apptainer", "singularity", "shifter"), CONTAINER % given)
-    return {"mpirun": MPIRUN % of_mpi, "srun": SRUN % given, **containers}
+    of_mpi = {"values": f" {' '.join(mpirun.LAUNCHER.values)} ", "pairs": f" {' '.join(mpirun.LAUNCHER.pairs)} "}
+    container = source(
+        "container", values=f" {' '.join(CONTAINER_VALUES)} ", of_shifter=f" {' '.join(SHIFTER_VALUES)} "
+    )
+    containers = dict.fromkeys(("apptainer", "singularity", "shifter"), container)
+    return {"mpirun": source("mpirun", **of_mpi, most=str(_MOST_TASKS)), "srun": source("srun", **srun), **containers}
 
 
 def _names(job: ImportedJob) -> list[str]:

@@ -1,0 +1,15 @@
+# What each bash of a script reads first: folders that it changes to exist, and missing files do not end it.
+command_not_found_handle() { /gen/record "$@"; }
+if [ -z "$GEN_INSIDE" ]; then
+  export GEN_INSIDE=1
+  set -T
+  trap '[[ $BASH_SOURCE == /gen/prelude ]] || export GEN_LINE=$LINENO' DEBUG
+fi
+cd() {
+  builtin cd "$@" 2>/dev/null || { mkdir -p "${@: -1}" 2>/dev/null && builtin cd "$@"; } || return
+  echo "gen: cd to $PWD" >&2
+}
+pushd() { builtin pushd "$@" >/dev/null 2>&1 || { mkdir -p "${@: -1}" && builtin pushd "$@" >/dev/null; }; }
+source() { [ ! -r "$1" ] || builtin source "$@"; }
+.() { source "$@"; }
+unset RANDOM; RANDOM=$GEN_ID

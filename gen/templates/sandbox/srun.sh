@@ -1,0 +1,31 @@
+# Takes the place of `srun`: starts the tasks one after another. Variables: the options with one letter, those without a
+# value, those that gen knows, and the most tasks.
+eval "declare -A short=($letters)"
+nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given=
+while [[ $1 == -* ]]; do
+  case $1 in
+    --) shift; break;;
+    --*=*) name=${1%%=*}; name=${name#--}; value=${1#*=}; shift;;
+    --*) name=${1#--}; value=; shift
+       [[ $switches == *" $name "* || ( $known != *" $name "* && $1 == --* ) ]] || { value=$1; shift; };;
+    *) name=${short[${1:1:1}]:-x}; value=${1:2}; value=${value#=}; shift
+       [[ -n $value || $switches == *" $name "* ]] || { value=$1; shift; };;
+  esac
+  case $name in
+    nodes) nodes=${value%%-*};;
+    ntasks) tasks=$value;;
+    ntasks-per-node|tasks-per-node) per=$value; given=1;;
+    container-workdir|chdir) cd "$value";;
+  esac
+done
+[ $# -gt 0 ] || exit 0
+if [[ -n $tasks && -z $given ]] && ((tasks < nodes * per)); then
+  ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$((tasks / nodes))
+fi
+rank=0
+for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
+  ((rank < most)) || exit 0
+  GEN_TASK=$rank GEN_NODE=$node SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
+    SLURMD_NODENAME=$GEN_HOST$node SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) "$@"
+  rank=$((rank + 1))
+done; done
