@@ -22,6 +22,7 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.site import (
     CONDA,
+    COPIES,
     IN_IMAGE,
     MODULES,
     SETS_UP,
@@ -80,6 +81,7 @@ class BatchCommands(BatchValues):
             "exit": self._exit,
             **dict.fromkeys(MODULES, self._module),
             **dict.fromkeys(CONDA, self._conda),
+            **dict.fromkeys(COPIES, self._copy),
             **dict.fromkeys(("source", "."), self._source),
         }
         """Words that change the shell, or how a command runs. False of one that is a program here."""
@@ -321,6 +323,10 @@ class BatchCommands(BatchValues):
 
     def _module(self, called: Called) -> bool:
         return self._drop(called, f"`{called.text}`", "a container has no modules", IN_IMAGE)
+
+    def _copy(self, called: Called) -> bool:
+        why, hint = "no node needs a copy for a pod", "set `image`, or mount a volume of the overlay with `data`"
+        return self._drop(called, f"`{called.text[:60]}`", why, hint)
 
     def _conda(self, called: Called) -> bool:
         why = "a container has an environment of its own"

@@ -207,6 +207,7 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], image: 
     _image(draft, last, image, site)
     _life(draft, last)
     _place(draft, last, site)
+    _folder(draft, {one.name: one for one in options})
     _variables(draft, options)
     return layout
 
@@ -396,6 +397,10 @@ def _place(draft: JobDraft, last: dict[str, Option], site: Site) -> None:
             draft.set(value, "placement", field, place=constraint.place)
     elif constraint is not None:
         draft.drop(constraint.place, "`--constraint`", *REASONS["constraint"])
+
+
+def _folder(draft: JobDraft, last: dict[str, Option]) -> None:
+    """The working directory of the whole script."""
     for name in ("container-workdir", "chdir"):
         option = last.get(name)
         if option is not None and option.value.startswith("/") and "workingDir" not in draft.fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -18,14 +18,16 @@ from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
 from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of, mount
-from gen.importers.slurm.expansion import START, is_known, marked, source_text
+from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     DEEP,
     Lacking,
     Site,
+    in_container,
     mount_folders,
     read_site,
+    with_traps,
     with_values,
     without_placeholders,
 )
@@ -44,6 +46,8 @@ _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 _OF_SHELL: Final = ((), ("cd",), ("trap",))
+_READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
+"""A shell without a script."""
 _BASH: Final = regex(
     r"\[\[|\(\(|<<<|<\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\b(?:source|SECONDS|BASHPID|UID)\b"
 )
@@ -158,11 +162,11 @@ def _translate(
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
-    runs = [*_in_container(runs and translation.with_own_variables(script, runs), ",".join(mounts).split(","))]
-    if not runs:
+    runs = [*in_container(runs and translation.with_own_variables(script, runs), ",".join(mounts).split(","))]
+    if all(one.words[:1] in (("mkdir",), ("wait",)) for one in runs):
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{check[:60]}`" if check else ""
-        hint = "write the path of its program in the place of the check" if check else "add `command` to the job"
+        hint = "write the path of its program in the place of the check" if check else translation.NEEDED_VALUES
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
     _whole_nodes(draft, options, runs, site)
@@ -185,7 +189,7 @@ def _translate(
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
-    runs = [*arrays, *_in_folders(draft, translation.with_traps(script, runs))]
+    runs = [*arrays, *_in_folders(draft, with_traps(runs, script.folder))]
     if script.stops and sum(one.words[:1] not in (("mkdir",), ("wait",)) for one in runs) > 1:
         runs = [Run(words=(), text="set -e", place=draft.place), *runs]
     text = translation.text_of_command(runs)
@@ -198,27 +202,12 @@ def _translate(
         _lacking(draft, script, runs, lacking)
 
 
-def _in_container(runs: list[Run], mounts: Sequence[str]) -> Iterator[Run]:
-    """The programs, with folders that the script makes for a container where that has them, without mounts."""
-    parts = (one.split(":") for one in mounts if ":" in one)
-    targets = sorted(((_rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
-    for run in runs:
-        words = []
-        for word in run.words[1:] if run.words[:1] == ("mkdir",) else ():
-            path = word if word.startswith("-") else _rooted(word)
-            source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
-            words += [f"{target}{path[len(source) :]}" if source else word] if path != source else []
-        if run.words[:1] != ("mkdir",) or any(not one.startswith("-") for one in words):
-            yield replace(run, words=("mkdir", *words)) if words else run
-
-
-def _rooted(path: str) -> str:
-    path = posixpath.normpath(path)
-    return path if path.startswith(("/", ".")) else f"./{path}"
-
-
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the values that no pod has."""
+    for run in runs:
+        if _READS.fullmatch(" ".join(run.words)) and not run.input:
+            what = f"`{' '.join(run.words)}` reads its commands from a terminal, which a pod does not have"
+            draft.cannot_run(run.place, what, "name the script that it runs")
     for name, place in translation.unknown(draft, script, runs).items():
         why = "the script gets it from outside"
         hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
@@ -245,6 +234,7 @@ def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
         return runs
     made: list[Run] = []
     before = now = ""
+    returns = any(not one.folder.startswith("/") for one in started)
     for run in runs:
         folder, place = run.folder, run.folder_place or run.place
         if run not in started or folder in (now, now or "."):
@@ -254,7 +244,7 @@ def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
         if folder.startswith("-") or not translation.is_of_pod(folder) or (back and folder != before):
             hint = "set `workingDir` to the folder in the image or in `code`"
             draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
-        elif folder.startswith("/") and is_known(folder) and run is started[0]:
+        elif folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
             draft.set(literal(folder), "workingDir", place=place)
         elif back:
             made.append(Run(words=("cd", marked("$OLDPWD")), place=place))
@@ -347,6 +337,9 @@ def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
     processes = given.processes
+    if "$(" in processes:
+        what, hint = f"the number of processes `{shown(processes)[:60]}`", "set `gpus` to it"
+        draft.drop(run.place, what, "only a shell computes it, and the launcher starts one for each GPU", hint)
     if processes.isdecimal() and str(draft.fields.get("gpus", "")) not in ("", processes):
         option = next(one for one in run.words if "nproc" in one)
         name = option.partition("=")[0]

@@ -20,9 +20,10 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import PurePosixPath
 from shlex import quote
-from typing import Any, Final
+from typing import Any, Final, Self, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
@@ -135,6 +136,13 @@ class Step(Struct, frozen=True, kw_only=True):
     folder: str = ""
     folder_place: Location | None = None
 
+    def within(self, folder: str, place: Location) -> Self:
+        """The program in a folder that is relative to its own."""
+        return replace(self, folder=joined(self.folder, folder), folder_place=place)
+
+
+AnyStep = TypeVar("AnyStep", bound=Step)
+
 
 class Called(Struct, frozen=True):
     """A command with its words, and the variables before it."""
@@ -164,7 +172,7 @@ class DroppedPart(Struct, frozen=True):
 SILENT: Final = names(
     "echo set ulimit sleep hostname printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
     "date nvidia-smi scontrol printf true : ibstat sacct scancel uname lsb_release ifconfig ip umask return break "
-    "continue local type shift popd tput clear alias read getopt getopts false readonly command test du kill enroot "
+    "continue local type shift popd tput clear alias read getopt getopts false readonly command test du kill "
     "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
 )
 """Programs that show, or change the shell of the batch part only."""
@@ -178,7 +186,9 @@ OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cut
 """Programs behind a pipe that only change the logs."""
 IN_IMAGE: Final = "install it in the image"
 MODULES: Final = frozenset({"module", "ml", "spack"})
-_NOT_STARTED: Final = SILENT | CONDA | MODULES | names("[ cd source . exit export")
+COPIES: Final = frozenset({"enroot", "sbcast"})
+"""Programs that bring images and files to the nodes."""
+_NOT_STARTED: Final = SILENT | CONDA | MODULES | COPIES | names("[ cd source . exit export")
 """Words of a script that start no program of the run."""
 
 
@@ -352,3 +362,35 @@ def in_folder(text: str, folder: str, now: str) -> str:
         path = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}")
         folder = marked("$PWD") + f"/{path}" * (path != ".")
     return f"cd {folder} && {text}"
+
+
+def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
+    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
+    last = next((one.folder for one in reversed(steps) if one.words[:1] not in (("mkdir",), ("wait",))), "")
+    if last == folder or not is_known(folder):
+        return [*steps]
+    return [
+        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
+        if one.words[:1] == ("trap",)
+        else one
+        for one in steps
+    ]
+
+
+def in_container(steps: Iterable[AnyStep], mounts: Sequence[str]) -> Iterator[AnyStep]:
+    """The programs, with folders that the script makes for a container where that has them, without mounts."""
+    parts = (one.split(":") for one in mounts if ":" in one)
+    targets = sorted(((_rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
+    for step in steps:
+        words = []
+        for word in step.words[1:] if step.words[:1] == ("mkdir",) else ():
+            path = word if word.startswith("-") else _rooted(word)
+            source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
+            words += [f"{target}{path[len(source) :]}" if source else word] if path != source else []
+        if step.words[:1] != ("mkdir",) or any(not one.startswith("-") for one in words):
+            yield replace(step, words=("mkdir", *words)) if words else step
+
+
+def _rooted(path: str) -> str:
+    path = posixpath.normpath(path)
+    return path if path.startswith(("/", ".")) else f"./{path}"

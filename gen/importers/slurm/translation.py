@@ -34,7 +34,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step, in_folder, matched, unclear_addresses
+from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step, matched, unclear_addresses
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -89,7 +89,9 @@ def runs_of(
             known, rest = options_of(_without_unset(step.options), step.place, found)
             _report_unset(script, known)
             tasks = _tasks_of(known, layout)
-            inner = _in_tasks(script, step, rest, ranks(tasks[1])) if rest else []
+            folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
+            moved = step if folder is None else step.within(folder.value, folder.place)
+            inner = _in_tasks(script, moved, rest, ranks(tasks[1])) if rest else []
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
             ends = {"background": step.background, "input": step.input, "otherwise": step.otherwise}
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
@@ -125,6 +127,7 @@ def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:
         if one.value == marked(f"${name}") and name not in _GIVEN and unset:
             what = f"the value `${name}` of `--{one.name}`"
             why = "only a shell decides it" if name in script.kept else "the script gets it from outside"
+            why = "the script sets it only in a later line" if name in script.early & script.variables.keys() else why
             script.left.append(DroppedPart(one.place, what, why, "set it in the script, or remove the option"))
 
 
@@ -254,19 +257,6 @@ def text_of_words(words: Sequence[str]) -> list[str]:
     return [first, *others]
 
 
-def with_traps(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
-    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
-    last = next((one.folder for one in reversed(runs) if one.words[:1] not in (("mkdir",), ("wait",))), "")
-    if last == script.folder or not is_known(script.folder):
-        return [*runs]
-    return [
-        replace(one, words=("trap", in_folder(one.words[1], script.folder, one.folder), "EXIT"))
-        if one.words[:1] == ("trap",)
-        else one
-        for one in runs
-    ]
-
-
 def text_of_command(runs: Sequence[Run]) -> str:
     """The text of all programs, with expressions only for the id of the run and parameters."""
     lines: list[str] = []
@@ -367,8 +357,13 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
     for name, place in script.outside_values.items():
         if name not in named | (_GIVEN - _OF_KIND) and not re.search(rf"\$\{{?{name}\b", messages):
             given = "the pods have one of the job" if name in _OF_KIND else "the job does without it"
-            why = f"the script sets no value, and {given}"
-            draft.drop(place, f"`${name}` from outside", why, "set it in the script, or check that the job may have it")
+            at = place.line - script.first_line
+            lines = script.source.split("\n")
+            before, behind = (name in assigned_in("\n".join(some)) for some in (lines[:at], lines[at:]))
+            where = "does not export it" if before else "sets it only in a later line" if behind else "sets no value"
+            hint = f"{'export it' if before else 'set it before'}, or check that the job may have it"
+            outside = "" if before or behind else " from outside"
+            draft.drop(place, f"`${name}`{outside}", f"the script {where}, and {given}", hint)
 
 
 def lists_nodes(script: BatchScript, name: str) -> bool:
@@ -439,12 +434,16 @@ def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     return made
 
 
+NEEDED_VALUES: Final = (
+    "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
+)
+
+
 def gives_up(script: BatchScript, found: Findings) -> bool:
     """Report that the script ends before it starts a program."""
     if script.ended is None or script.steps:
         return False
     place, said = script.ended
     why = f": {said.replace(START, '.')}" if said else ""
-    hint = "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
-    found.error(INVALID_COMMAND_LINE, place, f"the script ends here without a program{why}", hint)
+    found.error(INVALID_COMMAND_LINE, place, f"the script ends here without a program{why}", NEEDED_VALUES)
     return True
