@@ -11,6 +11,7 @@ import operator
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -243,13 +244,15 @@ _OPERATORS: Final[Mapping[type[ast.AST], Callable[[int, int], int]]] = {
     ast.Lt: lambda a, b: int(a < b), ast.Gt: lambda a, b: int(a > b), ast.LtE: lambda a, b: int(a <= b),
     ast.GtE: lambda a, b: int(a >= b), ast.Eq: lambda a, b: int(a == b), ast.NotEq: lambda a, b: int(a != b),
 }  # fmt: skip
+_MOST_EXPONENT: Final = 63
 _MOST_INTEGER: Final = 1 << 62  # bash goes on with the smallest one behind the largest
 
 
 def integer(text: str) -> int | None:
     """The value of an expression of integers in bash; None for any other. Nothing of it is run."""
-    text = re.sub(r"(?<![\w#])10#0*(?=\d)", "", text)
-    if not re.fullmatch(r"[\d\s()+\-*/%<>=!]{1,400}", text) or "**" in text:
+    with suppress(ValueError):
+        text = re.sub(r"(?<![\w#])(\d{1,2})#(\w{1,60})", lambda part: str(int(part[2], int(part[1]))), text)
+    if not re.fullmatch(r"[\d\s()+\-*/%<>=!]{1,400}", text):
         return None
     try:
         plain = re.sub(r"\b0+(?=\d)", "0o", text).replace("/", "//").strip()  # of base 8, as in bash
@@ -264,7 +267,9 @@ def _integer(node: ast.expr) -> int:
             pass
         case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if type(op) in _OPERATORS:
             value = _OPERATORS[type(op)](_integer(left), _integer(right))
-        case ast.UnaryOp(ast.USub(), operand):
+        case ast.BinOp(left, ast.Pow(), right) if 0 <= (exponent := _integer(right)) < _MOST_EXPONENT:
+            value = _integer(left) ** exponent
+        case ast.UnaryOp(ast.USub(), operand) if not isinstance(operand, ast.BinOp):  # bash negates before it raises
             value = -_integer(operand)
         case _:
             raise ValueError

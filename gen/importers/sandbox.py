@@ -22,13 +22,19 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from gen.base import UsageError, at, regex
-from gen.kubernetes.facts.pods import CreatedPod
+from gen.importers import ImportedJob
+from gen.importers.proof import renamed
+from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.pods import CreatedPod, created_pods
 from gen.kubernetes.objects import Body
 
 HOME: Final = "/srv/work"
 """The initial working directory of the scripts."""
 BATCH: Final = -1
 """The task of a process that is none."""
+MOST_TASKS: Final = 64
+ENDS: Final = regex(r"(?m)(?<!\\\n)^([ \t]*)set(?:\s+-[a-z]+)+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
+"""`set -eu`: a program that the sandbox lacks does not end the script."""
 _SECONDS: Final = 60
 _MOST_RUNS: Final = 8
 _MOST_BYTES: Final = 20_000_000
@@ -208,7 +214,7 @@ def _once(
             raise UsageError(f"the sandbox does not start: {said.strip()[-300:]}")
         records = tuple(_records(raw.removeprefix(_STARTED.encode())))
         return Recording(records=records, ended=ended, errors=said), _missing(
-            said, {HOME, *learned.folders, *(one.folder for one in records)}
+            said, {HOME, *learned.folders, *(one.folder for one in processes), *(one.folder for one in records)}
         )
 
 
@@ -277,6 +283,8 @@ def _records(raw: bytes) -> Iterator[Record]:
         words = tuple(islice(fields, int(number))) if _COUNT.fullmatch(number) and int(number) > 0 else ()
         if not words:
             return
+        if not words[0].strip():  # no file has such a name
+            continue
         env = {name: value for name, _, value in (one.partition("=") for one in values)}
         yield Record(task=int(task), line=int(line), folder=folder, env=env, words=words)
 
@@ -305,3 +313,70 @@ def _index(name: str) -> str:
     """The index of a pod in its name."""
     numbers = _INDEX.findall(name)
     return numbers[-1] if numbers else "0"
+
+
+class World(Struct, frozen=True, kw_only=True):
+    """Names that differ between two runs."""
+
+    number: str
+    """Id of the job, and of the random numbers."""
+    host: str
+    run: str
+    """Suffix of the name of the run."""
+    port: int
+    """Added to the ports of the operator."""
+
+
+WORLDS: Final = (
+    World(number="31313", host="alpha", run="", port=0),
+    World(number="24242", host="omega", run="zz", port=1),
+)
+
+
+def names_of(job: ImportedJob) -> list[str]:
+    """Variables of the job with values of the script."""
+    return [name for name, value in job.fields.get("env", {}).items() if isinstance(value, str)]
+
+
+def programs_of(job: ImportedJob) -> set[str]:
+    """Words of the command that can be programs, so that most are recorded at once."""
+    command = job.fields.get("command", "")
+    text = command if isinstance(command, str) else " ".join(map(str, command))
+    return {"torchrun", "python", "python3", "accelerate", "deepspeed", *text.split()[:1]}
+
+
+def _pods(body: Body) -> list[CreatedPod]:
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    return list(created_pods(body, resource)) if resource is not None else []
+
+
+def recorded_pods(
+    job: ImportedJob, runs: Sequence[Body], index: int, world: World, scripts: Mapping[str, str], learned: Learned
+) -> Recording:
+    """The programs that the pods of the job start, as the operator makes them."""
+    array = "array" in job.fields
+    pods = _pods(renamed(runs[0 if array else index], world.run))
+    pods = pods[index : index + 1] if array else pods
+    launcher = [pod for pod in pods if pod.role == "launcher"]
+    processes: list[Process] = []
+    for number, pod in enumerate((launcher or pods)[:MOST_TASKS]):
+        container = pod.containers[0]
+        env = environment(pod, container, world.port)
+        if launcher:
+            env |= ranks_of(job)
+        env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        words = [ENDS.sub(r"\1true", expanded(str(one), env)) for one in words]
+        folder = str(container.get("workingDir") or HOME)
+        processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
+    files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
+    files |= {"/etc/mpi/hostfile": f"{world.host}0 slots=1\n"}
+    return recorded(
+        processes, files=files, scripts=scripts, names=names_of(job), programs=programs_of(job), learned=learned
+    )
+
+
+def ranks_of(job: ImportedJob) -> dict[str, str]:
+    """The numbers of processes that `mpirun` starts without options."""
+    slots = int(job.fields.get("slotsPerWorker") or job.fields.get("gpus") or 1)
+    return {"GEN_SLOTS": str(slots), "GEN_RANKS": str(slots * int(job.fields.get("workers", 1)))}

@@ -178,6 +178,7 @@ def with_braces(text: str) -> str:
 
 _COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
 """An input of no program, which people use as a comment."""
+_ALONE: Final = regex(r"(?<![\\$])\$(?=\s|$)")
 _BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
 
 
@@ -195,11 +196,12 @@ def readable(text: str) -> str:
 
 
 def for_grammar(text: str) -> str:
-    """A text of the same length without bases of numbers, and without lines like `ENDS` in an input up to `END`."""
+    """A text of the same length without bases of numbers, `$` alone, and lines like `ENDS` in an input up to `END`."""
 
     def without_start(match: re.Match[str]) -> str:
         return re.sub(rf"(?m)^([ \t]*){match[2]}(?=\S)", rf"\g<1>{'_' * len(match[2])}", match[0])
 
+    text = _ALONE.sub("_", text)
     return _BASE.sub("  +", _HEREDOC.sub(without_start, text))
 
 

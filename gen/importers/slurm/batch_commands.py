@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.base.shell_script import syntax_tree
-from gen.importers.shell_script import nodes_below
+from gen.importers.shell_script import assigned_in, nodes_below
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
@@ -46,6 +47,7 @@ _OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch"})
 _OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
+_FORM: Final = regex(r"%0?\d{0,3}([sd])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
@@ -63,21 +65,27 @@ class BatchCommands(BatchValues):
         """The loops around the command of now."""
         self.unclear: Location | None = None
         """A part that may leave a loop or a function, which only a shell decides."""
+        self._left: list[str] = []
+        """The folders of `pushd`."""
+        self._before: str | None = None
+        """The folder before that of now."""
         self.cut: Location | None = None
         """The first statement that is not followed, because there are too many."""
         self._words: dict[str, Callable[[Called], bool]] = {
             "srun": self._srun,
             "env": self._env,
             **dict.fromkeys(("nohup", "timeout", "stdbuf", "unbuffer", "nice", "sudo"), self._around),
-            **dict.fromkeys(("exec", "command", "coproc"), self._in_place),
+            **dict.fromkeys(("exec", "command", "builtin", "coproc"), self._in_place),
             **dict.fromkeys(("bash", "sh"), self.follow_text),
             "eval": self._eval,
             "trap": self._trap,
             "wait": self._wait,
             "shift": self._shift,
             "set": self._set,
+            "let": self._let,
+            "printf": self._printf,
             **dict.fromkeys(("break", "continue", "return"), self._leave),
-            **dict.fromkeys(("cd", "pushd"), self._cd),
+            **dict.fromkeys(("cd", "pushd", "popd"), self._cd),
             "exit": self._exit,
             **dict.fromkeys(MODULES, self._module),
             **dict.fromkeys(CONDA, self._conda),
@@ -109,9 +117,21 @@ class BatchCommands(BatchValues):
             return False
         return True
 
+    def as_it_is(self, node: Node) -> None:
+        """A construct of the shell as a step, after the functions that it calls."""
+        for one in nodes_below(node, "command_name"):
+            self.keep_function(self.text(one))
+        text = re.sub(r";(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", self.residual(self.text(node)))
+        for line in (*self.assignments(text), text):
+            self.add(Step(text=line, place=self.place(node)))
+
     def keep_function(self, name: str) -> None:
         """Write a function into the command, if the script has it."""
-        raise NotImplementedError
+        if (called := self.functions.pop(name, None)) is not None:
+            local = [*map(str, range(10)), *assigned_in(self.text(called))]
+            self.kept |= {*local}
+            self.variables |= {name: marked(f"${name}") for name in local}
+            self.as_it_is(called)
 
     def may_fail(self, node: Node) -> bool:
         """Whether a command is a function of the script whose status decides what follows."""
@@ -126,10 +146,9 @@ class BatchCommands(BatchValues):
 
     def name_options(self, node: Node) -> None:
         """Name the options of the shell in words and values, which those of conditions are not."""
-        if self.reads_options:
-            why, hint = "the shell of a pod has options of its own", "remove it, or write the options that you mean"
-            self.left.append(DroppedPart(self.place(node), "the value of `$-`", why, hint))
-        self.reads_options = False
+        for what in sorted(self.asked):
+            self.left.append(DroppedPart(self.place(node), what, "a pod has its own", "write what you mean"))
+        self.asked.clear()
 
     def leaves_turn(self, body: Node) -> bool:
         """Follow the body of a loop once. Returns whether it ends the loop."""
@@ -164,16 +183,20 @@ class BatchCommands(BatchValues):
         else:
             self._start(called.words, called)
 
-    def follow_shifts(self, condition: Node, body: Node, *, ends: bool) -> None:
-        """Follow a loop that takes the arguments one by one, until its condition is `ends`."""
-        known: bool | None = not ends
-        while known is not None and known is not ends:
-            before = self.arguments
-            if self.leaves_turn(body) or before == self.arguments:
+    def follow_turns(
+        self, node: Node, holds: Callable[[], bool | None], body: Node, after: Callable[[], object] = lambda: None
+    ) -> None:
+        """Follow a loop that takes the arguments one by one, or counts, as long as its condition holds."""
+        while known := holds():
+            before = {**self.variables}
+            if self.leaves_turn(body) or self.ended is not None or self.cut is not None:
                 return
-            known = self.holds(condition)
+            after()
+            if before == self.variables:
+                self.cut = self.place(node)
+                return
         if known is None:
-            self.unclear = self.unclear or self.place(condition)
+            self.unclear = self.unclear or self.place(node)
 
     def absorb(self, inner: BatchCommands) -> None:
         """Take over what another part of the script needs and lacks, without its steps."""
@@ -194,9 +217,10 @@ class BatchCommands(BatchValues):
         step = replace(step, words=words, options=options, assigned=assigned, text=self.local(step.text))
         step = replace(step, exported=exported, folder=self.folder, folder_place=self.folder_place)
         self.steps.append(step)
-        read = " ".join((*step.words, *step.options, step.text))
-        for name in self.early - self.variables.keys():
-            if re.search(rf"\$\{{?{name}\b", read):
+        parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
+        for name in self.early:
+            read = parts if name in self.variables else f"{parts} {step.text}"
+            if self.variables.get(name) != marked(f"${name}") and re.search(rf"\$\{{?{name}\b", read):
                 self.outside_values.setdefault(name, step.place)
 
     def read_values(self, node: Node, words: list[str], separators: str) -> str:
@@ -262,6 +286,26 @@ class BatchCommands(BatchValues):
             self.set_arguments(words[at:])
         return self._shows(called)
 
+    def _let(self, called: Called) -> bool:
+        for one in called.words[1:]:
+            self.calculate(one)
+        return True
+
+    def _printf(self, called: Called) -> bool:
+        """`printf -v NAME FORMAT WORD…`."""
+        if called.words[1:2] != ("-v",) or len(called.words) < 4:  # noqa: PLR2004 - a format
+            return self._shows(called)
+        name, form, *words = called.words[2:]
+        parts = [*words]
+        with suppress(ValueError):  # of `%d` and another text
+            text = _FORM.sub(lambda one: one[0] % (int(parts.pop(0)) if one[1] == "d" else parts.pop(0)), form)
+            if not parts and all(map(is_known, words)) and not re.search(r"[%\\]", _FORM.sub("", form)):
+                self.variables[name] = text
+                return True
+        self.computed.add(name)
+        self.variables[name] = marked(f"${name}")
+        return True
+
     def _shift(self, called: Called) -> bool:
         number = "".join(called.words[1:2]) or "1"
         if not number.isdecimal():
@@ -303,7 +347,7 @@ class BatchCommands(BatchValues):
         return True
 
     def _in_place(self, called: Called) -> bool:
-        """`exec`, `coproc` and `command`, with a program."""
+        """`exec`, `coproc`, `command` and `builtin`, with a program."""
         if called.words[1:] and not called.words[1].startswith("-"):
             self.run(called.place, [*called.words[1:]], called.assigned)
             background = called.words[0] == "coproc"
@@ -318,7 +362,17 @@ class BatchCommands(BatchValues):
         return True
 
     def _cd(self, called: Called) -> bool:
-        self.folder, self.folder_place = joined(self.folder, "".join(called.words[1:2])), called.place
+        now, target = self.folder, "".join(one for one in called.words[1:] if one == "-" or not one.startswith("-"))
+        if called.program == "popd" and not self._left:
+            return True
+        folder = joined(now, target)
+        if called.program == "popd":
+            folder = self._left.pop()
+        elif target == "-" and self._before is not None:
+            folder = self._before
+        elif called.program == "pushd":
+            self._left.append(now)
+        self.folder, self.folder_place, self._before = folder, called.place, now
         return True
 
     def _module(self, called: Called) -> bool:
@@ -341,6 +395,11 @@ class BatchCommands(BatchValues):
     def _drop(self, called: Called, what: str, why: str, hint: str) -> bool:
         self.left.append(DroppedPart(called.place, what, why, hint))
         return True
+
+    def starts_program(self, node: Node) -> bool:
+        """Whether a construct starts more than programs that show something."""
+        names = [self.text(one) for one in nodes_below(node, "command_name")]
+        return any(one in self.functions or not is_silent(one) for one in names)
 
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -13,12 +13,10 @@ from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN, source_text
+from gen.importers.slurm.site import Layout, Site
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
-
-if TYPE_CHECKING:
-    from gen.importers.slurm.site import Site
 
 _FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
 """Images in a file of the machines."""
@@ -174,21 +172,6 @@ _TIME: Final = regex(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2}
 _MEMORY: Final = regex(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
 _RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?")
 _UNITS: Final = {"K": "Ki", "": "Mi", "M": "Mi", "G": "Gi", "T": "Ti"}
-
-
-class Layout(Struct, frozen=True, kw_only=True):
-    """Sizes that the script asks for."""
-
-    nodes: int
-    per_node: int
-    """Processes on each node."""
-    cpus_per_task: int
-    gpus: int
-    """GPUs of each node."""
-    indices: tuple[int, ...]
-    """Tasks of an array."""
-    array: bool = False
-    """Whether they are the pods of one job."""
 
 
 def layout_of(options: list[Option]) -> Layout:

@@ -36,6 +36,8 @@ _OUTPUT: Final = regex(r"\"?\$\(")
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
+_COUNTED: Final = regex(r"(\w+)\s*(\+\+|--)|(\+\+|--)\s*(\w+)")
+_CHANGED: Final = regex(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)(.*)", re.DOTALL)
 _NAME_OR_MARK: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$?\b([A-Za-z_]\w*)()")
 _INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
 RUN_ID: Final = "GEN_RUN_ID"
@@ -123,8 +125,8 @@ class Expander:
     early: set[str]
     is_invalid = False
     """Whether it has an expansion that bash refuses, such as `${&A}`."""
-    reads_options = False
-    """Whether it has `$-`, the options of the shell."""
+    asked: set[str]
+    """What it asks of the shell or the machine, such as `$-`, and a pod has another value of."""
 
     def lookup(self, name: str) -> Value | None:
         """The value of a variable; None if it is not set."""
@@ -269,7 +271,7 @@ class Expander:
             return marked(f"${{{text}}}")
         name, index, rest = match["name"], match["index"], match["rest"]
         known = self.lookup(name)
-        self.reads_options = self.reads_options or name == "-"
+        self.asked |= {"the value of `$-`"} if name == "-" else set()
         if known is not None and index not in (None, "@", "*"):
             known = self._item(name, known, index)
         if match["indirect"]:
@@ -328,6 +330,15 @@ class Expander:
         """The value of an integer expression."""
         result = integer(plain := self._operands(text))
         return str(result) if result is not None else marked(f"$(({plain.strip()}))")
+
+    def calculate(self, text: str) -> None:
+        """Follow the assignments of `((…))` and `let`."""
+        for part in map(str.strip, text.split(",")):
+            if (one := _COUNTED.fullmatch(part)) is not None:
+                name, sign = one[1] or one[4], (one[2] or one[3])[0]
+                self.assign(name, self.arithmetic(f"{name} {sign} 1"))
+            elif (one := _CHANGED.fullmatch(part)) is not None:
+                self.assign(one[1], self.arithmetic(f"{one[1]} {one[2]} ({one[3]})" if one[2] else one[3]))
 
     def _operands(self, text: str) -> str:
         """An integer expression with the values of its variables, as shell source."""

@@ -17,13 +17,15 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
-from gen.importers.slurm.directives import Layout, Option, carry, directives, layout_of, mount
+from gen.importers.slurm.directives import Option, carry, directives, layout_of, mount
 from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     DEEP,
     Lacking,
+    Layout,
     Site,
+    constants,
     in_container,
     mount_folders,
     read_site,
@@ -32,7 +34,7 @@ from gen.importers.slurm.site import (
     without_placeholders,
 )
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.translation import Run, constants
+from gen.importers.slurm.translation import Run
 from gen.job.launchers import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
@@ -46,10 +48,12 @@ _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 _OF_SHELL: Final = ((), ("cd",), ("trap",))
-_READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
-"""A shell without a script."""
+_OF_WORDS: Final = (
+    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
+    r"|<\(|&>|\|&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
+)
 _BASH: Final = regex(
-    r"\[\[|\(\(|<<<|<\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\$\{[^}]*[/^,@]|\b(?:source|SECONDS|BASHPID|UID)\b"
+    rf"\[\[|\(\(|<<<|\{{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b|{_OF_WORDS}"
 )
 """Syntax of bash in a construct that stays."""
 
@@ -175,7 +179,7 @@ def _translate(
         layout = replace(layout, per_node=int(number[:4]))
     if any(_is_of_mpi(one, layout) for one in runs):
         _mpi(draft, layout)
-    runs = [_for_kind(draft, one, layout) for one in runs]
+    runs = [_for_kind(draft, script, one, layout) for one in runs]
     runs = _files(draft, script, runs)
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
@@ -195,19 +199,17 @@ def _translate(
     text = translation.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(one.text and _BASH.search(one.text) for one in runs)
+    bash = bash or any(re.search(_OF_WORDS, part) for one in runs for part in translation.parts_of(one))
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     if script.unreadable is None:  # what gen reads of it would name others
         translation.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
         _lacking(draft, script, runs, lacking)
+        translation.report_shells(draft, runs)
 
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the values that no pod has."""
-    for run in runs:
-        if _READS.fullmatch(" ".join(run.words)) and not run.input:
-            what = f"`{' '.join(run.words)}` reads its commands from a terminal, which a pod does not have"
-            draft.cannot_run(run.place, what, "name the script that it runs")
     for name, place in translation.unknown(draft, script, runs).items():
         why = "the script gets it from outside"
         hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
@@ -310,15 +312,18 @@ def _is_of_mpi(run: Run, layout: Layout) -> bool:
     return run.launcher is mpirun.LAUNCHER or (starts_each and max(layout.per_node, run.per_node) > 1)
 
 
-def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
+def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
         starts = run.by_srun and run.words[:1] not in _OF_SHELL
-        return _by_mpirun(run, layout) if of_mpi and starts else run
+        return _by_mpirun(run, layout, script.kept) if of_mpi and starts else run
     given = translation.without_set(run)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
+        if run.by_srun and run.nodes * run.per_node > 1:
+            what, hint = f"{run.nodes * run.per_node} starts of `{run.words[run.at]}`", "start it once, without `srun`"
+            draft.drop(run.place, what, "one start reaches the processes of all pods", hint)
         options: tuple[str, ...] = ("--hostfile", "/etc/mpi/hostfile")
         if run.launcher is mpirun.LAUNCHER:
             per_node, total = (
@@ -341,19 +346,21 @@ def _for_kind(draft: JobDraft, run: Run, layout: Layout) -> Run:
         what, hint = f"the number of processes `{shown(processes)[:60]}`", "set `gpus` to it"
         draft.drop(run.place, what, "only a shell computes it, and the launcher starts one for each GPU", hint)
     if processes.isdecimal() and str(draft.fields.get("gpus", "")) not in ("", processes):
-        option = next(one for one in run.words if "nproc" in one)
-        name = option.partition("=")[0]
+        name = next(one for one in run.words if "nproc" in one).partition("=")[0]
         words = [*words[: run.at + 1], f"{name}={processes}", *words[run.at + 1 :]]
     return replace(run, words=tuple(words))
 
 
-def _by_mpirun(run: Run, layout: Layout) -> Run:
-    """A program that `srun` starts, started by `mpirun`."""
-    whole = run.nodes == layout.nodes
-    start = ("mpirun", *_numbers(layout, run.per_node if whole else 0, 0 if whole else run.nodes * run.per_node))
+def _by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
+    """A program that `srun` starts, started by `mpirun`. Variables in `kept` are those of the launcher's shell."""
+    per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
+    start = ("mpirun", *_numbers(layout, per_node, total))
     start += tuple(word for name, value in translation.of_program(run) for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=())
-    if any(not is_known(word) for word in run.words):  # only the shell of a task knows its rank
+    parts = {*translation.parts_of(run)}
+    own = {one[1:] for one in parts if one[1:] in kept}
+    if len(own) < len(parts):  # only the shell of a task knows its rank
+        start += tuple(word for name in sorted(own) for word in ("-x", name + "=" + marked(f'"${name}"')))
         return replace(run, words=(*start, "sh", "-c", source_text(" ".join(translation.text_of_words(run.words)))))
     return replace(run, words=(*start, *run.words))
 

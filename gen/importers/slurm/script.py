@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
+_TURNS: Final = regex(r"\b(?:shift|srun)\b")
+"""Commands in a loop that the shell of a pod cannot run."""
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
@@ -70,7 +72,7 @@ class BatchScript(BatchCommands):
             "if_statement": self._if,
             "for_statement": self._for,
             "while_statement": self._while,
-            "c_style_for_statement": self._while,
+            "c_style_for_statement": self._counting,
             "case_statement": self._case,
             "function_definition": self._define,
             "subshell": self._subshell,
@@ -141,12 +143,14 @@ class BatchScript(BatchCommands):
             return
         self._depth += 1
         try:
-            if node.type in _BLOCKS:
+            if node.type == "compound_statement" and self.text(node).startswith("(("):
+                self.calculate(self.text(node)[2:-2])
+            elif node.type in _BLOCKS:
                 self.follow_block(node.children)
             elif (follow := self._followers.get(node.type)) is not None:
                 follow(node)
-            elif self._starts_program(node):
-                self._as_it_is(node)
+            elif self.starts_program(node):
+                self.as_it_is(node)
         finally:
             self._depth -= 1
             self.name_options(node)
@@ -183,10 +187,10 @@ class BatchScript(BatchCommands):
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             if line:
                 self.add(Step(text=line, place=self.place(node)))
-        elif any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children) and self._starts_program(
+        elif any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children) and self.starts_program(
             node.parent or node
         ):
-            self._as_it_is(node)
+            self.as_it_is(node)
         elif words:
             self.run(self.place(node), words, tuple(own))
 
@@ -224,18 +228,20 @@ class BatchScript(BatchCommands):
         program = next(iter(self.text(body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
         targets = [redirect.children_by_field_name("destination") for redirect in node.children]
-        files, self._behind = (
-            [self.text(one[0]) for one in targets if one],
-            [self.text(b) for a in targets for b in a[1:]],
-        )
+        files = [self.text(one[0]) for one in targets if one]
+        self._behind = [self.text(word) for words in targets for word in words[1:]]
         files = [one for one in files if one and not one.isdecimal() and not one.startswith("/dev/")]
         kept = "<" in signs or program in OF_LOGS
+        if any(map(self.is_unset, files)):
+            what = "bash does not run this line, because a variable behind `>` has no value"
+            self.refuse(self.place(node), what, "set it before, or remove the redirection")
+            return
         if "<" in signs and files and (body.type in _ASSIGNMENTS or _NAMED.match(files[0])):
             what = f"bash reads the file `{self.value(files[0])[:60]}` here, and does not run this line without it"
             self.refuse(self.place(node), what, "quote the `<`, or remove it")
             return
-        if files and kept and program not in (*READERS, "srun") and self._starts_program(node):
-            self._as_it_is(node)
+        if files and kept and program not in (*READERS, "srun") and self.starts_program(node):
+            self.as_it_is(node)
             return
         before = len(self.steps)
         self._statement(body)
@@ -267,7 +273,7 @@ class BatchScript(BatchCommands):
             self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
         elif program == "read" and body is not None:
             self.variables[self.text(body).split()[-1]] = text
-        elif body is not None and program not in (*READERS, "srun") and self._starts_program(node):
+        elif body is not None and program not in (*READERS, "srun") and self.starts_program(node):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
             source = self.text(node)
@@ -281,9 +287,9 @@ class BatchScript(BatchCommands):
         programs = [next(iter(self.text(one).split()), "") for one in others]
         before = len(self.steps)
         if {*programs} <= OF_LOGS or self.text(first).split()[:1] == ["srun"]:
-            self._statement(first)
-        elif self._starts_program(node):
-            self._as_it_is(node)
+            self._subshell(first, whole=True)
+        elif self.starts_program(node):
+            self.as_it_is(node)
             return
         if len(self.steps) == before:
             return
@@ -298,9 +304,9 @@ class BatchScript(BatchCommands):
         parts = [one for one in node.children if one.is_named]
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
         known = self.holds(parts[0])
-        falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self._starts_program(parts[-1])
+        falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
         if falls_back and "srun" not in map(self.text, nodes_below(node, "command_name")):
-            self._as_it_is(node)
+            self.as_it_is(node)
         elif known is None:
             start = len(self.steps)
             self._statement(parts[0])
@@ -315,7 +321,7 @@ class BatchScript(BatchCommands):
                 else:
                     hint = "write both into `command`, as the script has them"
                     self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
-            elif self._starts_program(parts[-1]):
+            elif self.starts_program(parts[-1]):
                 hint = "write it into `command`, if the run needs it"
                 self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)
         elif known is (sign == "&&") and len(parts) > 1:
@@ -354,7 +360,7 @@ class BatchScript(BatchCommands):
         """A construct that only a shell decides: its variables are not known afterwards."""
         text = self.text(node)
         assigned = assigned_in(text)
-        starts = self._starts_program(node)
+        starts = self.starts_program(node)
         self.before = {
             name: old
             for name in assigned
@@ -374,27 +380,7 @@ class BatchScript(BatchCommands):
         kind = node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"
         self.leave(node, f"the meaning of `{kind}`", "only a shell decides it, in each pod", hint)
-        self._as_it_is(node)
-
-    def _starts_program(self, node: Node) -> bool:
-        """Whether a construct starts more than programs that show something."""
-        names = [self.text(one) for one in nodes_below(node, "command_name")]
-        return any(one in self.functions or not is_silent(one) for one in names)
-
-    def _as_it_is(self, node: Node) -> None:
-        """A construct of the shell as a step, after the functions that it calls."""
-        for one in nodes_below(node, "command_name"):
-            self.keep_function(self.text(one))
-        text = re.sub(r";(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", self.residual(self.text(node)))
-        for line in (*self.assignments(text), text):
-            self.add(Step(text=line, place=self.place(node)))
-
-    def keep_function(self, name: str) -> None:
-        if (called := self.functions.pop(name, None)) is not None:
-            local = [*map(str, range(10)), *assigned_in(self.text(called))]
-            self.kept |= {*local}
-            self.variables |= {name: marked(f"${name}") for name in local}
-            self._as_it_is(called)
+        self.as_it_is(node)
 
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
@@ -402,6 +388,9 @@ class BatchScript(BatchCommands):
         every = not any(one.type == "in" for one in node.children)
         items = [*self.arguments] if every else self.words(with_braces(" ".join(values)))
         if variable is None or body is None:
+            return
+        if self.text(node).startswith("select"):
+            self.leave(node, "the loop of `select`", "nobody answers in a pod", "write the choice into the script")
             return
         plain = all(is_known(one) and not re.search(r"[{*]", one) for one in items)
         if not plain or len(items) > _MOST_TURNS:
@@ -426,13 +415,26 @@ class BatchScript(BatchCommands):
         text = self.text(node)
         known = self.holds(condition) if condition is not None and text.startswith(("while", "until")) else None
         known = known if known is None or text.startswith("while") else not known
-        if known and "shift" in text and condition is not None and body is not None:
-            self.follow_shifts(condition, body, ends=text.startswith("until"))
+        if known and _TURNS.search(text) and condition is not None and body is not None:
+            until = text.startswith("until")
+            self.follow_turns(
+                condition, lambda: None if (now := self.holds(condition)) is None else now is not until, body
+            )
         elif re.match(r".*getopt", text) and self.arguments:
             hint = "write the values that it sets into the script"
             self.leave(node, f"the loop `{text.splitlines()[0][:60]}`", "gen does not follow `getopt`", hint)
         elif known is not False and (self.arguments or not re.match(r".*(?:getopt|\$#)", text)):
             self._undecided(node)
+
+    def _counting(self, node: Node) -> None:
+        """`for ((i = 0; i < 2; i++))`."""
+        body = node.child_by_field_name("body")
+        head = re.match(r"for\s*\(\(([^;]*);([^;]*);(.*?)\)\)\s*(?:;|\n|do\b|\{)", self.text(node))
+        if head is None or body is None or not _TURNS.search(self.text(body)):
+            self._undecided(node)
+            return
+        self.calculate(head[1])
+        self.follow_turns(node, lambda: self.calculated(head[2]), body, lambda: self.calculate(head[3]))
 
     def _case(self, node: Node) -> None:
         value = node.child_by_field_name("value")

@@ -30,7 +30,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import MARKED, NODES, START, Value, is_known, marked, shown, sources
+from gen.importers.slurm.expansion import MARKED, NODES, RUN, START, Value, is_known, marked, shown, sources
 from gen.job.launchers import BY_PROGRAM, base
 
 _ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in one.roles.get(base.ADDRESS, ()))
@@ -172,13 +172,12 @@ class DroppedPart(Struct, frozen=True):
 SILENT: Final = names(
     "echo set ulimit sleep hostname printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
     "date nvidia-smi scontrol printf true : ibstat sacct scancel uname lsb_release ifconfig ip umask return break "
-    "continue local type shift popd tput clear alias read getopt getopts false readonly command test du kill "
+    "continue local type shift tput clear alias read getopt getopts false readonly command test du kill "
+    "disown jobs hash times fg bg dirs enable history bind caller complete compgen logout let select "
     "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
 )
 """Programs that show, or change the shell of the batch part only."""
-SILENT_IN_TASKS: Final = names(
-    "set echo hostname ulimit nvidia-smi date env printenv ls pwd which shift popd umask shopt"
-)
+SILENT_IN_TASKS: Final = names("set echo hostname ulimit nvidia-smi date env printenv ls pwd which shift umask shopt")
 CONDA: Final = frozenset({"conda", "mamba", "micromamba", "deactivate", "pyenv"})
 SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/profile|modules/init|setvars")
 SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b")
@@ -188,7 +187,7 @@ IN_IMAGE: Final = "install it in the image"
 MODULES: Final = frozenset({"module", "ml", "spack"})
 COPIES: Final = frozenset({"enroot", "sbcast"})
 """Programs that bring images and files to the nodes."""
-_NOT_STARTED: Final = SILENT | CONDA | MODULES | COPIES | names("[ cd source . exit export")
+_NOT_STARTED: Final = SILENT | CONDA | MODULES | COPIES | names("[ cd popd source . exit export")
 """Words of a script that start no program of the run."""
 
 
@@ -362,6 +361,56 @@ def in_folder(text: str, folder: str, now: str) -> str:
         path = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}")
         folder = marked("$PWD") + f"/{path}" * (path != ".")
     return f"cd {folder} && {text}"
+
+
+_SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
+
+
+def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:
+    """Variables from which `srun` reads its numbers of tasks, with other values than the script has from Slurm."""
+    for name in sorted(_SIZES & step.exported.keys()):
+        if step.exported[name] != constants.get(name):
+            hint = "set the number with an option of `#SBATCH` or `srun`"
+            yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)
+
+
+class Layout(Struct, frozen=True, kw_only=True):
+    """Sizes that the script asks for."""
+
+    nodes: int
+    per_node: int
+    """Processes on each node."""
+    cpus_per_task: int
+    gpus: int
+    """GPUs of each node."""
+    indices: tuple[int, ...]
+    """Tasks of an array."""
+    array: bool = False
+    """Whether they are the pods of one job."""
+
+
+def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
+    """The variables of Slurm in the batch part, and those that the user gives."""
+    constants = {
+        "SLURM_JOB_NAME": name,
+        **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(layout.nodes)),
+        **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(layout.nodes * layout.per_node)),
+        **dict.fromkeys(("SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), str(layout.per_node)),
+        "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
+        "SLURM_SUBMIT_DIR": START,
+        "SLURMD_NODENAME": marked("$HOSTNAME"),
+        **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"), "0"),
+        **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), RUN),
+    }
+    if layout.gpus:
+        constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
+        constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
+    if layout.array and layout.indices[0]:
+        constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
+    elif layout.indices:
+        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
+        constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
+    return {**constants, **values}
 
 
 def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:

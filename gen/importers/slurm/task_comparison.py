@@ -17,25 +17,32 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
-from gen.importers.proof import renamed
 from gen.importers.sandbox import (
     BATCH,
+    ENDS,
     HOME,
+    MOST_TASKS,
+    WORLDS,
     Learned,
     Process,
     Record,
     Recording,
-    environment,
-    expanded,
+    World,
+    names_of,
+    programs_of,
+    ranks_of,
     recorded,
+    recorded_pods,
     source,
 )
-from gen.importers.slurm.directives import HANDLED, REASONS, SHORT, SWITCHES, Layout, Option, directives, layout_of
+from gen.importers.slurm.directives import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.site import (
     CONTAINER_VALUES,
     SHIFTER_VALUES,
+    Layout,
     Site,
+    constants,
     read_site,
     with_values,
     without_placeholders,
@@ -43,45 +50,25 @@ from gen.importers.slurm.site import (
 from gen.importers.slurm.translation import (
     DEFAULT_PORT,
     Run,
-    constants,
     launcher_of,
     without_set,
 )
 from gen.job.launchers import mpirun
-from gen.kubernetes.facts import resource_of_object
-from gen.kubernetes.facts.pods import CreatedPod, created_pods
 from gen.kubernetes.objects import Body
 
-_MOST_TASKS: Final = 64
 _SCRIPT: Final = "/script"
 _WORD: Final = regex(r"[A-Za-z0-9]+")
 _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""
-_ENDS: Final = regex(r"(?m)(?<!\\\n)^([ \t]*)set(?:\s+-[a-z]+)+(?:\s+pipefail)?(?=\s*(?:$|[#;&]))")
-"""`set -eu`: a program that the sandbox lacks does not end the script."""
+_ONCE: Final = regex(r"the single start|the change of `SLURM")
+_FILE: Final = regex(r"the file `([^`]+)` is not carried")
+_WHOLE: Final = regex(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
+_MOST_ARGUMENTS: Final = 99
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
 _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
 """Findings that do not explain another program or argument at their line."""
 _EXIT: Final = regex(r"(?<=:)\?|\bexit\s+-?[1-9]\d*")
-
-
-class _World(Struct, frozen=True, kw_only=True):
-    """Names that differ between two runs."""
-
-    number: str
-    """Id of the job, and of the random numbers."""
-    host: str
-    run: str
-    """Suffix of the name of the run."""
-    port: int
-    """Added to the ports of the operator."""
-
-
-_WORLDS: Final = (
-    _World(number="31313", host="alpha", run="", port=0),
-    _World(number="24242", host="omega", run="zz", port=1),
-)
 
 
 class Difference(Struct, frozen=True):
@@ -92,6 +79,8 @@ class Difference(Struct, frozen=True):
     tasks: int = 1
     expected: bool = False
     """Whether only the place differs where a value is computed: once in the script, in each pod, or by the operator."""
+    program: str = ""
+    """The name of a program that only the job starts."""
 
 
 class _Input(Struct, frozen=True, kw_only=True):
@@ -116,13 +105,15 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
     learned = _of_command(job)
     moves = any(one.message.startswith("the folder of `cd`") for one in lost)
+    missing = {posixpath.basename(match[1]) for one in lost if (match := _FILE.match(one.message))}
+    once = {one.place.line for one in lost if _ONCE.match(one.message)}
     for index in dict.fromkeys((0, number - 1)):
-        originals = [_original(script, job, index, world, learned) for world in _WORLDS]
-        imported = [_imported(job, runs, index, world, learned) for world in _WORLDS]
+        originals = [_original(script, job, index, world, learned) for world in WORLDS]
+        imported = [recorded_pods(job, runs, index, world, _stubs(), learned) for world in WORLDS]
         unended = unended or not all(one.ended for one in (*originals, *imported))
         total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
-        for one in _differences(script, job, originals, imported):
-            known = one.expected or (moves and "in another folder" in one.text)
+        for one in _differences(script, job, originals, imported, once):
+            known = one.expected or (moves and "in another folder" in one.text) or one.program in missing
             if known or {one.line, _start(script.text, one.line)} & said:
                 named.add(one.line)
             else:
@@ -146,7 +137,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
 def _script(given: ImportInput, job: ImportedJob) -> _Input:
     site = read_site(given.site[1], given.site[0], Findings()) if given.site is not None else Site()
     values = {**site.define, **given.define}
-    text = _ENDS.sub(r"\1true", without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
+    text = ENDS.sub(r"\1true", without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
     options, _ = directives(text, given.file, Findings())
     options = [replace(one, value=with_values(one.value, values)) for one in options]
     return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
@@ -161,9 +152,9 @@ def _start(text: str, line: int) -> int:
 
 
 def _command(text: str, line: int) -> str:
-    """A command with the lines that backslashes continue."""
-    rest = text.split("\n")[_start(text, line) - 1 :]
-    return re.split(r"(?<!\\)\n", "\n".join(rest), maxsplit=1)[0]
+    """A command with the lines that backslashes and quotes continue."""
+    rest = "\n".join(text.split("\n")[_start(text, line) - 1 :])
+    return match[0] if (match := _WHOLE.match(rest)) is not None else ""
 
 
 def _without_checks(script: _Input, lines: set[int]) -> _Input:
@@ -175,7 +166,7 @@ def _without_checks(script: _Input, lines: set[int]) -> _Input:
     return replace(script, text=text)
 
 
-def _original(script: _Input, job: ImportedJob, index: int, world: _World, learned: Learned) -> Recording:
+def _original(script: _Input, job: ImportedJob, index: int, world: World, learned: Learned) -> Recording:
     """The programs that the script starts."""
     layout = script.layout
     known = {name: value for name, value in constants(script.name, layout, {}).items() if is_known(value)}
@@ -189,7 +180,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: _World, learn
         "GEN_ID": world.number,
         "GEN_HOST": world.host,
         "GEN_GPUS": str(layout.gpus or 1),
-        **_ranks(job),
+        **ranks_of(job),
         **{name: value for name, value in script.values.items() if name.isidentifier()},
     }
     if layout.indices:
@@ -201,13 +192,14 @@ def _original(script: _Input, job: ImportedJob, index: int, world: _World, learn
         if option.name == "export":
             env |= {name: text for name, sign, text in (one.partition("=") for one in option.value.split(",")) if sign}
         folder = option.value if option.name == "chdir" and option.value.startswith("/") else folder
-    arguments = (script.values[str(number)] for number in range(1, 10) if str(number) in script.values)
+    last = max((int(name) for name in script.values if name.isdecimal()), default=0)
+    arguments = (script.values.get(str(number), "") for number in range(1, min(last, _MOST_ARGUMENTS) + 1))
     return recorded(
         [Process(words=("bash", _SCRIPT, *arguments), env=env, folder=folder)],
         files={_SCRIPT: script.text},
         scripts=_stubs(),
-        names=_names(job),
-        programs=_programs(job),
+        names=names_of(job),
+        programs=programs_of(job),
         learned=learned,
     )
 
@@ -218,75 +210,29 @@ def _stubs() -> dict[str, str]:
         "letters": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
         "switches": f" {' '.join(SWITCHES)} ",
         "known": f" {' '.join((*HANDLED, *REASONS))} ",
-        "most": str(_MOST_TASKS),
+        "most": str(MOST_TASKS),
     }
     of_mpi = {"values": f" {' '.join(mpirun.LAUNCHER.values)} ", "pairs": f" {' '.join(mpirun.LAUNCHER.pairs)} "}
     container = source(
         "container", values=f" {' '.join(CONTAINER_VALUES)} ", of_shifter=f" {' '.join(SHIFTER_VALUES)} "
     )
     containers = dict.fromkeys(("apptainer", "singularity", "shifter"), container)
-    return {"mpirun": source("mpirun", **of_mpi, most=str(_MOST_TASKS)), "srun": source("srun", **srun), **containers}
-
-
-def _names(job: ImportedJob) -> list[str]:
-    """Variables of the job with values of the script."""
-    return [name for name, value in job.fields.get("env", {}).items() if isinstance(value, str)]
-
-
-def _programs(job: ImportedJob) -> set[str]:
-    """Words of the command that can be programs, so that most are recorded at once."""
-    command = job.fields.get("command", "")
-    text = command if isinstance(command, str) else " ".join(map(str, command))
-    return {"torchrun", "python", "python3", "accelerate", "deepspeed", *text.split()[:1]}
+    return {"mpirun": source("mpirun", **of_mpi, most=str(MOST_TASKS)), "srun": source("srun", **srun), **containers}
 
 
 def _of_command(job: ImportedJob) -> Learned:
     """The programs of the command with a folder: a pipe can hide the error of a missing one."""
     command = job.fields.get("command", "")
-    lines = command.split("\n") if isinstance(command, str) else ()
-    programs = {
-        posixpath.join(HOME, one) for line in lines for one in line.split()[:1] if re.fullmatch(r"[\w./-]+", one)
-    }
+    lines = (command if isinstance(command, str) else str(command[-1])).split("\n")
+    given = str(job.fields.get("workingDir", HOME))
+    folders = [given, *(posixpath.join(given, line.split()[1]) for line in lines if re.match(r"cd [\w./-]+$", line))]
+    starts = {one for line in lines for one in line.split()[:1] if re.fullmatch(r"[\w./-]+", one)}
+    programs = {posixpath.join(folder, one) for folder in folders for one in starts}
     programs = {posixpath.normpath(one) for one in programs}
     return Learned(
-        programs={one for one in programs if one.count("/") > HOME.count("/") + 1},
+        programs={one for one in programs if posixpath.dirname(one) not in (*folders, HOME)},
         folders={posixpath.dirname(one) for one in programs},
     )
-
-
-def _pods(body: Body) -> list[CreatedPod]:
-    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
-    return list(created_pods(body, resource)) if resource is not None else []
-
-
-def _imported(job: ImportedJob, runs: Sequence[Body], index: int, world: _World, learned: Learned) -> Recording:
-    """The programs that the pods of the job start, as the operator makes them."""
-    array = "array" in job.fields
-    pods = _pods(renamed(runs[0 if array else index], world.run))
-    pods = pods[index : index + 1] if array else pods
-    launcher = [pod for pod in pods if pod.role == "launcher"]
-    processes: list[Process] = []
-    for number, pod in enumerate((launcher or pods)[:_MOST_TASKS]):
-        container = pod.containers[0]
-        env = environment(pod, container, world.port)
-        if launcher:
-            env |= _ranks(job)
-        env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}
-        words = [*(container.get("command") or ()), *(container.get("args") or ())]
-        words = [_ENDS.sub(r"\1true", expanded(str(one), env)) for one in words]
-        folder = str(container.get("workingDir") or HOME)
-        processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
-    files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
-    files |= {"/etc/mpi/hostfile": f"{world.host}0 slots=1\n"}
-    return recorded(
-        processes, files=files, scripts=_stubs(), names=_names(job), programs=_programs(job), learned=learned
-    )
-
-
-def _ranks(job: ImportedJob) -> dict[str, str]:
-    """The numbers of processes that `mpirun` starts without options."""
-    slots = int(job.fields.get("slotsPerWorker") or job.fields.get("gpus") or 1)
-    return {"GEN_SLOTS": str(slots), "GEN_RANKS": str(slots * int(job.fields.get("workers", 1)))}
 
 
 class _Program(Struct, frozen=True):
@@ -336,9 +282,9 @@ def _reduced(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
 
 
 def _differences(
-    script: _Input, job: ImportedJob, originals: Sequence[Recording], imported: Sequence[Recording]
+    script: _Input, job: ImportedJob, originals: Sequence[Recording], imported: Sequence[Recording], once: set[int]
 ) -> Iterator[Difference]:
-    """All programs of the tasks that do not start the same."""
+    """All programs of the tasks that do not start the same. Findings name the single starts in the lines `once`."""
     before, after = _both(originals), _both(imported)
     folders, back = dict[str, str](), dict[str, str]()
     tasks = sorted({0, *(one.record.task for one in (*before, *after) if one.record.task != BATCH)})
@@ -360,13 +306,16 @@ def _differences(
             lost |= {program.record.line} if near is None else set()
             computes = near is None and _computes(script.text, program.record)
             yield Difference(program.record.line, _said(job, task, program, near), expected=computes)
-        single = [one for one in before if one.record.task == BATCH]
+        single = [
+            one for one in before if one.record.task == BATCH or (one.record.task == 0 and one.record.line in once)
+        ]
         for program in (one for one in left if task or one.record.words[0] != "mpirun"):  # in the place of `srun`
             cause = next((one for one in single if _same(job, one, program) is None), None)
             text = f"task {task} starts `{_text(program)}` in the job only"
             named = (line for line in lost if program.record.words[0] in _command(script.text, line))
             line = cause.record.line if cause is not None else next(named, 0)
-            yield Difference(line, text, expected=cause is not None and task > 0)
+            name = posixpath.basename(program.record.words[0])
+            yield Difference(line, text, expected=cause is not None and task > 0, program=name)
 
 
 def _computes(text: str, record: Record) -> bool:

@@ -7,7 +7,7 @@ ports. What belongs to the machines of a site, such as its network interfaces an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +17,8 @@ from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
-from gen.importers.slurm.directives import Layout, Option, options_of
+from gen.importers.slurm import site
+from gen.importers.slurm.directives import Option, options_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -34,7 +35,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Step, matched, unclear_addresses
+from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Layout, Step
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -88,6 +89,7 @@ def runs_of(
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
             _report_unset(script, known)
+            script.left += site.changed_sizes(step, script.constants)
             tasks = _tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
             moved = step if folder is None else step.within(folder.value, folder.place)
@@ -103,9 +105,9 @@ def runs_of(
             runs[number : number + 2] = [replace(runs[number], background=False)]
             options = {key - (key > number): value for key, value in options.items()}
     started = [number for number, one in enumerate(runs) if one.launcher is not None] or [*options] or [len(runs) - 1]
-    script.left += matched(runs, script.files)
+    script.left += site.matched(runs, script.files)
     if layout.nodes > 1:
-        script.left += unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])
+        script.left += site.unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])
     return runs, options.get(started[-1], []) if runs else []
 
 
@@ -249,6 +251,11 @@ def is_of_pod(value: str) -> bool:
     return all({*_VARIABLE.findall(one)} <= _GIVEN | {RUN_ID} and "$(" not in one for one in sources(value))
 
 
+def parts_of(run: Run) -> Iterator[str]:
+    """The parts of a program's words and variables that the shell of a pod expands."""
+    return (part for word in (*run.words, *(value for _, value in run.assigned)) for part in sources(word))
+
+
 def text_of_words(words: Sequence[str]) -> list[str]:
     """A program and its arguments for a shell, in quotes if it would take the program for an assignment."""
     first, *others = map(shown, words)
@@ -332,6 +339,22 @@ def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> 
     return len(text.split()) > 1 and used.search(script.source) is not None and not left
 
 
+_INNER_SRUN: Final = regex(r"(?:\$\(|`)[^)`]*\bsrun\b")
+_READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
+"""A shell without a script."""
+
+
+def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
+    """Report shells that start nothing in a pod, or ask Slurm."""
+    for run in runs:
+        if any(map(_INNER_SRUN.search, (run.text, *parts_of(run)))):
+            what = "`srun` does not work in a pod, and the command reads what it prints"
+            draft.cannot_run(run.place, what, "write the value that it computes")
+        if _READS.fullmatch(" ".join(run.words)) and not run.input:
+            what = f"`{' '.join(run.words)}` reads its commands from a terminal, which a pod does not have"
+            draft.cannot_run(run.place, what, "name the script that it runs")
+
+
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
     """Values from outside without which the programs cannot run."""
     of_kind = {*_ADDRESS} if draft.fields["kind"] == "mpi" else set[str]()
@@ -345,7 +368,7 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
         )
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in _VARIABLE.findall(text)):
-            if name not in known and not (run.text and name in script.kept):
+            if (name not in known or (run.words and name in script.early)) and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)
     return names
 
@@ -360,10 +383,11 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
             at = place.line - script.first_line
             lines = script.source.split("\n")
             before, behind = (name in assigned_in("\n".join(some)) for some in (lines[:at], lines[at:]))
-            where = "does not export it" if before else "sets it only in a later line" if behind else "sets no value"
-            hint = f"{'export it' if before else 'set it before'}, or check that the job may have it"
-            outside = "" if before or behind else " from outside"
-            draft.drop(place, f"`${name}`{outside}", f"the script {where}, and {given}", hint)
+            later = (before and name in script.early) or (behind and not before)
+            where = "sets it only in a later line" if later else "does not export it" if before else "sets no value"
+            hint = f"{'export it' if before and not later else 'set it before'}, or check that the job may have it"
+            what = f"`${name}`" if before or behind else f"`${name}` from outside"
+            draft.drop(place, what, f"the script {where}, and {given}", hint)
 
 
 def lists_nodes(script: BatchScript, name: str) -> bool:
@@ -395,30 +419,6 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
     text = f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
     first = runs[0]
     return [Run(text=text, place=first.place, folder=first.folder, folder_place=first.folder_place), *runs]
-
-
-def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
-    """The variables of Slurm in the batch part, and those that the user gives."""
-    constants = {
-        "SLURM_JOB_NAME": name,
-        **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(layout.nodes)),
-        **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(layout.nodes * layout.per_node)),
-        **dict.fromkeys(("SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), str(layout.per_node)),
-        "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
-        "SLURM_SUBMIT_DIR": START,
-        "SLURMD_NODENAME": marked("$HOSTNAME"),
-        **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"), "0"),
-        **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), RUN),
-    }
-    if layout.gpus:
-        constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
-        constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
-    if layout.array and layout.indices[0]:
-        constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
-    elif layout.indices:
-        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
-        constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
-    return {**constants, **values}
 
 
 def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:

@@ -78,7 +78,7 @@ class Conditions(Expander):
         if node.type == "test_command" or self.text(node).startswith("(("):
             text = self.text(node).strip()
             inner = text[2:-2] if text.startswith(("[[", "((")) else text[1:-1]
-            known = self._calculated(inner) if text.startswith("((") else self._test(inner.strip())
+            known = self.calculated(inner) if text.startswith("((") else self._test(inner.strip())
         elif node.type == "negated_command" and node.named_children:
             inside = self.holds(node.named_children[0])
             known = None if inside is None else not inside
@@ -107,7 +107,8 @@ class Conditions(Expander):
             return self._test(text[5:].strip())
         return False if re.match(r"(?:command -v|which|type|hash|grep)\b", text) else None
 
-    def _calculated(self, text: str) -> bool | None:
+    def calculated(self, text: str) -> bool | None:
+        """Whether an integer expression is not 0."""
         known = self.arithmetic(text)
         return known != "0" if re.fullmatch(r"-?\d+", known) else None
 
@@ -142,9 +143,9 @@ class Conditions(Expander):
 
     def condition_value(self, text: str) -> str:
         """A value in a condition, where a variable from outside counts as not set."""
-        before, reads = {*self.early}, self.reads_options
+        before, asked = {*self.early}, {*self.asked}
         value = self.value(text.strip())
-        self.early, self.reads_options = before, reads
+        self.early, self.asked = before, asked
         for one in sources(value):
             if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD:
                 value = value.replace(marked(one), "")
@@ -193,6 +194,7 @@ class BatchValues(Conditions):
         self.in_task = in_task
         self.variables: dict[str, Value] = {}
         self.indexed: dict[str, tuple[str, ...]] = {}
+        self.asked: set[str] = set()
         self.folder = ""
         """The working directory, as far as it is known."""
         self.folder_place: Location | None = None
@@ -261,6 +263,11 @@ class BatchValues(Conditions):
             return ""
         (self.computed if name in self.variables else self.early).add(name)
         return marked(f"${name}")
+
+    def is_unset(self, word: str) -> bool:
+        """Whether a word is a variable from outside, without quotes."""
+        name = word.strip("${}")
+        return word in (f"${name}", f"${{{name}}}") and self.value(word) == marked(f"${name}") and name in self.early
 
     def assign(self, name: str, value: Value) -> None:
         self.variables[name] = value
@@ -356,12 +363,15 @@ class BatchValues(Conditions):
                 self.hidden.setdefault(name, self.variables.get(name))
             if assigns:
                 self.assign_node(child)
+            if assigns and "i" in switches and isinstance(whole := self.variables.get(name), str):
+                self.variables[name] = self.arithmetic(whole)
             if exports:
                 self.exported.setdefault(name, self.place(child))
             self.fixed |= {name} if fixes else set()
 
     def output(self, command: str) -> str:
         command = command.strip()
+        self.asked |= {"the output of `nproc`"} if re.search(r"\bnproc\b", command) else set()
         if (written := _WRITTEN.fullmatch(command)) is not None:
             return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")

@@ -1,6 +1,7 @@
 # Takes the place of `srun`: starts the tasks one after another. Variables: the options with one letter, those without a
 # value, those that gen knows, and the most tasks.
 eval "declare -A short=($letters)"
+start() { if [[ $1 == */ ]]; then /gen/record "$@"; else "$@"; fi; } # no shell starts a folder
 nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given=
 while [[ $1 == -* ]]; do
   case $1 in
@@ -26,6 +27,6 @@ rank=0
 for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
   ((rank < most)) || exit 0
   GEN_TASK=$rank GEN_NODE=$node SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
-    SLURMD_NODENAME=$GEN_HOST$node SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) "$@"
+    SLURMD_NODENAME=$GEN_HOST$node SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) start "$@"
   rank=$((rank + 1))
 done; done

@@ -32,6 +32,63 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
     assert text in (expected, expected.replace("\nA=2 b", "\nb"))
 
 
+@for_each(
+    ("body", "expected"),
+    [
+        ("A=1\nlet A=1+2 'B = A * 2'\nsrun a $A $B", "a 3 6"),
+        ("A=1\n((A++))\n((A += 3, B = A))\nsrun a $A $B", "a 5 5"),
+        ("((A = 2 ** 3))\nsrun a $A $((2#101))", "a 8 5"),
+        ("declare -i A=1+2\nsrun a $A", "a 3"),
+        ("printf -v A %02d-%s 3 b\nsrun a $A", "a 03-b"),
+        ("for ((i = 0; i < 2; i++)); do srun a $i; done", "a 0\na 1"),
+        ("i=0\nwhile [ $i -lt 2 ]; do srun a $i; i=$((i + 1)); done", "a 0\na 1"),
+        ("i=2\nuntil ((i == 0)); do srun a $i; ((i--)); done", "a 2\na 1"),
+        ("A=1\nA=2 | cat\nsrun a $A", "a 1"),
+        ("cd b\ncd c\ncd -\nsrun a", "cd b\na"),
+        ("pushd b\nsrun a\npopd\nsrun c", "cd b\na\ncd ..\nc"),
+        ("builtin cd b\njobs\ndisown\nsrun a", "cd b\na"),
+        ("A=$\n\n# B the c\nsrun a $A", "a '$'"),
+    ],
+)
+def test_what_bash_computes_is_computed(body: str, expected: str) -> None:
+    made = command(body)
+    assert made == expected
+
+
+def test_a_loop_over_options_of_shifter_takes_no_arguments() -> None:
+    body = "i=0\nwhile [ $i -lt 2 ]; do srun shifter -V b:/c a $i; i=$((i + 1)); done"
+    assert command(body) == "a 0\na 1"
+
+
+@for_each(
+    ("body", "is_of_bash"),
+    [
+        ("srun a $((A ** 2)) ${B:0:2}", True),
+        ("srun a $((-2 ** 2))", True),
+        ("srun a ${B^^}", True),
+        ("srun a ${B:-c}", False),
+        ("if ask; then mapfile -t A; fi\nsrun a", True),
+        ("if ask; then echo; fi\nsrun a", False),
+    ],
+)
+def test_a_command_has_the_shell_of_its_syntax(body: str, is_of_bash: bool) -> None:
+    fields = job(script(*NODE, body=f"read A B\n{body}", interpreter=BASH)).fields
+    assert (fields["command"][:2] == ["bash", "-c"]) is is_of_bash
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("srun a $N", "mpirun a $N"),
+        ('srun bash -c "a $N \\$SLURM_PROCID"', "mpirun -x N=\"$N\" sh -c 'a $N $OMPI_COMM_WORLD_RANK'"),
+    ],
+)
+def test_variables_of_the_launcher_reach_the_tasks_of_mpi(body: str, expected: str) -> None:
+    text = f"if ask; then N=1; else N=2; fi\n{body}"
+    made = job(script("-N 2", "--ntasks-per-node=4", body=text, interpreter=BASH)).fields["command"]
+    assert made.splitlines()[-1] == expected
+
+
 def test_the_address_of_mpi_is_set_in_the_folder_of_its_program() -> None:
     body = "export MASTER_ADDR=$(hostname)\ncd /workspace/a\nsrun a"
     fields = job(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH)).fields
@@ -277,7 +334,15 @@ UNCLEAR = "the address `"
             7,
             UNCLEAR,
         ),
-        (NODE, "A=(b\n -$-c)\nsrun a ${A[@]}", 4, "the value of `$-` is not carried: the shell of a pod has options"),
+        (NODE, "python a $(nproc)", 4, "the output of `nproc` is not carried: a pod has its own"),
+        (NODE, "select x in a b; do c $x; done\nd", 4, "the loop of `select` is not carried: nobody answers"),
+        (NODE, "a > $B && c", 4, "bash does not run this line, because a variable behind `>` has no value"),
+        (NODE, "A=${B:-$(srun b)}\na $A", 5, "`srun` does not work in a pod, and the command reads what it prints"),
+        (NODE, "A=$B/c\nexport B=d\nsrun a $A", 6, "`$B` has no value in a pod: the script sets it only in a later"),
+        (NODES, 'A="--nproc_per_node $B"\nB=8\nsrun torchrun $A c', 8, "`$B` is not carried: the script sets it only"),
+        (NODES, "srun deepspeed a", 6, "2 starts of `deepspeed` is not carried: one start reaches the processes"),
+        (NODES, "export SLURM_NNODES=1\nsrun a", 7, "the change of `SLURM_NNODES` is not carried: a job has the"),
+        (NODE, "A=(b\n -$-c)\nsrun a ${A[@]}", 4, "the value of `$-` is not carried: a pod has its own"),
         (NODE, "mkdir l\nsrun shifter -V l:/l bash -c ls", 1, "the script starts no program"),
         (NODE, "if ask; then O=c; fi\nsrun -o $O a", 5, "the value `$O` of `--output` is not carried: only a shell"),
         (NODE, "A= - <<E\nx\nE\nb", 4, "gen cannot read the syntax of the shell here"),
