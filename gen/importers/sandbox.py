@@ -28,7 +28,7 @@ from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import CreatedPod, created_pods
 from gen.kubernetes.objects import Body
 
-HOME: Final = "/srv/work"
+HOME: Final = "/srv/users/me/work"
 """The initial working directory of the scripts."""
 BATCH: Final = -1
 """The task of a process that is none."""
@@ -240,8 +240,8 @@ def _missing(said: str, folders: Iterable[str]) -> set[str]:
     paths = {f"{one}/." for one in entered}
     folders = {*folders, *entered}
     for match in _MISSING.finditer(said):
-        name = next(one for one in match.groups() if one).strip()
-        if len(name) > _LONGEST_NAME or "\n" in name:
+        name = next(one for one in match.groups() if one)
+        if not name.strip() or len(name) > _LONGEST_NAME or "\n" in name:
             continue
         if match["script"] and not name.startswith("/"):
             paths |= {f"{one}/{name}" for one in folders}

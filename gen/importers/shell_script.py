@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -154,9 +155,11 @@ def nodes_below(node: Node, kind: str) -> Iterator[Node]:
         yield from nodes_below(child, kind)
 
 
-_BRACES: Final = regex(
-    r"(?<!\S)([\w./:@%+=-]*)\{([\w./:@%+-]+(?:,[\w./:@%+-]*)+|\d{1,3}\.\.\d{1,3})\}([\w./:@%+=-]*)(?![^\s;&|])"
-)
+_ATOM: Final = r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{[^}]*\}"
+"""A part of a word in which bash expands no braces."""
+_ATOMS: Final = regex(rf"{_ATOM}|[^\s;&|<>()]", re.DOTALL)
+_WORD: Final = regex(rf"(?:{_ATOM}|[^\s;&|<>()])+", re.DOTALL)
+_RANGE: Final = regex(r"(-?\d{1,4})\.\.(-?\d{1,4})(?:\.\.-?(\d{1,4}))?|([A-Za-z])\.\.([A-Za-z])")
 _MOST_ITEMS: Final = 64
 
 
@@ -164,16 +167,42 @@ def with_braces(text: str) -> str:
     """A command with the words of `{a,b}` and `{1..3}`, which only bash expands."""
 
     def several(match: re.Match[str]) -> str:
-        quotes = (text.count(quote, 0, match.start()) % 2 for quote in "'\"")
-        first, dots, last = match[2].partition("..")
-        items = match[2].split(",")
-        if dots and not items[1:]:
-            start, end = int(first), int(last)
-            items = [*map(str, range(start, end + 1) if start <= end else range(start, end - 1, -1))]
-        words = " ".join(f"{match[1]}{one}{match[3]}" for one in items)
-        return match[0] if any(quotes) or len(items) > _MOST_ITEMS else words
+        words = _alternatives(_ATOMS.findall(match[0])) if "{" in match[0] else [match[0]]
+        return " ".join(words) if len(words) <= _MOST_ITEMS else match[0]
 
-    return _BRACES.sub(several, text)
+    return _WORD.sub(several, text)
+
+
+def _alternatives(atoms: Sequence[str]) -> list[str]:
+    """The words that a word with braces expands to."""
+    for start in (number for number, one in enumerate(atoms) if one == "{"):
+        depth, cuts = 0, [start]
+        for number in range(start, len(atoms)):
+            depth += (atoms[number] == "{") - (atoms[number] == "}")
+            cuts += [number] if depth == 0 or (depth == 1 and atoms[number] == ",") else []
+            if depth == 0:
+                break
+        if depth:
+            continue
+        parts = [atoms[one + 1 : other] for one, other in pairwise(cuts)]
+        items = [one for part in parts for one in _alternatives(part)] if parts[1:] else _range("".join(parts[0]))
+        if items:
+            behind = _alternatives(atoms[cuts[-1] + 1 :])
+            return ["".join(atoms[:start]) + one + other for one in items for other in behind][: _MOST_ITEMS + 1]
+    return ["".join(atoms)]
+
+
+def _range(text: str) -> list[str]:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        return []
+    if match[4]:
+        first, last, step = ord(match[4]), ord(match[5]), 1
+    else:
+        first, last, step = int(match[1]), int(match[2]), int(match[3] or 1) or 1
+    numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    width = max(map(len, match.group(1, 2))) if not match[4] and re.search(r"\b0\d", text) else 0
+    return [chr(one) if match[4] else f"{one:0{width}d}" for one in numbers[: _MOST_ITEMS + 1]]
 
 
 _COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
@@ -237,7 +266,7 @@ def is_refused(expression: str) -> bool:
         ast.parse(plain.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
-    return bool({*".:"} & {*plain})
+    return bool({*".:"} & {*plain}) or re.search(r"(?<![\w#])(?!0[xX])\d+[A-Za-z_]", expression) is not None
 
 
 def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | None:

@@ -6,8 +6,8 @@ A value is a text in which `OPEN` and `CLOSE` enclose what only a pod knows, suc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
 
 from gen.base import regex
 from gen.base.shell_script import integer
@@ -36,6 +36,8 @@ _OUTPUT: Final = regex(r"\"?\$\(")
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
+_NOT_OF_NUMBER: Final = regex(rf"^[^{OPEN}]*[$`\"'\\][^{OPEN}]*$")
+"""A known value in which bash does not expand a variable again, and fails."""
 _COUNTED: Final = regex(r"(\w+)\s*(\+\+|--)|(\+\+|--)\s*(\w+)")
 _CHANGED: Final = regex(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)(.*)", re.DOTALL)
 _NAME_OR_MARK: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$?\b([A-Za-z_]\w*)()")
@@ -47,6 +49,7 @@ COST_OF_WORD: Final = 20
 """Characters that take as long as a word: a list of short words is bounded, too."""
 
 Value = str | tuple[str, ...]
+AnyValue = TypeVar("AnyValue", str, tuple[str, ...])
 
 
 def marked(source: str) -> str:
@@ -319,11 +322,11 @@ class Expander:
         if known is None:
             changed = self.outside(name)
         elif isinstance(known, str) and is_known(known):
-            changed = known[int(part[1]) :][: int(part[2]) if part[2] else None] if part else None
+            changed = _part_of(known, int(part[1]), part[2]) if part else None
             changed = changed if part is not None else changed_value(known, rest, self.value)
         elif isinstance(known, tuple) and part is not None and NODES not in known and (name in "@*" or "[" in text):
             first = int(part[1])  # the argument 0 is the script
-            changed = known[first - (name in "@*" and first > 0) :][: int(part[2]) if part[2] else None]
+            changed = _part_of(known, first - (name in "@*" and first > 0), part[2])
         return changed if changed is not None else marked(f"${{{text}}}")
 
     def arithmetic(self, text: str) -> str:
@@ -346,6 +349,7 @@ class Expander:
         def number(match: re.Match[str]) -> str:
             known = self.lookup(match[1] or match[2])
             known = known if known is not None else self.outside(match[1] or match[2])
+            self.is_invalid = self.is_invalid or (isinstance(known, str) and _NOT_OF_NUMBER.search(known) is not None)
             return str(known) if isinstance(known, str) else "?"
 
         plain = re.sub(r"\$(?:\{(\d+|#)\}|(\d|#))", number, text)
@@ -356,6 +360,11 @@ class Expander:
         return MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)
 
 
+def _part_of(value: AnyValue, first: int, size: str | None) -> AnyValue:
+    """`${NAME:FIRST:SIZE}`, which is empty if a first one from the end is before the start."""
+    return value[first if first >= -len(value) else len(value) :][: int(size) if size else None]
+
+
 def _all(value: Value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
@@ -363,3 +372,18 @@ def _all(value: Value) -> tuple[str, ...]:
 def split(value: str, separators: str) -> list[str]:
     """The words of an expansion without quotes; a part of the pod stays whole."""
     return [str(one) for one in re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^{re.escape(separators)}{OPEN}])+", value)]
+
+
+_OF_WORDS: Final = regex(
+    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
+    r"|<\(|<<<|&>|\|&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
+)
+_OF_TEXT: Final = regex(r"\[\[|\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b")
+"""Syntax of bash in a construct that stays."""
+
+
+def needs_bash(text: str, parts: Iterable[str]) -> bool:
+    """Whether a construct, or a part of a word, has syntax that sh lacks."""
+    return any(
+        _OF_WORDS.search(one) or (not one.startswith(("$((", "${")) and _OF_TEXT.search(one)) for one in (text, *parts)
+    )

@@ -18,7 +18,7 @@ from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import translation
 from gen.importers.slurm.directives import Option, carry, directives, layout_of, mount
-from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
+from gen.importers.slurm.expansion import START, is_known, marked, needs_bash, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     DEEP,
@@ -48,14 +48,6 @@ _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 _OF_SHELL: Final = ((), ("cd",), ("trap",))
-_OF_WORDS: Final = (
-    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
-    r"|<\(|&>|\|&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
-)
-_BASH: Final = regex(
-    rf"\[\[|\(\(|<<<|\{{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b|{_OF_WORDS}"
-)
-"""Syntax of bash in a construct that stays."""
 
 
 class SlurmImporter(Importer):
@@ -198,8 +190,7 @@ def _translate(
         runs = [Run(words=(), text="set -e", place=draft.place), *runs]
     text = translation.text_of_command(runs)
     _array(draft, layout, text)
-    bash = any(one.text and _BASH.search(one.text) for one in runs)
-    bash = bash or any(re.search(_OF_WORDS, part) for one in runs for part in translation.parts_of(one))
+    bash = any(needs_bash(one.text, translation.parts_of(one)) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     if script.unreadable is None:  # what gen reads of it would name others
         translation.report_outside(draft, script, runs)
@@ -271,6 +262,9 @@ def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
                 draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
             reported.add(place)
             continue
+        if re.search(r"\bsrun\b", re.sub(r"(?m)^\s*#.*$", "", content)):
+            message = f"`srun` in `{name[:60]}` does not work in a pod"
+            draft.cannot_run(place, message, "write its commands in the place where the script starts it")
         draft.set(literal(content), "files", target, place=place)
         written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
         runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]

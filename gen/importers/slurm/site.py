@@ -112,6 +112,10 @@ def roots_of(text: str) -> Iterable[str]:
     return (match[1] for match in PATH.finditer(text) if match[1][1:] not in _OWN)
 
 
+SCRIPT: Final = "slurm_script"
+"""The name that Slurm gives to every script."""
+
+
 class Step(Struct, frozen=True, kw_only=True):
     """A program that the script starts."""
 
@@ -317,7 +321,7 @@ def joined(folder: str, target: str) -> str:
 def absolute(folder: str) -> str:
     """A folder of `cd`, from that at the start of the script."""
     is_inside = is_known(folder) and not folder.startswith("/")
-    return posixpath.join(START, folder.removeprefix(".")).rstrip("/") if is_inside else folder
+    return posixpath.join(START, "" if folder == "." else folder).rstrip("/") if is_inside else folder
 
 
 def relative(text: str, folder: str) -> str:

@@ -39,6 +39,7 @@ from gen.importers.slurm.directives import HANDLED, REASONS, SHORT, SWITCHES, Op
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.site import (
     CONTAINER_VALUES,
+    SCRIPT,
     SHIFTER_VALUES,
     Layout,
     Site,
@@ -56,7 +57,7 @@ from gen.importers.slurm.translation import (
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 
-_SCRIPT: Final = "/script"
+_SCRIPT: Final = f"{HOME}/{SCRIPT}"
 _WORD: Final = regex(r"[A-Za-z0-9]+")
 _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""

@@ -223,8 +223,7 @@ def line_of(run: Run) -> str:
         return f"{run.text} || {run.otherwise}" if run.otherwise else run.text
     words = [f"{name}={shown(value)}" for name, value in of_program(run)]
     words += text_of_words(run.words)
-    words += ["<", shown(run.input)] if run.input else []
-    words += ["||", run.otherwise] if run.otherwise else []
+    words += [*(["<", shown(run.input)] if run.input else ()), *(["||", run.otherwise] if run.otherwise else ())]
     line = " ".join(words)
     if len(line) <= _WIDE:
         return line
@@ -348,11 +347,13 @@ def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
     """Report shells that start nothing in a pod, or ask Slurm."""
     for run in runs:
         if any(map(_INNER_SRUN.search, (run.text, *parts_of(run)))):
-            what = "`srun` does not work in a pod, and the command reads what it prints"
-            draft.cannot_run(run.place, what, "write the value that it computes")
+            why = "`srun` does not work in a pod, and the command reads what it prints"
+            draft.cannot_run(run.place, why, "write the value that it computes")
+        if run.words[:1] == ("mpirun",) and "srun" in run.words:
+            draft.cannot_run(run.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
         if _READS.fullmatch(" ".join(run.words)) and not run.input:
-            what = f"`{' '.join(run.words)}` reads its commands from a terminal, which a pod does not have"
-            draft.cannot_run(run.place, what, "name the script that it runs")
+            why = "reads its commands from a terminal, which a pod does not have"
+            draft.cannot_run(run.place, f"`{' '.join(run.words)}` {why}", "name the script that it runs")
 
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
@@ -392,8 +393,8 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
 
 def lists_nodes(script: BatchScript, name: str) -> bool:
     """Whether a variable has the names of all nodes."""
-    value = script.variables.get(name, "")
-    values = (value,) if isinstance(value, str) else value
+    values = script.variables.get(name, "")
+    values = (values,) if isinstance(values, str) else values
     return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
 
 

@@ -30,7 +30,7 @@ from gen.importers.slurm.expansion import (
     shown,
     sources,
 )
-from gen.importers.slurm.site import DroppedPart, absolute
+from gen.importers.slurm.site import SCRIPT, DroppedPart, absolute, joined
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,6 +44,7 @@ _WRITTEN: Final = regex(
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
+_OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
@@ -177,13 +178,14 @@ def _answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_ta
 
 def _folder(command: str, folder: str) -> str:
     """The output of a command that asks for a folder: that of now, if the script does not name one."""
-    asked = re.fullmatch(r"(cd|dirname|readlink|realpath)(?:\s+-\w+)*\s+(\S+)(?:\s*&&\s*pwd(?: -P)?)?", command)
+    command = re.sub(r"\s*(?:[12&]?>\s*/dev/null|2>&1)", "", command)
+    asked = re.fullmatch(r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*&&\s*pwd(?: -P)?)?", command)
     if asked is None or not is_known(asked[2]):
         return folder
     if asked[1] == "dirname":
         inside = asked[2] != START
         return (posixpath.dirname(asked[2]) or ".") if inside else f"{START}/.."
-    return posixpath.normpath(posixpath.join("" if asked[2].startswith(START) else folder, asked[2]))
+    return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
 
 
 class BatchValues(Conditions):
@@ -255,7 +257,8 @@ class BatchValues(Conditions):
             return NODES
         if name == "RANDOM":
             return PORT if _IS_PORT.search(self._assigned) else RUN
-        own = {"PWD": absolute(self.folder), RUN_ID: RUN}
+        own: dict[str, Value] = {"PWD": absolute(self.folder), RUN_ID: RUN}
+        own |= {} if self.in_task else _OF_SCRIPT
         return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
 
     def outside(self, name: str) -> str:
@@ -439,7 +442,7 @@ class BatchValues(Conditions):
             yield " ".join(("set", "--", *map(shown, self.arguments)))
         for name, value in others.items():
             words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
-            if not any(NODES in one or one == ADDRESS for one in ([value] if isinstance(value, str) else value)):
+            if not any(NODES in one for one in ([value] if isinstance(value, str) else value)):
                 self.kept.add(name)
                 yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
         self.before.clear()

@@ -91,6 +91,12 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 2", "--ntasks-per-node=2"), "srun A=$SLURM_JOB_ID\nsrun python a.py"),
         (("-N 1",), "A=$PWD/b\ncd c\npython a.py --out=$A"),
         (("-N 1",), "srun bash -c 'cd /workspace/b; ./c/d' 2>&1 | grep loss"),
+        (NODES, "H=$(hostname)\nif ask; then H=${H%.*}; fi\nsrun python a $H"),
+        (
+            ("-N 1",),
+            'D=$(cd "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)\npython $D/a $(dirname $(readlink -f $0))/b',
+        ),
+        (("-N 1",), "python a {b,'c d'}e {1..3}"),
         (NODES, "srun -n1 ./a\nsrun python b"),
         (("-N 1",), "A=(x y)\npython a ${A[0]} $((2 ** 3))"),
         (("-N 2", "--ntasks-per-node=2"), 'if ask; then N=1; else N=2; fi\nsrun bash -c "python a $N \\$SLURM_PROCID"'),
