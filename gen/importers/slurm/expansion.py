@@ -278,6 +278,7 @@ class Expander:
         if known is not None and index not in (None, "@", "*"):
             known = self._item(name, known, index)
         if match["indirect"]:
+            self.is_invalid = self.is_invalid or (known is None and index is None and not rest)
             is_name = isinstance(known, str) and is_known(known)
             return self.parameter(known) if isinstance(known, str) and is_name else marked(f"${{{text}}}")
         if match["length"]:

@@ -108,12 +108,13 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     moves = any(one.message.startswith("the folder of `cd`") for one in lost)
     missing = {posixpath.basename(match[1]) for one in lost if (match := _FILE.match(one.message))}
     once = {one.place.line for one in lost if _ONCE.match(one.message)}
+    eaten = {one.place.line for one in lost if one.message.startswith("the value `$")}
     for index in dict.fromkeys((0, number - 1)):
         originals = [_original(script, job, index, world, learned) for world in WORLDS]
         imported = [recorded_pods(job, runs, index, world, _stubs(), learned) for world in WORLDS]
         unended = unended or not all(one.ended for one in (*originals, *imported))
         total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
-        for one in _differences(script, job, originals, imported, once):
+        for one in _differences(script, job, originals, imported, once, eaten):
             known = one.expected or (moves and "in another folder" in one.text) or one.program in missing
             if known or {one.line, _start(script.text, one.line)} & said:
                 named.add(one.line)
@@ -283,9 +284,16 @@ def _reduced(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
 
 
 def _differences(
-    script: _Input, job: ImportedJob, originals: Sequence[Recording], imported: Sequence[Recording], once: set[int]
+    script: _Input,
+    job: ImportedJob,
+    originals: Sequence[Recording],
+    imported: Sequence[Recording],
+    once: set[int],
+    eaten: set[int],
 ) -> Iterator[Difference]:
-    """All programs of the tasks that do not start the same. Findings name the single starts in the lines `once`."""
+    """All programs of the tasks that do not start the same. Findings name the single starts in the lines `once`, and in
+    those `eaten` options of `srun` that take the program for their value.
+    """
     before, after = _both(originals), _both(imported)
     folders, back = dict[str, str](), dict[str, str]()
     tasks = sorted({0, *(one.record.task for one in (*before, *after) if one.record.task != BATCH)})
@@ -293,7 +301,7 @@ def _differences(
         own = (BATCH, 0) if task == 0 else (task,)
         expected = [one for one in before if one.record.task in own]
         left = [one for one in after if one.record.task in own]
-        lost = set[int]()
+        lost = {*eaten}
         for program in expected:
             same = next((one for one in left if _same(job, program, one) is None), None)
             if same is not None:

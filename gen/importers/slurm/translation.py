@@ -116,8 +116,8 @@ def _tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
     given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
     nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
     per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
-    if tasks and not per_node:
-        nodes, per_node = tasks, 1
+    if tasks:
+        nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
     return nodes, per_node or layout.per_node
 
 

@@ -20,13 +20,14 @@ while [[ $1 == -* ]]; do
   esac
 done
 [ $# -gt 0 ] || exit 0
-if [[ -n $tasks && -z $given ]] && ((tasks < nodes * per)); then
-  ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$((tasks / nodes))
+if [[ $tasks == +([0-9]) && -z $given ]] && ((tasks != nodes * per)); then
+  ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$(((tasks + nodes - 1) / nodes))
 fi
+[[ $tasks == +([0-9]) ]] && ((tasks < nodes * per)) || tasks=$((nodes * per))
 rank=0
 for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
-  ((rank < most)) || exit 0
+  ((rank < most && rank < tasks)) || exit 0
   GEN_TASK=$rank GEN_NODE=$node SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
-    SLURMD_NODENAME=$GEN_HOST$node SLURM_NNODES=$nodes SLURM_NTASKS=$((nodes * per)) start "$@"
+    SLURMD_NODENAME=$GEN_HOST$node SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@"
   rank=$((rank + 1))
 done; done

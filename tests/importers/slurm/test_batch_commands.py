@@ -346,6 +346,8 @@ UNCLEAR = "the address `"
         (NODE, "cat > a.sh <<E\nsrun b\nE\nsrun bash a.sh", 4, "`srun` in `a.sh` does not work in a pod"),
         (NODE, "A=3e-4\na $((A))", 5, "gen cannot read the syntax of the shell here"),
         (("-N 2", "--ntasks-per-node=2"), "srun bash -c 'srun a'", 5, "`srun` behind `srun` does not work in a pod"),
+        (NODE, "(A=b)\nsrun -J ${!A} c", 5, "gen cannot read the syntax of the shell here"),
+        (NODES, "srun -n1 --ntasks-per-node=4 a\nsrun b", 6, "the single start of `a` is not carried"),
         (NODE, "python a $(nproc)", 4, "the output of `nproc` is not carried: a pod has its own"),
         (NODE, "select x in a b; do c $x; done\nd", 4, "the loop of `select` is not carried: nobody answers"),
         (NODE, "a > $B && c", 4, "bash does not run this line, because a variable behind `>` has no value"),
