@@ -48,6 +48,9 @@ bench-real *folders:
 # compare with a real API server on the manifests in any folders; see scripts/agreement.py
 agreement *args:
     .venv/bin/python -m scripts.agreement {{ args }}
+# import random changes of the scripts and manifests in any folders; see scripts/mutated_imports.py
+mutated-imports *args:
+    .venv/bin/python -m scripts.mutated_imports {{ args }}
 # compare the verdicts of admission policies in any folders with a real API server; see scripts/policy_agreement.py
 policy-agreement *args:
     .venv/bin/python -m scripts.policy_agreement {{ args }}

@@ -390,7 +390,7 @@ class BatchScript(BatchCommands):
         if variable is None or body is None:
             return
         if self.text(node).startswith("select"):
-            self.leave(node, "the loop of `select`", "nobody answers in a pod", "write the choice into the script")
+            self.leave(node, "the loop of `select`", "a pod has no terminal", "write the choice into the script")
             return
         plain = all(is_known(one) and not re.search(r"[{*]", one) for one in items)
         if not plain or len(items) > _MOST_TURNS:

@@ -56,7 +56,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("A=$\n\n# B the c\nsrun a $A", "a '$'"),
     ],
 )
-def test_what_bash_computes_is_computed(body: str, expected: str) -> None:
+def test_values_are_those_of_bash(body: str, expected: str) -> None:
     made = command(body)
     assert made == expected
 
@@ -349,7 +349,7 @@ UNCLEAR = "the address `"
         (NODE, "(A=b)\nsrun -J ${!A} c", 5, "gen cannot read the syntax of the shell here"),
         (NODES, "srun -n1 --ntasks-per-node=4 a\nsrun b", 6, "the single start of `a` is not carried"),
         (NODE, "python a $(nproc)", 4, "the output of `nproc` is not carried: a pod has its own"),
-        (NODE, "select x in a b; do c $x; done\nd", 4, "the loop of `select` is not carried: nobody answers"),
+        (NODE, "select x in a b; do c $x; done\nd", 4, "the loop of `select` is not carried: a pod has no terminal"),
         (NODE, "a > $B && c", 4, "bash does not run this line, because a variable behind `>` has no value"),
         (NODE, "A=${B:-$(srun b)}\na $A", 5, "`srun` does not work in a pod, and the command reads what it prints"),
         (NODE, "A=$B/c\nexport B=d\nsrun a $A", 6, "`$B` has no value in a pod: the script sets it only in a later"),
