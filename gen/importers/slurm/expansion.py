@@ -375,6 +375,10 @@ def split(value: str, separators: str) -> list[str]:
     return [str(one) for one in re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^{re.escape(separators)}{OPEN}])+", value)]
 
 
+INNER_SRUN: Final = regex(
+    r"(?m)(?:^|[;&|({!`]|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*srun\b"
+)
+"""`srun` in a construct of the shell, or in a value."""
 _OF_WORDS: Final = regex(
     r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
     r"|<\(|<<<|&>|\|&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"

@@ -130,6 +130,9 @@ def _unread(draft: JobDraft, script: BatchScript) -> None:
         draft.cannot_run(script.cut, "the script starts too many programs for one command, and gen stops here", hint)
     if script.unreadable is not None:
         draft.cannot_run(*script.unreadable)
+    if script.ended is not None and script.fails:
+        what, why = "the error at the end of the script", "the job succeeds if its last program does"
+        draft.drop(script.ended[0], what, why, "remove `exit`, or write it into `command`")
 
 
 def _of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
@@ -159,7 +162,7 @@ def _translate(
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = [*in_container(runs and translation.with_own_variables(script, runs), ",".join(mounts).split(","))]
-    if all(one.words[:1] in (("mkdir",), ("wait",)) for one in runs):
+    if all(one.words[:1] in (("mkdir",), ("wait",), ("chmod",), ("touch",)) for one in runs):
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{check[:60]}`" if check else ""
         hint = "write the path of its program in the place of the check" if check else translation.NEEDED_VALUES
@@ -171,8 +174,7 @@ def _translate(
         layout = replace(layout, per_node=int(number[:4]))
     if any(_is_of_mpi(one, layout) for one in runs):
         _mpi(draft, layout)
-    runs = [_for_kind(draft, script, one, layout) for one in runs]
-    runs = _files(draft, script, runs)
+    runs = [_for_kind(draft, script, one, layout) for one in _files(draft, script, runs)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout)
@@ -268,6 +270,10 @@ def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
         draft.set(literal(content), "files", target, place=place)
         written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
         runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]
+        runs = [one for one in runs if one.words[:1] != ("chmod",) or {*one.words[2:]} != {target}]
+        start = re.match(r"#!\s*(?:/\S*/)?(?:env +)?(\S+)", content)  # no file of a job is executable
+        inner = start[1] if start is not None else "bash"
+        runs = [replace(one, words=(inner, *one.words)) if one.words[:1] == (target,) else one for one in runs]
     return runs
 
 

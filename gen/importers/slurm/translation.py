@@ -22,6 +22,7 @@ from gen.importers.slurm.directives import Option, options_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
+    INNER_SRUN,
     NODES,
     OPEN,
     PORT,
@@ -338,7 +339,6 @@ def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> 
     return len(text.split()) > 1 and used.search(script.source) is not None and not left
 
 
-_INNER_SRUN: Final = regex(r"(?:\$\(|`)[^)`]*\bsrun\b")
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
 """A shell without a script."""
 
@@ -346,9 +346,9 @@ _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofil
 def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
     """Report shells that start nothing in a pod, or ask Slurm."""
     for run in runs:
-        if any(map(_INNER_SRUN.search, (run.text, *parts_of(run)))):
-            why = "`srun` does not work in a pod, and the command reads what it prints"
-            draft.cannot_run(run.place, why, "write the value that it computes")
+        if any(map(INNER_SRUN.search, (run.text, *parts_of(run)))):
+            why = "`srun` does not work in a pod, and only its shell decides this part"
+            draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
         if run.words[:1] == ("mpirun",) and "srun" in run.words:
             draft.cannot_run(run.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
         if _READS.fullmatch(" ".join(run.words)) and not run.input:
