@@ -112,8 +112,8 @@ def roots_of(text: str) -> Iterable[str]:
     return (match[1] for match in PATH.finditer(text) if match[1][1:] not in _OWN)
 
 
-SCRIPT: Final = "slurm_script"
-"""The name that Slurm gives to every script."""
+SCRIPT: Final = ".slurm_script"
+"""The script itself, which no pattern such as `*` matches: Slurm keeps it in another folder."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
