@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, counted, regex
+from gen.base import Diagnostic, Findings, Location, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.importers import ImportedJob, ImportInput
 from gen.importers.sandbox import (
@@ -116,6 +116,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
         for one in _differences(script, job, originals, imported, once, eaten):
             known = one.expected or (moves and "in another folder" in one.text) or one.program in missing
+            known = known or any(_explains(part, script.text, one) for part in lost)
             if known or {one.line, _start(script.text, one.line)} & said:
                 named.add(one.line)
             else:
@@ -134,6 +135,15 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     lines = ", ".join(map(str, sorted(named)))
     apart = f", apart from what findings name, or each pod does, at line {lines}" if named else ""
     return f"{what} starts {same} as the script in {counted(total, 'task')}{apart}", not differences
+
+
+def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
+    """Whether a finding is about a program inside of the command with this line, such as a text of `bash -c`."""
+    first = _start(text, difference.line)
+    inside = first <= finding.place.line <= first + _command(text, difference.line).count("\n")
+    named = {posixpath.basename(word) for word in re.findall(r"`([^`\s]+)`", finding.message)}
+    starts = {posixpath.basename(word) for word in difference.text.partition("`")[2].partition("`")[0].split()}
+    return bool(difference.line) and inside and finding.message[:1].isdigit() and bool(named & starts)
 
 
 def _script(given: ImportInput, job: ImportedJob) -> _Input:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
+_ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
@@ -379,7 +380,7 @@ class BatchValues(Conditions):
             return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
         known = _answer(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
-        known = None if _TO_FILE.search(command) else known
+        known = "" if _ASSIGNMENT.fullmatch(command) else None if _TO_FILE.search(command) else known
         if known is None and re.match(r"whoami|id ", command):
             known = self.outside("USER")
         if known is not None:
