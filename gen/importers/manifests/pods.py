@@ -140,7 +140,7 @@ def report_ports(draft: JobDraft, item: Item, every: Sequence[Template], model: 
     """Report the ports with names that Services may know."""
     idle = [one for one in every if has_idle_ports(one.container, model)]
     names = [at(port, "name") for one in idle for port in one.container["ports"]]
-    others = [name for name in dict.fromkeys(names) if isinstance(name, str) and name not in model.read_ports]
+    others = [*dict.fromkeys(name for name in names if isinstance(name, str) and name not in model.read_ports)]
     if others:
         which = ", ".join(f"`{name}`" for name in others[:_SHOWN])
         hint = "write the number in Services and policies that name the port, or add it with `patches` of the overlay"

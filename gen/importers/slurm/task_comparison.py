@@ -238,7 +238,9 @@ def _of_command(job: ImportedJob) -> Learned:
     lines = (command if isinstance(command, str) else str(command[-1])).split("\n")
     given = str(job.fields.get("workingDir", HOME))
     folders = [given, *(posixpath.join(given, line.split()[1]) for line in lines if re.match(r"cd [\w./-]+$", line))]
-    starts = {one for line in lines for one in line.split()[:1] if re.fullmatch(r"[\w./-]+", one)}
+    words = [line.split() for line in lines]
+    words = [[one for one in line if "/" in one] if line[:1] == ["mpirun"] else line for line in words]
+    starts = {one for line in words for one in line[:1] if re.fullmatch(r"[\w./-]+", one)}
     programs = {posixpath.join(folder, one) for folder in folders for one in starts}
     programs = {posixpath.normpath(one) for one in programs}
     return Learned(

@@ -405,22 +405,20 @@ class BatchValues(Conditions):
         """Shell source with the known values of its variables."""
 
         def one(match: re.Match[str]) -> str:
-            known = self.lookup(match[1] or match[2] or match[3])
+            name = match[1] or match[2] or match[3]
+            sets = re.search(rf"(?<![\w$]){name}=", text[: match.start()]) is not None
+            known = marked(f"${name}") if sets else self.lookup(name)
             if match[3]:
                 if known is not None and known != marked(f"${match[3]}"):
                     self.before.setdefault(match[3], known)
                 return match[0]
             if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./\ue004 -]*", known)):
                 return known
-            if (
-                isinstance(known, str)
-                and len(sources(known)) == 1
-                and known == marked(sources(known)[0])
-                and "$(" not in known
-            ):
-                name = sources(known)[0].removeprefix("$")
+            parts = sources(known) if isinstance(known, str) and "$(" not in known else []
+            if len(parts) == 1 and known == marked(parts[0]):
+                name = parts[0].removeprefix("$")
                 joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
-                return f"${{{name}}}" if joined else sources(known)[0]
+                return f"${{{name}}}" if joined else parts[0]
             name = match[1] or match[2]
             if known is not None:
                 self.before.setdefault(name, known)

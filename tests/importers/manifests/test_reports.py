@@ -554,3 +554,8 @@ def test_a_value_is_reported_at_its_line(repo: Repository) -> None:
     assert finding.message == "`minAvailable` is more than the 1 pods of the job"
     line = file.read_text().splitlines()[finding.place.line - 1]
     assert line == "  minAvailable: 3"
+
+
+def test_a_port_with_a_mapping_as_its_name_ends_no_import() -> None:
+    body = of_container(ports=[{"name": {"a": 1}, "containerPort": 8080}, {"name": "http", "containerPort": 80}])
+    assert "the port `http` is not carried: pods reach each other without it" in messages(body)

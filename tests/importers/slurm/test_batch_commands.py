@@ -54,6 +54,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ('D=$(cd -- "$(dirname -- "$0")/../.." >/dev/null 2>&1 && pwd)\nsrun a $D/b', "a ./../../b"),
         ("cat > b.sh <<E\nc\nE\nchmod +x b.sh\nsrun ./b.sh d", "bash /etc/job/b.sh d"),
         ("A=(b)\nC=$(D=($A))\nsrun a $C $(E=1)c", "a c"),
+        ("A=b\nB=$(A=c; echo $A)\nsrun d $B $A", "d $(A=c; echo $A) b"),
         ("builtin cd b\njobs\ndisown\nsrun a", "cd b\na"),
         ("A=$\n\n# B the c\nsrun a $A", "a '$'"),
     ],
