@@ -45,8 +45,8 @@ _INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
 _STARTED: Final = "started:"
 """Before the records, once all is set up."""
 _MISSING: Final = regex(
-    r"(?m)^(?:[^:\n]+: line \d+: |[^:\n]+: \d+: )(?:exec: )?([^\n]+?): "
-    r"(?:No such file or directory|not found|cannot execute.*)$"
+    r"(?m)^(?:[^:\n]+: line \d+: |[^:\n]+: \d+: )(?:exec: |cannot open )?([^\n]+?): "
+    r"(?:No such file(?: or directory)?|not found|cannot execute.*)$"
     r"|^(?:/\S*/)?(?:bash|sh|dash): (?:0: )?(?:cannot open )?(?P<script>[^:\n]+): No such file(?: or directory)?$"
     r"|^(?:env|nohup|timeout|xargs|nice|stdbuf)[^'\n]*'?([^'\n:]+)'?: No such file or directory$"
 )

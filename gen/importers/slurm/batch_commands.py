@@ -342,6 +342,9 @@ class BatchCommands(BatchValues):
                 self._drop(called, f"`eval {text[:60]}`", "a container has an environment of its own", IN_IMAGE)
             else:
                 self._start(words, called)
+        elif re.search(r"[;&|\n]", text := re.sub(r"'[^']*'|\"[^\"]*\"", "", " ".join(words[1:]).strip())):
+            what = f"gen does not follow several commands of `eval`: `{text[:60]}`"
+            self.refuse(called.place, what, "write them into the script")
         elif words[1:] and not words[1].startswith("-"):
             self.run(called.place, self.words(" ".join(words[1:])), called.assigned)
         return True

@@ -103,6 +103,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1",), "set -e\ncat > b.sh <<E\npython a\nE\nchmod +x b.sh\nsrun ./b.sh"),
         (NODES, "cat > b.py <<E\n#!/usr/bin/env python3\nE\nchmod +x b.py\nsrun ./b.py c"),
         (("-N 1",), "for f in *; do python a $f; done"),
+        (("-N 1",), "cat b > c.txt\npython a < c.txt"),
         (NODES, "srun -n1 ./a\nsrun python b"),
         (("-N 1",), "A=(x y)\npython a ${A[0]} $((2 ** 3))"),
         (("-N 2", "--ntasks-per-node=2"), 'if ask; then N=1; else N=2; fi\nsrun bash -c "python a $N \\$SLURM_PROCID"'),
