@@ -100,7 +100,7 @@ class JobSetJob(IndexedJob):
         if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
             return value
         if field.endswith("dependsOn"):
-            return {one.get("name"): one.get("status") for one in value}
+            return {str(one.get("name")): one.get("status") for one in value}
         return [{key: inner for key, inner in one.items() if key != "name"} for one in value]
 
     @property

@@ -559,3 +559,15 @@ def test_a_value_is_reported_at_its_line(repo: Repository) -> None:
 def test_a_port_with_a_mapping_as_its_name_ends_no_import() -> None:
     body = of_container(ports=[{"name": {"a": 1}, "containerPort": 8080}, {"name": "http", "containerPort": 80}])
     assert "the port `http` is not carried: pods reach each other without it" in messages(body)
+
+
+def test_a_dependency_with_a_mapping_as_its_name_ends_no_import() -> None:
+    jobs = [
+        {
+            "name": "a",
+            "dependsOn": [{"name": {"b": 1}, "status": "Ready"}],
+            "template": {"spec": {"template": pod("c")}},
+        }
+    ]
+    body = an_object("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
+    assert not [one for one in read(body)[1] if one.code == "internal-error"]
