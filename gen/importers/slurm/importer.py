@@ -16,9 +16,9 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
-from gen.importers.slurm import translation
-from gen.importers.slurm.directives import Option, carry, directives, layout_of, mount
+from gen.importers.slurm import steps
 from gen.importers.slurm.expansion import START, is_known, marked, needs_bash, shown, source_text
+from gen.importers.slurm.options import Option, carry, directives, layout_of, mount
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     DEEP,
@@ -33,8 +33,8 @@ from gen.importers.slurm.site import (
     with_values,
     without_placeholders,
 )
+from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.translation import Run
 from gen.job.launchers import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
@@ -106,7 +106,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
                 "remove it",
             )
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
-    if translation.gives_up(script, found):
+    if steps.gives_up(script, found):
         return None, lacking
     for number, line in enumerate(text.split("\n"), 1):
         if (match := _TEMPLATE.search(line)) is not None and not line.lstrip().startswith("#"):
@@ -154,22 +154,22 @@ def _translate(
 ) -> None:
     """Set the fields of the job."""
     of_script = layout_of(options)
-    by_mpi = any(translation.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
+    by_mpi = any(steps.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
     ranks = partial(_of_tasks, of_script.nodes, by_mpi=by_mpi)
-    runs, of_step = translation.runs_of(script, ranks, of_script, draft.found)
+    runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     layout = carry(draft, options, of_step, image, site)
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
-    runs = [*in_container(runs and translation.with_own_variables(script, runs), ",".join(mounts).split(","))]
+    runs = [*in_container(runs and steps.with_own_variables(script, runs), ",".join(mounts).split(","))]
     if all(one.words[:1] in (("mkdir",), ("wait",), ("chmod",), ("touch",)) for one in runs):
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{check[:60]}`" if check else ""
-        hint = "write the path of its program in the place of the check" if check else translation.NEEDED_VALUES
+        hint = "write the path of its program in the place of the check" if check else steps.NEEDED_VALUES
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
     _whole_nodes(draft, options, runs, site)
-    slots = {translation.without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
+    slots = {steps.without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
     if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
         layout = replace(layout, per_node=int(number[:4]))
     if any(_is_of_mpi(one, layout) for one in runs):
@@ -178,35 +178,35 @@ def _translate(
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout)
-    translation.variables(draft, script, runs)
+    steps.variables(draft, script, runs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     _images(draft, script, site)
-    runs = translation.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
-    arrays = translation.arrays(script, runs)
+    runs = steps.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
+    arrays = steps.arrays(script, runs)
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     runs = [*arrays, *_in_folders(draft, with_traps(runs, script.folder))]
     if script.stops and sum(one.words[:1] not in (("mkdir",), ("wait",)) for one in runs) > 1:
         runs = [Run(words=(), text="set -e", place=draft.place), *runs]
-    text = translation.text_of_command(runs)
+    text = steps.text_of_command(runs)
     _array(draft, layout, text)
-    bash = any(needs_bash(one.text, translation.parts_of(one)) for one in runs)
+    bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     if script.unreadable is None:  # what gen reads of it would name others
-        translation.report_outside(draft, script, runs)
+        steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
         _lacking(draft, script, runs, lacking)
-        translation.report_shells(draft, runs)
+        steps.report_shells(draft, runs)
 
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the values that no pod has."""
-    for name, place in translation.unknown(draft, script, runs).items():
+    for name, place in steps.unknown(draft, script, runs).items():
         why = "the script gets it from outside"
         hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
-        if translation.lists_nodes(script, name):
+        if steps.lists_nodes(script, name):
             why = "it is a list of nodes"
             hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
         elif name not in script.variables or (name in script.early and script.variables[name] == marked(f"${name}")):
@@ -236,7 +236,7 @@ def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
             made.append(run)
             continue
         back = now.startswith("/") and not folder.startswith("/")
-        if folder.startswith("-") or not translation.is_of_pod(folder) or (back and folder != before):
+        if folder.startswith("-") or not steps.is_of_pod(folder) or (back and folder != before):
             hint = "set `workingDir` to the folder in the image or in `code`"
             draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
         elif folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
@@ -294,7 +294,7 @@ def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
     """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site."""
     if "gpus" in draft.fields:
         return
-    told = [translation.without_set(one).processes for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
+    told = [steps.without_set(one).processes for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
     number = next((one for one in told if one.isdecimal() and 0 < int(one[:3]) < 100), "")  # noqa: PLR2004
     exclusive = any(one.name == "exclusive" or (one.name == "mem" and one.value == "0") for one in options)
     if number or (site.nodes.get("gpus") and (exclusive or any(one.launcher is not None for one in runs))):
@@ -318,7 +318,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
     if run.launcher is None:
         starts = run.by_srun and run.words[:1] not in _OF_SHELL
         return _by_mpirun(run, layout, script.kept) if of_mpi and starts else run
-    given = translation.without_set(run)
+    given = steps.without_set(run)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
         if run.by_srun and run.nodes * run.per_node > 1:
@@ -355,13 +355,13 @@ def _by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     """A program that `srun` starts, started by `mpirun`. Variables in `kept` are those of the launcher's shell."""
     per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
     start = ("mpirun", *_numbers(layout, per_node, total))
-    start += tuple(word for name, value in translation.of_program(run) for word in ("-x", f"{name}={value}"))
+    start += tuple(word for name, value in steps.of_program(run) for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=())
-    parts = {*translation.parts_of(run)}
+    parts = {*steps.parts_of(run)}
     own = {one[1:] for one in parts if one[1:] in kept}
     if len(own) < len(parts):  # only the shell of a task knows its rank
         start += tuple(word for name in sorted(own) for word in ("-x", name + "=" + marked(f'"${name}"')))
-        return replace(run, words=(*start, "sh", "-c", source_text(" ".join(translation.text_of_words(run.words)))))
+        return replace(run, words=(*start, "sh", "-c", source_text(" ".join(steps.text_of_words(run.words)))))
     return replace(run, words=(*start, *run.words))
 
 

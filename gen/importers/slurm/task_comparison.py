@@ -35,8 +35,8 @@ from gen.importers.sandbox import (
     recorded_pods,
     source,
 )
-from gen.importers.slurm.directives import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of
 from gen.importers.slurm.expansion import is_known
+from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of
 from gen.importers.slurm.site import (
     CONTAINER_VALUES,
     SCRIPT,
@@ -48,7 +48,7 @@ from gen.importers.slurm.site import (
     with_values,
     without_placeholders,
 )
-from gen.importers.slurm.translation import (
+from gen.importers.slurm.steps import (
     DEFAULT_PORT,
     Run,
     launcher_of,

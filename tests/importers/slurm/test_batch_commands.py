@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
-from tests.importers.slurm.test_translation import command
+from tests.importers.slurm.test_steps import command
 
 NODE = ("-N 1",)
 CHECKED = "if [ -d /a ]; then A=/a; elif [ -d /b ]; then A=/b; else exit 1; fi\nsrun a $A"

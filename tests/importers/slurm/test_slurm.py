@@ -9,7 +9,7 @@ import pytest
 from gen.base.findings import Findings, Severity, UsageError
 from gen.importers import IMPORTERS, ImportedJob, ImportInput
 from gen.importers.draft import check_text, text_of
-from gen.importers.slurm.directives import HANDLED, REASONS, SHORT
+from gen.importers.slurm.options import HANDLED, REASONS, SHORT
 from tests.cases import for_each
 
 VALUES = {

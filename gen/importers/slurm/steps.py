@@ -18,7 +18,6 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
-from gen.importers.slurm.directives import Option, options_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -35,6 +34,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
+from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Layout, Step
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
