@@ -16,7 +16,9 @@ from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
     is_known,
+    joined,
     marked,
+    relative,
     shown,
     source_text,
     sources,
@@ -34,9 +36,7 @@ from gen.importers.slurm.site import (
     DroppedPart,
     Step,
     is_silent,
-    joined,
     opened_apptainer,
-    relative,
 )
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
@@ -211,7 +211,6 @@ class BatchCommands(BatchValues):
     def add(self, step: Step) -> None:
         """Start a program with the variables and the folder of now."""
         exported = {name: self.variables[name] for name in self.exported if name in self.variables}
-        exported = {key: self.local(one) if isinstance(one, str) else one for key, one in exported.items()}
         words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
         assigned = tuple((name, self.local(value)) for name, value in step.assigned)
         step = replace(step, words=words, options=options, assigned=assigned, text=self.local(step.text))

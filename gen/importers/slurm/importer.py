@@ -17,11 +17,10 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import steps
-from gen.importers.slurm.expansion import START, is_known, marked, needs_bash, shown, source_text
+from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text
 from gen.importers.slurm.options import Option, carry, directives, layout_of, mount
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
-    DEEP,
     Lacking,
     Layout,
     Site,

@@ -30,7 +30,20 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.expansion import MARKED, NODES, RUN, START, Value, is_known, marked, shown, sources
+from gen.importers.slurm.expansion import (
+    DEEP,
+    MARKED,
+    NODES,
+    RUN,
+    START,
+    Value,
+    is_known,
+    joined,
+    marked,
+    relative,
+    shown,
+    sources,
+)
 from gen.job.launchers import BY_PROGRAM, base
 
 _ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in one.roles.get(base.ADDRESS, ()))
@@ -143,6 +156,16 @@ class Step(Struct, frozen=True, kw_only=True):
     def within(self, folder: str, place: Location) -> Self:
         """The program in a folder that is relative to its own."""
         return replace(self, folder=joined(self.folder, folder), folder_place=place)
+
+    def with_local_variables(self) -> Self:
+        """The program with the variables that it gets. A folder in a container is not related to that of the script."""
+        inside = self.folder.startswith("/")
+        exported = {
+            name: marked(f"${name}") if inside and START in value else relative(value, self.folder)
+            for name, value in self.exported.items()
+            if isinstance(value, str)
+        }
+        return replace(self, exported={**self.exported, **exported})
 
 
 AnyStep = TypeVar("AnyStep", bound=Step)
@@ -304,33 +327,6 @@ def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] |
     if program != "shifter" and inner:
         image = inner.pop(0)
     return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
-
-
-DEEP: Final = "/f" * 20
-"""A folder with as many parents as a script leaves with `cd ..`."""
-
-
-def joined(folder: str, target: str) -> str:
-    """The folder after `cd`, without a need for the folders."""
-    if target.startswith(START):
-        folder, target = "", target.replace(START, ".", 1)
-    known = target and is_known(folder) and is_known(target)
-    return posixpath.normpath(posixpath.join(folder, target)) if known else target
-
-
-def absolute(folder: str) -> str:
-    """A folder of `cd`, from that at the start of the script."""
-    is_inside = is_known(folder) and not folder.startswith("/")
-    return posixpath.join(START, "" if folder == "." else folder).rstrip("/") if is_inside else folder
-
-
-def relative(text: str, folder: str) -> str:
-    """A text with paths from the folder instead of that at the start of the script."""
-    if START not in text or not is_known(folder) or folder.startswith("/"):
-        return text.replace(START, ".")
-    start = posixpath.relpath(DEEP, f"{DEEP}/{folder}")
-    inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
-    return (inner.sub(".", text) if start != "." else text).replace(START, start)
 
 
 def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) -> Iterator[DroppedPart]:

@@ -277,18 +277,16 @@ def text_of_command(runs: Sequence[Run]) -> str:
 
 def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with their values of variables that differ from those of the last one, which the job has."""
+    runs = [run.with_local_variables() for run in runs]
     now = {**runs[-1].exported}
     script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
     script.variables |= now
     outer = {name: script.constants[name] for name in now.keys() & script.constants.keys()}
     made: list[Run] = []
     for run in runs:
-        own = tuple(
-            (name, str(value))
-            for name, value in {**outer, **run.exported}.items()
-            if value != now.get(name) and name not in dict(run.assigned)
-        )
-        own = tuple((name, value) for name, value in own if _is_own(name, value, script, run))
+        given = ((name, str(one)) for name, one in {**outer, **run.exported}.items() if one != now.get(name))
+        left = ((name, one) for name, one in given if name not in dict(run.assigned))
+        own = tuple((name, one) for name, one in left if _is_own(name, one, script, run))
         if own and run.text:
             text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in own)))
             made.append(Run(text=text, place=run.place, folder=run.folder, folder_place=run.folder_place))

@@ -25,12 +25,14 @@ from gen.importers.slurm.expansion import (
     START,
     Expander,
     Value,
+    absolute,
     is_known,
+    joined,
     marked,
     shown,
     sources,
 )
-from gen.importers.slurm.site import SCRIPT, DroppedPart, absolute, joined
+from gen.importers.slurm.site import SCRIPT, DroppedPart
 
 if TYPE_CHECKING:
     from tree_sitter import Node

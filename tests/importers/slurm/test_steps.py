@@ -629,3 +629,10 @@ def test_commands_are_as_a_person_writes_them_in_a_container(body: str, expected
     fields = job(script(*ONE, body=body, interpreter="/bin/bash")).fields
     text = fields["command"]
     assert (text if isinstance(text, str) else text[-1]) == expected
+
+
+def test_a_path_below_the_start_of_the_script_is_named_for_a_program_in_a_container() -> None:
+    body = "export A=$(pwd)/a B=./b\nsrun python a.py\nsrun --container-workdir=/app python b.py"
+    made, found = read(script("-N 1", body=body, interpreter="/bin/bash"))
+    assert made[0].fields["env"] == {"B": "./b"}
+    assert [one.place.line for one in found if "the variable `A`" in one.message] == [4]
