@@ -28,6 +28,10 @@ yaml.SafeLoader, yaml.SafeDumper = yaml.CSafeLoader, yaml.CSafeDumper  # type: i
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# readline, which pytest imports, gives the size of a terminal to the workers of pytest-xdist, where there is none
+for _size in ("COLUMNS", "LINES"):
+    os.environ.pop(_size, None)
+
 # thousands of small repositories cost a tenth of the time on a disk
 _MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder with a name of its own
 if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK):
