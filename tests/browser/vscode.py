@@ -110,19 +110,18 @@ def window(chromium: Any, folder: Path, root: Path, vsix: Path, gen: Path) -> It
     node = ["node"] if entry.endswith(".js") else []
     command = [*node, entry, f"--user-data-dir={user}", f"--extensions-dir={folder / 'extensions'}"]
     environment = {**os.environ, "HOME": str(folder)}
-    log = (folder / "log").open("w")
-    options: Any = {"env": environment, "stdout": log, "stderr": subprocess.STDOUT}
-    subprocess.run([*command, f"--install-extension={vsix}"], check=True, timeout=LIMIT_S, **options)
-    address = f"127.0.0.1:{free_port()}"
-    quiet = ("--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust")
-    host = subprocess.Popen([*command, *quiet, f"--bind-addr={address}"], **options)
-    try:
-        page = chromium.new_page(viewport={"width": 1100, "height": 560})
-        shown = Window(page, address, root)
-        shown.until(lambda: _answers(address))
-        yield shown
-        page.close()
-    finally:
-        host.terminate()
-        host.wait()
-        log.close()
+    with (folder / "log").open("w") as log:
+        options: Any = {"env": environment, "stdout": log, "stderr": subprocess.STDOUT}
+        subprocess.run([*command, f"--install-extension={vsix}"], check=True, timeout=LIMIT_S, **options)
+        address = f"127.0.0.1:{free_port()}"
+        quiet = ("--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust")
+        host = subprocess.Popen([*command, *quiet, f"--bind-addr={address}"], **options)
+        try:
+            page = chromium.new_page(viewport={"width": 1100, "height": 560})
+            shown = Window(page, address, root)
+            shown.until(lambda: _answers(address))
+            yield shown
+            page.close()
+        finally:
+            host.terminate()
+            host.wait()
