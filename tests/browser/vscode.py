@@ -1,6 +1,7 @@
 """A real VS Code: `code-server` of npm, with the packed extension, in Chromium.
 
-`npm install code-server@4 --ignore-scripts` has all parts that are needed; CODE_SERVER names its `out/node/entry.js`.
+With Node 24 on the path, run `npm install code-server@4 --ignore-scripts`, and in its folder `lib/vscode`
+`npm install --omit=dev --ignore-scripts --legacy-peer-deps`. CODE_SERVER names its `out/node/entry.js`.
 """
 
 from __future__ import annotations
