@@ -22,17 +22,15 @@ from gen.base.findings import UsageError
 MAX_BYTES = 1 << 20
 """Size limit of files that people write."""
 MAX_RENDERED_BYTES = 16 << 20
-"""Size limit of rendered files: ten times that of a cluster for an object."""
+"""Size limit of rendered files: ten times the limit of a cluster for an object."""
 MAX_DEFINITION_BYTES = 64 << 20
 """Size limit of files with definitions, which tools write: more than that of any other file of an overlay."""
+MAX_CACHE_BYTES = 1 << 28
+"""Size limit of caches, which need several hundred bytes for each rendered file."""
+_DIGEST_LENGTH = 64
 _CHUNK = 4096
 _IRREGULAR = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP})
 """Errors of opening a symbolic link (Linux, FreeBSD) and a socket (Linux, macOS)."""
-
-
-MAX_CACHE_BYTES = 1 << 28
-"""A cache needs several hundred bytes for each rendered file."""
-_DIGEST_LENGTH = 64
 
 
 class NotRegularError(OSError):

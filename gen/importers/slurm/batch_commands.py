@@ -65,7 +65,7 @@ class BatchCommands(BatchValues):
         """The loops around the command of now."""
         self.unclear: Location | None = None
         """A part that may leave a loop or a function, which only a shell decides."""
-        self._left: list[str] = []
+        self._pushed: list[str] = []
         """The folders of `pushd`."""
         self._before: str | None = None
         """The folder before that of now."""
@@ -365,15 +365,15 @@ class BatchCommands(BatchValues):
 
     def _cd(self, called: Called) -> bool:
         now, target = self.folder, "".join(one for one in called.words[1:] if one == "-" or not one.startswith("-"))
-        if called.program == "popd" and not self._left:
+        if called.program == "popd" and not self._pushed:
             return True
         folder = joined(now, target)
         if called.program == "popd":
-            folder = self._left.pop()
+            folder = self._pushed.pop()
         elif target == "-" and self._before is not None:
             folder = self._before
         elif called.program == "pushd":
-            self._left.append(now)
+            self._pushed.append(now)
         self.folder, self.folder_place, self._before = folder, called.place, now
         return True
 
