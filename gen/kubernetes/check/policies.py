@@ -93,7 +93,7 @@ def _report_missing_param(policies: PolicySet, policy: StoredObject, binding: St
     if not isinstance(kind, dict) or not isinstance(reference, dict):
         return
     known = policies.params(kind)
-    spaces = [str(reference["namespace"])] if reference.get("namespace") else sorted({one.namespace for one in known})
+    spaces = [str(reference["namespace"])] if reference.get("namespace") else sorted(known)
     if any(policies.chosen_params(kind, reference, namespace) for namespace in spaces):
         return
     wanted = f"`{reference['name']}`" if reference.get("name") else "with the labels of `paramRef.selector`"

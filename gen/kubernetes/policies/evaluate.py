@@ -17,11 +17,12 @@ from gen.kubernetes.cel.evaluate import PER_CALL
 from gen.kubernetes.cel.values import CelError, CompileError, CostError, NotEvaluatedError, Opaque
 from gen.kubernetes.objects import Body, keys_of, selects
 from gen.kubernetes.policies.causes import cause
+from gen.kubernetes.policies.policy_set import DAMAGED, has_value, is_about
 from gen.kubernetes.policies.request import Request, unknown, variables_of
 
 if TYPE_CHECKING:
     from gen.kubernetes.cel.program import Program
-    from gen.kubernetes.policies.policy_set import CompiledPolicy, PolicySet, StoredObject, Validation
+    from gen.kubernetes.policies.policy_set import Bound, CompiledPolicy, PolicySet, StoredObject, Validation
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """The label that every namespace has."""
@@ -88,29 +89,16 @@ def _rule(rule: Body, request: Request, *, versions: bool) -> bool:
     cluster = not request.namespace or request.kind == "Namespace"
     names = rule.get("resourceNames") or ()
     return (
-        _has(rule.get("operations"), request.operation)
-        and _has(rule.get("apiGroups"), request.group)
-        and (not versions or _has(rule.get("apiVersions"), request.version))
-        and any(_resource(one, request.resource) for one in rule.get("resources") or ())
+        has_value(rule.get("operations"), request.operation)
+        and is_about(rule, request.group, request.resource)
+        and (not versions or has_value(rule.get("apiVersions"), request.version))
         and (scope == "*" or (scope == "Cluster") is cluster)
         and (not names or request.name in names)
     )
 
 
-def _has(values: Iterable[str] | None, value: str) -> bool:
-    found = tuple(values or ())
-    return "*" in found or value in found
-
-
-def _resource(pattern: str, resource: str) -> bool:
-    name, _, sub = pattern.partition("/")
-    return name in {"*", resource} and sub in {"", "*"}
-
-
 _BUDGET: Final = 10_000_000
 """Cost of all validations of a binding (`RuntimeCELCostBudget` of `apiserver/pkg/apis/cel/config.go`)."""
-_DAMAGED: Final = (TypeError, AttributeError, KeyError, ValueError, IndexError)
-"""Exceptions for policies that do not match their schema, which is reported where they are."""
 _DENY: Final = ("Deny",)
 _MAX_MESSAGE: Final = 5 * 1024
 _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -139,20 +127,24 @@ def verdicts(policies: PolicySet, request: Request) -> Iterator[Verdict]:
     """
     if is_exempt(request):
         return
-    chosen = [one for one in policies.bound if _may_match(one, request, policies.namespaces)]
+    chosen = [
+        one
+        for one in policies.bound_to(request.group, request.resource)
+        if _may_match(one, request, policies.namespaces)
+    ]
     if chosen:
         _ = request.body, request.old  # a bug here is one of the request, not of a policy
     for policy, binding in chosen:
         yield from _of_binding(policies, policy, binding, request)
 
 
-def _may_match(bound: tuple[StoredObject, StoredObject], request: Request, namespaces: Mapping[str, Body]) -> bool:
+def _may_match(bound: Bound, request: Request, namespaces: Mapping[str, Body]) -> bool:
     """Whether a binding of a policy matches a request, as far as it can be read."""
     policy, binding = ((one.body.get("spec") or {}) for one in bound)
     try:
         constraints = policy.get("matchConstraints"), binding.get("matchResources")
         return all(matches(one, request, namespaces) for one in constraints)
-    except (NotEvaluatedError, *_DAMAGED):  # reported by the evaluation
+    except (NotEvaluatedError, *DAMAGED):  # reported by the evaluation
         return True
 
 
@@ -166,7 +158,7 @@ def _of_binding(
         yield evaluation.verdict(str(error), evaluation.current, actions=())
     except CompileError as error:
         yield evaluation.verdict(f"invalid expression: {error.message}", ("spec",), actions=())
-    except _DAMAGED:
+    except DAMAGED:
         yield evaluation.verdict("a server refuses the policy or the binding", ("spec",), actions=())
     except Exception as error:  # noqa: BLE001 - see `gen.base.findings`
         yield replace(evaluation.verdict("", ("spec",), actions=()), error=error)

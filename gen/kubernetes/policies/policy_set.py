@@ -131,6 +131,8 @@ def stored_in(manifests: Manifests) -> Iterator[StoredObject]:
                 yield StoredObject(body, manifests, number, route)
 
 
+DAMAGED: Final = (TypeError, AttributeError, KeyError, ValueError, IndexError)
+"""Exceptions for policies that do not match their schema, which is reported where they are."""
 _GROUP: Final = "admissionregistration.k8s.io/"
 
 
@@ -140,6 +142,10 @@ class Param(Struct, frozen=True):
     namespace: str
     name: str
     body: Body
+
+
+Bound = tuple[StoredObject, StoredObject]
+"""A policy and a binding of it."""
 
 
 class PolicySet:
@@ -157,6 +163,8 @@ class PolicySet:
         """
         self._paths, self._more, self._accepts = paths, more, accepts
         self._compiled: dict[str, CompiledPolicy] = {}
+        self._params: dict[tuple[str, str], dict[str, dict[str, Param]]] = {}
+        self._bound_to: dict[tuple[str, str], tuple[Bound, ...]] = {}
         self._found = Findings()
 
     def __reduce__(self) -> tuple[type[PolicySet], tuple[Any, ...]]:
@@ -199,7 +207,7 @@ class PolicySet:
         return {name_of(one.body): one.body for one in self._by_kind.get(("v1", "Namespace"), ())}
 
     @cached_property
-    def bound(self) -> tuple[tuple[StoredObject, StoredObject], ...]:
+    def bound(self) -> tuple[Bound, ...]:
         """Each policy with a binding, in the order of their names."""
         pairs = (
             (policy, binding)
@@ -215,26 +223,34 @@ class PolicySet:
             self._compiled[name] = compiled(_spec(policy.body))
         return self._compiled[name]
 
-    def params(self, kind: Body) -> list[Param]:
-        """The objects of a kind of parameters."""
-        version, name = str(kind.get("apiVersion")), str(kind.get("kind"))
-        found: dict[tuple[str, str], Param] = {}
-        for one in self._by_kind.get((version, name), ()):
-            given = at(one.body, "metadata", "namespace")
-            cluster = is_cluster_scoped(version, name) or ("/" in version and not given)
-            namespace = "" if cluster else str(given or "default")
-            param = Param(namespace, name_of(one.body), one.body)
-            found.setdefault((param.namespace, param.name), param)
-        return list(found.values())
+    def bound_to(self, group: str, resource: str) -> tuple[Bound, ...]:
+        """The policies with a binding whose rules may be for a resource."""
+        key = group, resource
+        if key not in self._bound_to:
+            self._bound_to[key] = tuple(one for one in self.bound if _may_be_about(one, group, resource))
+        return self._bound_to[key]
+
+    def params(self, kind: Body) -> dict[str, dict[str, Param]]:
+        """The objects of a kind of parameters, by namespace and name; by an empty namespace if they are in none."""
+        key = version, name = str(kind.get("apiVersion")), str(kind.get("kind"))
+        if key not in self._params:
+            found = self._params[key] = {}
+            for one in self._by_kind.get(key, ()):
+                given = at(one.body, "metadata", "namespace")
+                cluster = is_cluster_scoped(version, name) or ("/" in version and not given)
+                namespace = "" if cluster else str(given or "default")
+                param = Param(namespace, name_of(one.body), one.body)
+                found.setdefault(namespace, {}).setdefault(param.name, param)
+        return self._params[key]
 
     def chosen_params(self, kind: Body, reference: Body, namespace: str) -> list[Param]:
         """The parameters that a binding refers to, for an object in a namespace."""
-        place = str(reference.get("namespace") or namespace)
-        known = [one for one in self.params(kind) if one.namespace in {"", place}]
+        places = dict.fromkeys(("", str(reference.get("namespace") or namespace)))
+        known = [self.params(kind).get(place, {}) for place in places]
         if reference.get("name"):
-            return [one for one in known if one.name == reference["name"]]
-        labels = ((one, at(one.body, "metadata", "labels")) for one in known)
+            return [one[name] for one in known if (name := str(reference["name"])) in one]
         selector = reference.get("selector")
+        labels = ((one, at(one.body, "metadata", "labels")) for named in known for one in named.values())
         return [one for one, given in labels if selects(selector, given if isinstance(given, dict) else {})]
 
     def _of_kind(self, kind: str) -> dict[str, StoredObject]:
@@ -244,6 +260,35 @@ class PolicySet:
             if named and self._accepts(one.body):
                 found.setdefault(name_of(one.body), one)
         return found
+
+
+def is_about(rule: Body, group: str, resource: str) -> bool:
+    """Whether a rule of constraints names a resource."""
+    return has_value(rule.get("apiGroups"), group) and any(
+        _is_for(one, resource) for one in rule.get("resources") or ()
+    )
+
+
+def has_value(values: Iterable[str] | None, value: str) -> bool:
+    """Whether a list of a rule has a value, or all values."""
+    found = tuple(values or ())
+    return "*" in found or value in found
+
+
+def _is_for(pattern: str, resource: str) -> bool:
+    name, _, sub = pattern.partition("/")
+    return name in {"*", resource} and sub in {"", "*"}
+
+
+def _may_be_about(bound: Bound, group: str, resource: str) -> bool:
+    policy, binding = ((one.body.get("spec") or {}) for one in bound)
+    try:
+        rules = [
+            (one or {}).get("resourceRules") for one in (policy.get("matchConstraints"), binding.get("matchResources"))
+        ]
+        return all(not one or any(is_about(rule, group, resource) for rule in one) for one in rules)
+    except DAMAGED:  # reported by the evaluation
+        return True
 
 
 def param_kinds(stored: Iterable[StoredObject]) -> set[str]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from gen.kubernetes.policies import evaluate
+from gen.kubernetes.policies import policy_set as policy_set_module
 from gen.kubernetes.policies.causes import cause
 from gen.kubernetes.policies.evaluate import verdicts
 from gen.kubernetes.policies.request import plural, request_for
@@ -296,3 +298,29 @@ def test_an_object_gets_its_defaults_only_for_a_policy_that_matches(tmp_path: Pa
     request = request_for(POD)
     list(verdicts(policy_set(tmp_path, policy(matchConstraints=rule(resources=[resource])), binding()), request))
     assert ("body" in vars(request)) is asked
+
+
+def test_policies_of_other_resources_and_other_objects_cost_an_object_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = policy(
+        matchConstraints=rule(resources=["pods"]),
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        validations=[{"expression": "params.data.maxReplicas == '1'"}],
+    )
+    other = merged(policy(matchConstraints=rule(resources=["services"])), {"metadata": {"name": "other"}})
+    params = [merged(PARAMS, {"metadata": {"name": f"limits-{number}"}}) for number in range(50)]
+    bindings = binding(paramRef={"name": "limits"}), binding("c", policyName="other")
+    policies = policy_set(tmp_path, own, other, *bindings, *params, PARAMS)
+    expected = findings(policies, POD)
+    asked = []
+
+    def matches(constraints: Body | None, *rest: Any) -> bool:
+        asked.append(constraints)
+        return matched(constraints, *rest)
+
+    matched = evaluate.matches
+    monkeypatch.setattr(evaluate, "matches", matches)
+    monkeypatch.delattr(policy_set_module, "Param")
+    assert findings(policies, POD) == expected == {"p": ["failed expression: params.data.maxReplicas == '1'"]}
+    assert asked == 2 * [own["spec"]["matchConstraints"], None]
