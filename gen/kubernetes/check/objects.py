@@ -218,7 +218,7 @@ def _without(body: Body, routes: list[Route]) -> Body:
 
 def _of_schema(body: object, kind: Kind, kinds: Kinds, route: Route) -> Iterator[Problem]:
     if not kind.validator.is_valid(body):
-        for problem in schema_problems(kind.validator.iter_errors(body), kind.schema, kinds.schemas):
+        for problem in schema_problems(kind.validator.errors(body), kind.schema, kinds.schemas):
             yield replace(problem, route=(*route, *problem.route))
 
 

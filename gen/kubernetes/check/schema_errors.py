@@ -27,13 +27,16 @@ MAX_PROBLEMS = 1000
 """Maximum number of problems of one object. More occur in files that are something else entirely."""
 
 
-def schema_problems(errors: Iterable[ValidationError], schema: Schema, schemas: Schemas) -> Iterator[Problem]:
-    """The problems of validation errors."""
-    return islice((problem for error in errors for problem in _problems(error, schema, schemas)), MAX_PROBLEMS)
+def schema_problems(
+    errors: Iterable[tuple[Route, ValidationError]], schema: Schema, schemas: Schemas
+) -> Iterator[Problem]:
+    """The problems of validation errors, each with its route in the object."""
+    found = (problem for route, error in errors for problem in _problems(route, error, schema, schemas))
+    return islice(found, MAX_PROBLEMS)
 
 
-def _problems(error: ValidationError, schema: Schema, schemas: Schemas) -> Iterator[Problem]:
-    kind, route = error.kind, tuple(error.instance_path)
+def _problems(route: Route, error: ValidationError, schema: Schema, schemas: Schemas) -> Iterator[Problem]:
+    kind = error.kind
     if unexpected := getattr(kind, "unexpected", None):
         known = schemas.fields(schema, route)
         for name in unexpected:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -21,9 +21,6 @@ from gen.kubernetes.objects import Body
 from gen.kubernetes.schemas.kubernetes import POD_TEMPLATE, reference
 from gen.kubernetes.schemas.registry import Key, KindValidator, Schema, Schemas, compiled, is_partial, schemas
 from gen.kubernetes.schemas.structural import ExtraChecks, close_schema
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator
 
 _ENDINGS = {".yaml", ".yml", ".json"}
 _MARK = b"CustomResourceDefinition"
@@ -178,7 +175,7 @@ class Kind(Struct, frozen=True):
     """Schema and further checks of one kind in one API version."""
 
     schema: Schema
-    validator: Draft202012Validator | KindValidator
+    validator: KindValidator
     extra_checks: ExtraChecks | None = None
     """Checks of a definition that JSON Schema cannot express; None for kinds without a definition."""
     source: Schema | None = None
@@ -232,7 +229,7 @@ class Kinds:
         Kubernetes.
         """
         schema = reference(POD_TEMPLATE)
-        return Kind(schema, compiled(schema, self.schemas))
+        return Kind(schema, KindValidator(compiled(schema, self.schemas)))
 
     def names(self) -> list[Key]:
         """Every API version and kind."""
@@ -243,7 +240,7 @@ class Kinds:
         definition = self._definitions.get(api_version, kind) if self._definitions is not None else None
         if definition is not None:
             try:
-                validator = compiled(definition.schema, self.schemas)
+                validator = KindValidator(compiled(definition.schema, self.schemas))
             except (ValueError, TypeError) as error:
                 reason = " ".join(str(error).split())[:200]
                 raise DefinitionError(

@@ -5,8 +5,8 @@ Schemas of training kinds are in this package, written by hand, and refer to Kub
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, cached_property, partial
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,24 +23,20 @@ if TYPE_CHECKING:
 
 
 class KindValidator:
-    """Validates objects of one kind, as a validator of jsonschema-rs does."""
+    """Validates objects of one kind."""
 
-    def __init__(self, together: Draft202012Validator, name: str, alone: Callable[[], Draft202012Validator]) -> None:
-        """`together` takes the objects of several kinds, each as a field with the `name` of its kind."""
-        self._together = together
-        self._name = name
-        self._compile = alone
+    def __init__(self, validator: Draft202012Validator, name: str | None = None) -> None:
+        """With a `name`, the validator takes objects of several kinds, each in a field with the name of its kind."""
+        self._validator, self._name = validator, name
 
     def is_valid(self, body: object) -> bool:
-        return self._together.is_valid({self._name: body})
+        return self._validator.is_valid(body if self._name is None else {self._name: body})
 
-    def iter_errors(self, body: object) -> Iterator[ValidationError]:
-        """The errors, with routes in the object."""
-        return self._alone.iter_errors(body)
-
-    @cached_property
-    def _alone(self) -> Draft202012Validator:
-        return self._compile()
+    def errors(self, body: object) -> Iterator[tuple[Route, ValidationError]]:
+        """The errors, each with its route in the object."""
+        above = () if self._name is None else (self._name,)
+        for error in self._validator.iter_errors({self._name: body} if above else body):
+            yield tuple(error.instance_path)[len(above) :], error
 
 
 Schema = dict[str, Any]
@@ -160,8 +156,8 @@ class Schemas:
             return
         names = {key: "/".join(key) for key in found}
         together = compiled({"properties": {names[key]: schema for key, schema in found.items()}}, self)
-        for key, schema in found.items():
-            self._validators[key] = KindValidator(together, names[key], partial(compiled, schema, self))
+        for key in found:
+            self._validators[key] = KindValidator(together, names[key])
 
     def kinds(self) -> list[Key]:
         """Every API version and kind with a complete schema."""
