@@ -22,7 +22,7 @@ from gen.kubernetes.policies.request import Request, unknown, variables_of
 
 if TYPE_CHECKING:
     from gen.kubernetes.cel.program import Program
-    from gen.kubernetes.policies.policy_set import Bound, CompiledPolicy, PolicySet, StoredObject, Validation
+    from gen.kubernetes.policies.policy_set import CompiledPolicy, PolicySet, StoredObject, Validation
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """The label that every namespace has."""
@@ -129,29 +129,16 @@ def verdicts(policies: PolicySet, request: Request) -> Iterator[Verdict]:
         return
     chosen = [
         one
-        for one in policies.bound_to(request.group, request.resource)
-        if _may_match(one, request, policies.namespaces)
+        for policy, binding in policies.bound_to(request.group, request.resource)
+        if (one := _Evaluation(policies, policy, binding, request)).may_match()
     ]
     if chosen:
         _ = request.body, request.old  # a bug here is one of the request, not of a policy
-    for policy, binding in chosen:
-        yield from _of_binding(policies, policy, binding, request)
+    for evaluation in chosen:
+        yield from _contained(evaluation)
 
 
-def _may_match(bound: Bound, request: Request, namespaces: Mapping[str, Body]) -> bool:
-    """Whether a binding of a policy matches a request, as far as it can be read."""
-    policy, binding = ((one.body.get("spec") or {}) for one in bound)
-    try:
-        constraints = policy.get("matchConstraints"), binding.get("matchResources")
-        return all(matches(one, request, namespaces) for one in constraints)
-    except (NotEvaluatedError, *DAMAGED):  # reported by the evaluation
-        return True
-
-
-def _of_binding(
-    policies: PolicySet, policy: StoredObject, binding: StoredObject, request: Request
-) -> Iterator[Verdict]:
-    evaluation = _Evaluation(policies, policy, binding, request)
+def _contained(evaluation: _Evaluation) -> Iterator[Verdict]:
     try:
         yield from evaluation.verdicts()
     except NotEvaluatedError as error:
@@ -171,8 +158,25 @@ class _Evaluation:
         self._policies, self._policy, self._binding, self._request = policies, policy, binding, request
         self._spec: Body = policy.body.get("spec") or {}
         self._bound: Body = binding.body.get("spec") or {}
-        self._ignores = self._spec.get("failurePolicy") == "Ignore"
+        self._is_unknown = False
+        """Whether it is unknown whether the binding matches."""
         self.current: Route = ("spec",)
+
+    def may_match(self) -> bool:
+        """Whether the binding matches the request, or whether that is unknown."""
+        try:
+            return self._matches()
+        except (NotEvaluatedError, *DAMAGED):  # `verdicts` raises it again
+            self._is_unknown = True
+            return True
+
+    def _matches(self) -> bool:
+        constraints = self._spec.get("matchConstraints"), self._bound.get("matchResources")
+        return all(matches(one, self._request, self._policies.namespaces) for one in constraints)
+
+    @property
+    def _ignores(self) -> bool:
+        return self._spec.get("failurePolicy") == "Ignore"
 
     def verdict(
         self, message: str, route: Route, *, actions: tuple[str, ...] | None = None, cause: Route = ()
@@ -197,13 +201,11 @@ class _Evaluation:
         return cause(program.text, texts, self._request.body, fails)
 
     def verdicts(self) -> Iterator[Verdict]:
-        namespaces = self._policies.namespaces
-        self.current = ("spec", "matchConstraints")
-        if not matches(self._spec.get("matchConstraints"), self._request, namespaces):
-            return
-        if not matches(self._bound.get("matchResources"), self._request, namespaces):
-            return
-        self.current = ("spec",)
+        """The verdicts for a request that may match."""
+        if self._is_unknown:
+            self.current = ("spec", "matchConstraints")
+            self._matches()
+            self.current = ("spec",)
         compiled = self._policies.compiled(self._policy)
         for params in self._params():
             if isinstance(params, str):

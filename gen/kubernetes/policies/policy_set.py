@@ -81,7 +81,7 @@ _ENDINGS = {".yaml", ".yml", ".json"}
 _MAX_BYTES = 4 << 20
 
 
-class StoredObject(Struct, frozen=True):
+class StoredObject(Struct, frozen=True, dict=True):
     """An object of a file."""
 
     body: Body
@@ -91,8 +91,17 @@ class StoredObject(Struct, frozen=True):
     """Its route in the document."""
 
     def place(self, route: Route, *, key: bool = False) -> Location:
-        """The place of the value at a route of the object, or of its key."""
-        return self.manifests.place(self.document, (*self.at, *route), key=key)
+        """The place of the value at a route of the object, or of its key.
+
+        It is kept: one expression of a policy can deny thousands of objects.
+        """
+        if (route, key) not in self._placed:
+            self._placed[route, key] = self.manifests.place(self.document, (*self.at, *route), key=key)
+        return self._placed[route, key]
+
+    @cached_property
+    def _placed(self) -> dict[tuple[Route, bool], Location]:
+        return {}
 
 
 def read_stored(paths: tuple[tuple[Path, str], ...], found: Findings | None = None) -> tuple[StoredObject, ...]:
