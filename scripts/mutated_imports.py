@@ -301,8 +301,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=20, help="limit of one import")
     parser.add_argument("--prove", action="store_true", help="prove the batch scripts that are ready")
-    parser.add_argument("--only", type=int, help="number of the only input")
-    parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first input")
+    parser.add_argument("--only", type=int, help="number of the only input or file")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first input or file")
     parser.add_argument("--tool", help="import only the files of this tool")
     parser.add_argument("--keep", type=Path, help="folder for the inputs with problems")
     parser.add_argument("--unmutated", action="store_true", help="import each file once, as it is")
@@ -312,7 +312,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = [one for one in sources(given.folders) if tool in (None, one.importer)]
     imports = Imports([one for one in found if one.importer == "slurm"], seconds=given.seconds, prove=given.prove)
     numbers = [given.only] if given.only is not None else range(given.first, given.first + given.count)
-    chosen: Iterable[tuple[int, Source, Random | None]] = ((number, one, None) for number, one in enumerate(found))
+    chosen: Iterable[tuple[int, Source, Random | None]] = (
+        (number, one, None)
+        for number, one in enumerate(found)
+        if given.only in (None, number) and number >= given.first
+    )
     if not given.unmutated:
         chosen = inputs(found, given.seed, numbers, lambda one: not given.prove or imports.own_site_of(one)[1])
     outcomes: Counter[tuple[str, str]] = Counter()

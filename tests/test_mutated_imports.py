@@ -63,6 +63,14 @@ def test_a_round_counts_the_verdicts(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "    12 inputs, 0 with problems" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("chosen", "inputs"), [(("--from", "1"), 3), (("--only", "1"), 1), (("--from", "4"), 0)])
+def test_a_round_of_unchanged_files_can_begin_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: tuple[str, ...], inputs: int
+) -> None:
+    assert mutated_imports.main([str(folder(tmp_path)), "--unmutated", *chosen]) == 0
+    assert f"     {inputs} inputs, 0 with problems" in capsys.readouterr().out
+
+
 def test_tracebacks_and_long_imports_are_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
