@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import sys
 from contextlib import suppress
 
@@ -17,12 +18,13 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def main() -> None:
-    """Exit 0 clean, 1 violations or differences, 2 usage or configuration, 3 a bug of gen, 130 interrupted."""
+    """Exit 0 clean, 1 violations or differences, 2 usage or configuration, 3 a bug of gen, 130 interrupted or ended."""
+    interrupts = _Interrupts()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # characters that the encoding of the terminal does not have
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run()
+        code = _run(interrupts)
         if sys.stdout is not None and not sys.stdout.closed:  # as it was before, or by a language server
             sys.stdout.flush()
     except KeyboardInterrupt as interrupted:
@@ -36,6 +38,24 @@ def main() -> None:
     _end_processes()
     # nothing is left to do, and to take apart all that was read would be a twentieth of a long run
     os._exit(code)
+
+
+class _Interrupts:
+    """SIGTERM, which ends a job of CI, interrupts a run as SIGINT does, so that it removes its temporary files."""
+
+    def __init__(self) -> None:
+        self.received = False
+        """An exception that follows has this cause, whatever a library makes of it."""
+        self._process = os.getpid()
+        signal.signal(signal.SIGTERM, self._interrupt)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell ignores it in the background
+            signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, *_: object) -> None:
+        if os.getpid() != self._process:  # a copy that has not begun its work
+            os._exit(INTERRUPTED)
+        self.received = True
+        raise KeyboardInterrupt
 
 
 def _end_processes() -> None:
@@ -54,7 +74,7 @@ def _explained(error: OSError) -> str:
     return f"{at}{error.strerror or error}; check permissions and free space, and run it again"
 
 
-def _run() -> int:
+def _run(interrupts: _Interrupts) -> int:
     from gen.base import UsageError
     from gen.cli import run
 
@@ -74,6 +94,8 @@ def _run() -> int:
 
         if (interrupt := interruption(error)) is not None:
             raise KeyboardInterrupt(*interrupt.args) from None
+        if interrupts.received:
+            raise KeyboardInterrupt from None
         traceback.print_exc()
         _say(f"this is a bug of gen{or_of_plugins()}, not of your files; nothing was written")
         return BUG

@@ -331,6 +331,7 @@ def _enlarge(pipe: Connection) -> None:
 
 def _run(serve: Callable[..., None], requests: Connection, results: Connection, *given: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent, which ends its children
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with this signal, at once
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `_interrupts_wait`
     Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, BrokenPipeError):  # the parent needs no more

@@ -120,7 +120,7 @@ from {module} import {name} as target
 import {module} as module
 
 def interrupted(*arguments, **options):
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.{signal})
     return target(*arguments, **options)
 
 setattr(module, "{name}", interrupted)
@@ -135,11 +135,12 @@ def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_gold
     from tests.cli.test_screens import compare
 
     repo.write("jobs/team/train.yaml", JOB)
-    script = INTERRUPTED.format(module="gen.render.write", name="_create")
+    script = INTERRUPTED.format(module="gen.render.write", name="_create", signal="SIGINT")
     shown = run_on_terminal([sys.executable, "-c", script], cwd=repo.root, columns=columns)
     compare(shown, "interrupted", columns, update_golden)
 
 
+@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize(
     ("module", "name", "said"),
     [
@@ -152,18 +153,25 @@ def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_gold
     ],
 )
 def test_an_interrupt_is_reported_and_the_next_run_completes_the_work(
-    repo: Repository, module: str, name: str, said: str
+    repo: Repository, module: str, name: str, said: str, signal: str
 ) -> None:
     repo.write("jobs/team/train.yaml", JOB)
-    script = INTERRUPTED.format(module=module, name=name)
+    script = INTERRUPTED.format(module=module, name=name, signal=signal)
     done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
+    assert not list(repo.root.rglob(".gen*"))
     assert repo.render()[1] == 0
     assert not list((repo.root / "rendered").rglob(".*"))
 
 
 DURING_IMPORTS = """
 import os, signal, sys
+def replaced():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        pass
+    raise ValueError("KeyboardInterrupt")
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == "{module}":
@@ -182,6 +190,7 @@ main()
     [
         ("typer", "os.kill(os.getpid(), signal.SIGINT)"),
         ("gen.render.pipeline", "os.kill(os.getpid(), signal.SIGINT)"),
+        ("gen.render.pipeline", "replaced()"),
         ("gen.render.pipeline", "type('Made', (), {'field': Interrupting()})  # which raises a RuntimeError"),
     ],
 )
