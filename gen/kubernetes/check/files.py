@@ -274,8 +274,7 @@ class ManifestChecker(Struct, frozen=True, dict=True):
         own = self._own_policies(kinds, with_policies) if with_policies else None
         checker = ManifestPolicies(tuple((path, str(path)) for path in self.policies), own, self._kinds)
         yield from checker.findings_of_sets()
-        if not checker.is_bound(of_folder.values()):
-            return
+        files = [file for file in files if checker.may_apply(kinds[file], of_folder[_folder(file)])]
 
         def findings(files: Sequence[str], _: Callable[[int], None]) -> list[list[Diagnostic]]:
             """Findings of the policies for each file. Each file is read once more, as for places of facts."""

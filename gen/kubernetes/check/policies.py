@@ -163,17 +163,13 @@ class ManifestPolicies:
             report_references(self._own, found, Severity.WARNING)  # the cluster may have the policy
         yield from found
 
-    def is_bound(self, clusters: Iterable[Paths]) -> bool:
-        """Whether any policy has a binding, with those of overlays; other policies have no effect."""
-        sets = [self._own, *map(self._set, filter(None, (self._given, *clusters)))]
-        return any(one is not None and one.bound for one in sets)
+    def may_apply(self, kinds: Iterable[str], cluster: Paths) -> bool:
+        """Whether any policy with a binding may be about objects of some kinds, with those of an overlay."""
+        return any(one.may_be_about(kinds) for one in self._sets_of(cluster))
 
     def findings(self, file: str, manifests: Manifests, cluster: Paths) -> Iterator[Diagnostic]:
         """Findings of all policies about the objects of a file; `cluster` has the folders of its overlay."""
-        sets = [
-            *([self._own] if self._own is not None else []),
-            *(map(self._set, filter(None, (self._given, cluster)))),
-        ]
+        sets = self._sets_of(cluster)
         for number, document in enumerate(manifests.documents):
             for route, body in objects_in(document):
                 if _is_readable(body):
@@ -194,6 +190,10 @@ class ManifestPolicies:
             found = policy_findings(policies, body, place, namespaced=kind.namespaced if kind is not None else None)
             # a server refuses an object that breaks its schema before it asks policies
             yield from found if kind is None else _of_valid(found, body, kind)
+
+    def _sets_of(self, cluster: Paths) -> list[PolicySet]:
+        own = [self._own] if self._own is not None else []
+        return [*own, *map(self._set, filter(None, (self._given, cluster)))]
 
     def _set(self, paths: Paths) -> PolicySet:
         if paths not in self._sets:

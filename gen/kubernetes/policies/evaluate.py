@@ -75,23 +75,26 @@ def _selects_namespace(selector: Body | None, request: Request, namespaces: Mapp
 
 
 def _any_rule(rules: Iterable[Body], request: Request, *, exact: bool) -> bool:
-    rules = tuple(rules)
-    if any(_rule(rule, request, versions=True) for rule in rules):
-        return True
-    if not exact and any(_rule(rule, request, versions=False) for rule in rules):
+    other_version = False
+    for rule in rules:
+        if _rule(rule, request):
+            if has_value(rule.get("apiVersions"), request.version):
+                return True
+            other_version = True
+    if other_version and not exact:
         what = f"the rule is for another version than `{request.version}`, to which only a server converts objects"
         raise NotEvaluatedError(what)
     return False
 
 
-def _rule(rule: Body, request: Request, *, versions: bool) -> bool:
+def _rule(rule: Body, request: Request) -> bool:
+    """Whether a rule is for a request, or one with another version."""
     scope = rule.get("scope") or "*"
     cluster = not request.namespace or request.kind == "Namespace"
     names = rule.get("resourceNames") or ()
     return (
         has_value(rule.get("operations"), request.operation)
         and is_about(rule, request.group, request.resource)
-        and (not versions or has_value(rule.get("apiVersions"), request.version))
         and (scope == "*" or (scope == "Cluster") is cluster)
         and (not names or request.name in names)
     )

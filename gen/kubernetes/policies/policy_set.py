@@ -5,7 +5,7 @@ From `apiserver/pkg/admission/plugin/policy/validating/plugin.go`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from gen.kubernetes.cel.variables import admission_environment
 from gen.kubernetes.facts.api_versions import is_cluster_scoped
 from gen.kubernetes.manifests.read import Manifests, objects_in, read_manifests
 from gen.kubernetes.objects import BINDING, POLICY, Body, selects
+from gen.kubernetes.policies.request import plural
 
 _NAMES: Final = frozenset({"object", "oldObject", "request", "namespaceObject", "authorizer"})
 
@@ -173,7 +174,7 @@ class PolicySet:
         self._paths, self._more, self._accepts = paths, more, accepts
         self._compiled: dict[str, CompiledPolicy] = {}
         self._params: dict[tuple[str, str], dict[str, dict[str, Param]]] = {}
-        self._bound_to: dict[tuple[str, str], tuple[Bound, ...]] = {}
+        self._bound_to: dict[tuple[str | None, str], tuple[Bound, ...]] = {}
         self._found = Findings()
 
     def __reduce__(self) -> tuple[type[PolicySet], tuple[Any, ...]]:
@@ -232,12 +233,16 @@ class PolicySet:
             self._compiled[name] = compiled(_spec(policy.body))
         return self._compiled[name]
 
-    def bound_to(self, group: str, resource: str) -> tuple[Bound, ...]:
-        """The policies with a binding whose rules may be for a resource."""
+    def bound_to(self, group: str | None, resource: str) -> tuple[Bound, ...]:
+        """The policies with a binding whose rules may be for a resource; with None, one of any group."""
         key = group, resource
         if key not in self._bound_to:
             self._bound_to[key] = tuple(one for one in self.bound if _may_be_about(one, group, resource))
         return self._bound_to[key]
+
+    def may_be_about(self, kinds: Iterable[str]) -> bool:
+        """Whether a policy with a binding may have a rule for one of some kinds, of any API group."""
+        return any(self.bound_to(None, plural(kind)) for kind in kinds)
 
     def params(self, kind: Body) -> dict[str, dict[str, Param]]:
         """The objects of a kind of parameters, by namespace and name; by an empty namespace if they are in none."""
@@ -271,17 +276,16 @@ class PolicySet:
         return found
 
 
-def is_about(rule: Body, group: str, resource: str) -> bool:
+def is_about(rule: Body, group: str | None, resource: str) -> bool:
     """Whether a rule of constraints names a resource."""
-    return has_value(rule.get("apiGroups"), group) and any(
+    return (group is None or has_value(rule.get("apiGroups"), group)) and any(
         _is_for(one, resource) for one in rule.get("resources") or ()
     )
 
 
-def has_value(values: Iterable[str] | None, value: str) -> bool:
+def has_value(values: Sequence[str] | None, value: str) -> bool:
     """Whether a list of a rule has a value, or all values."""
-    found = tuple(values or ())
-    return "*" in found or value in found
+    return values is not None and ("*" in values or value in values)
 
 
 def _is_for(pattern: str, resource: str) -> bool:
@@ -289,7 +293,7 @@ def _is_for(pattern: str, resource: str) -> bool:
     return name in {"*", resource} and sub in {"", "*"}
 
 
-def _may_be_about(bound: Bound, group: str, resource: str) -> bool:
+def _may_be_about(bound: Bound, group: str | None, resource: str) -> bool:
     policy, binding = ((one.body.get("spec") or {}) for one in bound)
     try:
         rules = [

@@ -26,6 +26,12 @@ spec:
     resourceRules: [{apiGroups: [""], apiVersions: ["*"], operations: ["*"], resources: ["*"]}]
   validations: [{expression: "true"}]
 """
+BINDING = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: a}
+spec: {policyName: a, validationActions: [Deny]}
+"""
 
 
 def test_a_large_file_does_not_wait_in_memory_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,10 +82,7 @@ def test_only_namespaces_are_read_again_and_only_for_bound_policies(
         return read_manifests(raw, file, found)
 
     monkeypatch.setattr(policy_set, "read_manifests", noted)
-    binding = (
-        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: a}\n"
-    )
-    (tmp_path / "binding.yaml").write_text(f"{binding}spec: {{policyName: a, validationActions: [Deny]}}\n")
+    (tmp_path / "binding.yaml").write_text(BINDING)
     (tmp_path / "config.yaml").write_text(f"{CONFIG}data: {{a: Namespace}}\n")
     (tmp_path / "namespace.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
     files.ManifestChecker((str(tmp_path),)).run()
@@ -102,3 +105,25 @@ def test_a_file_that_only_names_policies_is_read_once(tmp_path: Path, monkeypatc
     path.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: ValidatingAdmissionPolicy}\n")
     assert files.ManifestChecker((str(path),)).run().findings.items == []
     assert reads == [str(path)]
+
+
+def test_only_files_with_a_kind_of_a_bound_policy_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policies").mkdir()
+    policy = tmp_path / "policies/policy.yaml"
+    denying = POLICY.replace('resources: ["*"]', "resources: [configmaps]").replace('"true"', '"false"')
+    policy.write_text(f"{denying}---\n{BINDING}")
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    (tmp_path / "service.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: None}\n")
+    reads: list[str] = []
+
+    def noted(file: str) -> bytes:
+        reads.append(Path(file).name)
+        return read_bytes(file)
+
+    monkeypatch.setattr(files, "read_bytes", noted)
+    paths = tuple(str(tmp_path / name) for name in ("config.yaml", "service.yaml"))
+    found = files.ManifestChecker(paths, policies=(policy,)).run().findings.items
+    assert [Path(one.place.file).name for one in found if one.code == "policy-denied"] == ["config.yaml"]
+    assert sorted(reads) == ["config.yaml", "config.yaml", "service.yaml"]
