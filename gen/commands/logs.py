@@ -113,7 +113,7 @@ class _Reader:
 
         chosen = []
         for question in self.questions:
-            snapshot = read_snapshot(question.target.api, question.desired, question.scope)
+            snapshot = read_snapshot(question.target.api, question.scope)
             chosen += sources(question, snapshot, self.selection)
             for problem in snapshot.problems:
                 report(question.target, problem, self.found)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -41,12 +42,13 @@ class Question(Struct, frozen=True, kw_only=True):
     """The runs to look up in one cluster."""
 
     target: Target
-    desired: tuple[DesiredRun, ...]
     scope: Scope
-    namespaces: frozenset[str]
-    """Namespaces of the repository."""
     diagnose: bool = False
     """Whether it is about one job. Its pods are listed."""
+
+    @property
+    def desired(self) -> tuple[DesiredRun, ...]:
+        return self.scope.desired
 
 
 def questions(root: Path, targets: Sequence[Target], jobs: Sequence[JobFile] | None) -> list[Question]:
@@ -57,13 +59,9 @@ def questions(root: Path, targets: Sequence[Target], jobs: Sequence[JobFile] | N
 
 def _question(root: Path, target: Target, jobs: Sequence[JobFile] | None) -> Question:
     chosen = None if jobs is None else frozenset(jobs)
-    desired = tuple(desired_runs(root, target.names, chosen))
-    granted = {name for overlay in target.overlays for name in overlay.fields.namespaces if name != _OTHERS}
-    used = {one.namespace for one in desired}
-    names = tuple(sorted({one.job for one in desired})) if chosen is not None else ()
-    namespaces = frozenset(used if chosen is not None else used | granted)
-    scope = Scope(namespaces=tuple(sorted(namespaces)), jobs=names)
-    return Question(target=target, desired=desired, scope=scope, namespaces=namespaces)
+    names = (name for overlay in target.overlays for name in overlay.fields.namespaces if name != _OTHERS)
+    granted = frozenset(names) if chosen is None else None
+    return Question(target=target, scope=Scope(find=partial(desired_runs, root, target.names, chosen), granted=granted))
 
 
 def read_status(
@@ -73,14 +71,14 @@ def read_status(
 
     `progress` gets the number of runs and pods that are read, and how many there are at least: each run has a pod.
     """
-    expected, lock, done = 2 * sum(len(one.desired) for one in asked), threading.Lock(), 0
+    lock, done = threading.Lock(), 0
 
     def listed(number: int) -> None:
         nonlocal done
         with lock:
             done += number
             if progress is not None:
-                progress(done, max(done, expected))
+                progress(done, max(done, 2 * sum(len(one.desired) for one in asked)))
 
     with ThreadPoolExecutor(max_workers=min(len(asked), _MOST_THREADS) or 1) as pool:
         answers = list(pool.map(lambda question: read_answers(question, listed), asked))
@@ -99,7 +97,7 @@ def cluster_status(
             target=target,
             snapshot=snapshot,
             waiting=waiting,
-            namespaces=question.namespaces,
+            namespaces=question.scope.namespaces,
             diagnose=question.diagnose,
         )
         runs += statuses(answer, question.desired)
@@ -115,8 +113,8 @@ def read_answers(
     question: Question, listed: Callable[[int], None] | None = None
 ) -> tuple[Snapshot, Mapping[str, Waiting]]:
     api = question.target.api
-    snapshot = read_snapshot(api, question.desired, question.scope, listed)
-    return snapshot, read_waiting(api, snapshot, question.namespaces)
+    snapshot = read_snapshot(api, question.scope, listed)
+    return snapshot, read_waiting(api, snapshot, question.scope.namespaces)
 
 
 def report(target: Target, problem: Problem, found: Findings) -> None:
@@ -198,7 +196,7 @@ class _Watches:
         for one in self.all:
             with self.lock:
                 snapshot = _copy(one.snapshot)
-            one.waiting = read_waiting(one.question.target.api, snapshot, one.question.namespaces)
+            one.waiting = read_waiting(one.question.target.api, snapshot, one.question.scope.namespaces)
         return True
 
     def _ask_again(self) -> None:

@@ -204,9 +204,7 @@ class _LogStream:
         """By pod and container: the thread that reads it, and the restarts that it knows."""
         self.last: dict[tuple[str, str], str] = {}
         """Time of the last line."""
-        self.known = [
-            (question, read_snapshot(question.target.api, question.desired, question.scope)) for question in asked
-        ]
+        self.known = [(question, read_snapshot(question.target.api, question.scope)) for question in asked]
         for question, snapshot in self.known:
             for listed in snapshot.listed:
                 threading.Thread(target=self._watch, args=(question, snapshot, listed), daemon=True).start()

@@ -153,7 +153,7 @@ class _Cluster:
     def facts(self) -> LiveFacts:
         snapshot = Snapshot()
         if self.stopping:
-            snapshot = read_snapshot(self.api, self.stopping, self._scope())
+            snapshot = read_snapshot(self.api, Scope(find=lambda: self.stopping))
             self.missing += [f"the runs that stop: {one.error.message}" for one in snapshot.problems]
         runs = tuple(self._lives(snapshot))
         devices = self._asked("free devices", self._free_devices) if self.starting else ()
@@ -161,10 +161,6 @@ class _Cluster:
         claims = tuple(self._claims(snapshot))
         missing = tuple(dict.fromkeys(self.missing))
         return LiveFacts(runs=runs, devices=devices or (), queues=queues or (), claims=claims, missing=missing)
-
-    def _scope(self) -> Scope:
-        namespaces = tuple(sorted({one.namespace for one in self.stopping}))
-        return Scope(namespaces=namespaces, jobs=tuple(sorted({one.job for one in self.stopping})))
 
     def _asked(self, what: str, question: Callable[[], Answer]) -> Answer | None:
         try:

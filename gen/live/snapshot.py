@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Final
 
 from msgspec import UNSET, Struct, field
@@ -42,12 +43,27 @@ _MOST_NAMED: Final = 20
 PODS: Final = ("v1", "Pod")
 
 
-class Scope(Struct, frozen=True, kw_only=True):
-    """The part of a cluster to read."""
+class Scope(Struct, frozen=True, kw_only=True, dict=True):
+    """The part of a cluster to read. Runs in Git are read when they are needed, while the cluster lists its objects."""
 
-    namespaces: tuple[str, ...]
-    jobs: tuple[str, ...] = ()
-    """Names of the chosen jobs; empty for all, also those that Git does not have."""
+    find: Callable[[], Sequence[DesiredRun]]
+    """Reads the runs in Git."""
+    granted: frozenset[str] | None = None
+    """Namespaces of all jobs, also of those that Git does not have; None for the jobs of these runs alone."""
+
+    @cached_property
+    def desired(self) -> tuple[DesiredRun, ...]:
+        return tuple(self.find())
+
+    @cached_property
+    def namespaces(self) -> frozenset[str]:
+        """Namespaces of the repository."""
+        return (self.granted or frozenset()).union(one.namespace for one in self.desired)
+
+    @cached_property
+    def jobs(self) -> tuple[str, ...]:
+        """Names of the chosen jobs; empty for all."""
+        return tuple(sorted({one.job for one in self.desired})) if self.granted is None else ()
 
     @property
     def selector(self) -> str:
@@ -96,18 +112,15 @@ class Snapshot(Struct, kw_only=True):
         return (resource.group, resource.kind, namespace) not in self.silent
 
 
-def read_snapshot(
-    api: Api, desired: Sequence[DesiredRun], scope: Scope, listed: Callable[[int], None] | None = None
-) -> Snapshot:
+def read_snapshot(api: Api, scope: Scope, listed: Callable[[int], None] | None = None) -> Snapshot:
     """All runs of gen in a scope, with their pods. Errors are in the result. `listed` gets the sizes of pages."""
     snapshot = Snapshot()
     try:
         served = Discovery(api)
-        kinds = _kinds(served, desired, every=not scope.jobs)
         with ThreadPoolExecutor(1) as pool:  # the server prepares pages of both at the same time
             beside = Snapshot()
             pods = pool.submit(read_pods, api, beside, scope, listed)
-            for version, resource in kinds:
+            for version, resource in _kinds(served, scope.desired, every=not scope.jobs):
                 plural = served.resource(version, resource.kind)
                 if plural is None:
                     snapshot.unserved.add((version, resource.kind))
@@ -122,7 +135,7 @@ def read_snapshot(
         snapshot.listed += beside.listed
     except ClusterError as error:
         snapshot.problems.append(Problem(error=error))
-        everything = {(one.resource.group, one.resource.kind, one.namespace) for one in desired}
+        everything = {(one.resource.group, one.resource.kind, one.namespace) for one in scope.desired}
         snapshot.silent |= everything | {("", "Pod", namespace) for namespace in scope.namespaces}
     for version, kind in sorted(snapshot.unserved):
         message = f"context `{api.context}` does not serve `{kind}` of `{version}`"
@@ -184,20 +197,19 @@ class _Reader:
         self.listed = listed
 
     def read(self, collection: Collection, keep: Callable[[Body], Body], parts: Parts) -> list[Body]:
-        namespaces = self.scope.namespaces
-        if self.scope.jobs and len(namespaces) <= FEW:
+        if self.scope.jobs and len(self.scope.namespaces) <= FEW:
             return self._each(collection, keep, parts)
         try:
             return self._list(collection, keep, parts)
         except ClusterError as error:
-            if error.code is not CLUSTER_FORBIDDEN or not namespaces:
+            if error.code is not CLUSTER_FORBIDDEN or not self.scope.namespaces:
                 raise
             return self._each(collection, keep, parts)
 
     def _each(self, collection: Collection, keep: Callable[[Body], Body], parts: Parts) -> list[Body]:
         found: list[Body] = []
         refused: dict[str, ClusterError] = {}
-        for namespace in self.scope.namespaces:
+        for namespace in sorted(self.scope.namespaces):
             own = Collection(
                 base=collection.base, resource=collection.resource, namespace=namespace, selector=collection.selector
             )

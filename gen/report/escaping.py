@@ -36,6 +36,8 @@ def json_document(data: object) -> str:
 
 def escape_json(document: str) -> str:
     """Write unsafe characters of a JSON document as escapes, so that its values stay the same."""
+    if is_safe(document.replace("\n", " ")):
+        return document
     return _UNSAFE.sub(lambda found: "".join(map(_json_escape, found[0])), document)
 
 
