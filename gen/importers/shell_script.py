@@ -266,6 +266,8 @@ def is_refused(expression: str) -> bool:
         ast.parse(plain.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
+    if re.search(r"[/%]\s*0+(?![\w.])", plain):
+        return True
     return bool({*".:"} & {*plain}) or re.search(r"(?<![\w#])(?!0[xX])\d+[A-Za-z_]", expression) is not None
 
 
@@ -292,6 +294,7 @@ def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | N
 
 _NAME: Final = regex(r"[A-Za-z_]\w*")
 _QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_ESCAPED: Final = regex(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 _BACKQUOTED: Final = regex(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
 _HEREDOC: Final = regex(r"<<-?[ \t]*(['\"\\]?)(\w+)[^\n]*\n(?:.*\n)*?[ \t]*\2[ \t]*$", re.MULTILINE)
 _MOST_CUT: Final = 1000
@@ -336,8 +339,8 @@ def expansion_end(text: str, start: int) -> int:
         return quoted.end() if quoted is not None else start + 1
     following = text[start + 1 : start + 2]
     if following == "'":
-        end = text.find("'", start + 2)
-        return end + 1 if end > 0 else start + 1
+        quoted = _ESCAPED.match(text, start + 1)
+        return quoted.end() if quoted is not None else start + 1
     if following in ("(", "{"):
         return _balanced(text, start + 1)
     match = _NAME.match(text, start + 1)

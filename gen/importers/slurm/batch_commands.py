@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Location, names, regex
-from gen.base.shell_script import syntax_tree
-from gen.importers.shell_script import assigned_in, nodes_below
+from gen.importers.shell_script import assigned_in, in_double_quotes, nodes_below
 from gen.importers.slurm.expansion import (
     ADDRESS,
-    NODES,
+    MARKED,
+    RUN,
     is_known,
     joined,
     marked,
@@ -35,7 +35,6 @@ from gen.importers.slurm.site import (
     Called,
     DroppedPart,
     Step,
-    is_silent,
     opened_apptainer,
 )
 from gen.importers.slurm.values import ARGUMENT, BatchValues
@@ -43,12 +42,14 @@ from gen.importers.slurm.values import ARGUMENT, BatchValues
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch"})
 _OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _FORM: Final = regex(r"%0?\d{0,3}([sd])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
+_NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
+_OF_PATTERNS: Final = names("nullglob failglob dotglob extglob globstar nocaseglob globasciiranges")
+_SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
 
@@ -58,7 +59,8 @@ class BatchCommands(BatchValues):
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         super().__init__(constants, in_task=in_task)
         self.steps: list[Step] = []
-        self.functions: dict[str, Node] = {}
+        self.of_outputs: set[str] = set()
+        """Functions that the command has for the outputs of commands."""
         self.leaving = ("", 0)
         """`break`, `continue` or `return`, while it leaves blocks, and the number of its loops."""
         self.loops = 0
@@ -82,6 +84,7 @@ class BatchCommands(BatchValues):
             "wait": self._wait,
             "shift": self._shift,
             "set": self._set,
+            "shopt": self._shopt,
             "let": self._let,
             "printf": self._printf,
             **dict.fromkeys(("break", "continue", "return"), self._leave),
@@ -103,7 +106,8 @@ class BatchCommands(BatchValues):
         variables, steps, clear = {**self.variables}, len(self.steps), self.unclear is None
         around, self.hidden, self.loops = (self.hidden, self.loops, self.has_more), {}, 0
         self.set_arguments(words[1:])
-        self.follow_block(body.children if body is not None else ())
+        own_shell = body is not None and body.type == "subshell"
+        self.follow_block(() if body is None else (body,) if own_shell else body.children)
         own = {name: variables.get(name) for name in self.variables if ARGUMENT.fullmatch(name)} | self.hidden
         own |= {name: value for name, value in variables.items() if ARGUMENT.fullmatch(name)}
         for name, value in own.items():
@@ -140,8 +144,11 @@ class BatchCommands(BatchValues):
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
-        for name in _CALLS.findall(command.strip()) if self.functions else ():
+        variables, functions = {**self.variables}, {**self.functions}
+        for name in {*_CALLS.findall(command.strip())} & self.functions.keys() - self.of_outputs:
+            self.of_outputs.add(name)
             self.keep_function(name)
+        self.variables, self.functions = variables, functions  # the shell of the output is one of its own
         return super().output(command)
 
     def name_options(self, node: Node) -> None:
@@ -164,9 +171,32 @@ class BatchCommands(BatchValues):
         """Follow statements one after another."""
         raise NotImplementedError
 
-    def follow_text(self, called: Called) -> bool:
-        """Follow `bash -c TEXT`. False for another program of bash."""
+    def inner(self, line: int) -> BatchCommands:
+        """A reader of another script, with the environment and the folder of now."""
         raise NotImplementedError
+
+    def follow(self, text: str) -> object:
+        raise NotImplementedError
+
+    def follow_text(self, called: Called) -> bool:
+        """`bash -c TEXT`."""
+        words = called.words
+        if "-c" not in words[1:3] or words[-1].startswith("-"):
+            return False
+        inner = self.inner(called.place.line)
+        text, *behind = words[words.index("-c") + 1 :]
+        of_outer = {one[1:]: marked(one) for one in sources(text)}
+        inner.variables = {name: value for name, value in self.variables.items() if not ARGUMENT.fullmatch(name)}
+        inner.set_arguments(behind[1:])
+        inner.variables |= {name: value for name, value in of_outer.items() if name not in self.variables}
+        for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}:
+            hint = "quote the text with single quotes, or set it before"
+            why = "its outer shell expands it before the inner sets it"
+            self._drop(called, f"the empty value of `${name}`", why, hint)
+        inner.follow(source_text(in_double_quotes(text, MARKED)))
+        self.absorb(inner)
+        self.steps += inner.steps
+        return True
 
     def run(self, place: Location, words: list[str], assigned: tuple[tuple[str, str], ...] = ()) -> None:
         """Follow a command by its words."""
@@ -213,38 +243,31 @@ class BatchCommands(BatchValues):
         exported = {name: self.variables[name] for name in self.exported if name in self.variables}
         words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
         assigned = tuple((name, self.local(value)) for name, value in step.assigned)
-        step = replace(step, words=words, options=options, assigned=assigned, text=self.local(step.text))
-        step = replace(step, exported=exported, folder=self.folder, folder_place=self.folder_place)
+        step = replace(step, words=words, options=options, assigned=assigned, exported=exported)
+        step = replace(step, text=self.local(step.text), folder=self.folder, folder_place=self.folder_place)
         self.steps.append(step)
+        self._name_program(step)
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
         for name in self.early:
             read = parts if name in self.variables else f"{parts} {step.text}"
             if self.variables.get(name) != marked(f"${name}") and re.search(rf"\$\{{?{name}\b", read):
                 self.outside_values.setdefault(name, step.place)
 
-    def read_values(self, node: Node, words: list[str], separators: str) -> str:
-        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
-        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
-        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
-        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
-        switches = {one for one in words if one.startswith("-")}
-        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
-            is_list = NODES in value or ADDRESS in value
-            parts = [value] if is_list else value.split(None if separators.isspace() else separators)
-            self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
-        elif here is None or not names or not switches <= {"-r"}:
-            self.computed |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-        elif is_known(value):
-            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
-            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
-        else:
-            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
-            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
-            self.from_text |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-            return text
-        return ""
+    def _name_program(self, step: Step) -> None:
+        """Name a program that no machine has, and values that the pod computes in another folder."""
+        name, hint = "".join(step.words[:1]), "write the program as it is, or remove it"
+        if step.words and (not name or (_NO_NAME.search(name) and is_known(name))):
+            self.refuse(step.place, f"bash finds no program with the name `{name[:60]}`", hint)
+        elif not is_known(name) and re.fullmatch(r"[\w=]*", name.replace(ADDRESS, "").replace(RUN, "")):
+            self.refuse(step.place, f"`{source_text(name)[:60]}` is not a program", hint)
+        if self.matching and any({*"*?"} & {*sources(word)} for word in step.words):
+            what, why = f"the meaning of patterns behind `{self.matching}`", "a pod does not have it"
+            self.left.append(DroppedPart(step.place, what, why, "write the files, or set it in `command`"))
+        for part in {part for word in step.words for part in sources(word)}:
+            if self.outputs.get(part, step.folder) != step.folder:
+                hint = "compute it behind `cd`, or with the path of its file"
+                what, why = f"the folder of `{part[:60]}`", "the script computes it in another one than the pod"
+                self.left.append(DroppedPart(step.place, what, why, hint))
 
     def local(self, text: str) -> str:
         return relative(text, self.folder)
@@ -253,6 +276,9 @@ class BatchCommands(BatchValues):
         self.add(Step(words=words, place=called.place, assigned=called.assigned))
 
     def _srun(self, called: Called) -> bool:
+        if ":" in called.words:
+            what, hint = "`srun` starts several components behind `:`", "start each one with an `srun` of its own"
+            self.refuse(called.place, what, hint)
         if not self.in_task:
             self.add(Step(options=called.words[1:], place=called.place, by_srun=True, assigned=called.assigned))
         return not self.in_task
@@ -283,6 +309,16 @@ class BatchCommands(BatchValues):
         at = words.index("--") + 1 if "--" in words else 0
         if at or (words and not words[0].startswith(("-", "+"))):
             self.set_arguments(words[at:])
+            words = words[: at - 1] if at else ()
+        for sign, name, letters in _SWITCHES.findall(" ".join(words)):
+            self.switch(called.place, sign == "-", {name} if name else {*letters})
+        return self._shows(called)
+
+    def _shopt(self, called: Called) -> bool:
+        given = {*called.words} if "-s" in called.words else set[str]()
+        self.matching = next((f"shopt -s {one}" for one in given & _OF_PATTERNS), self.matching)
+        if "expand_aliases" in given:
+            self.refuse(called.place, "gen does not follow aliases", "write the programs in their place")
         return self._shows(called)
 
     def _let(self, called: Called) -> bool:
@@ -301,8 +337,7 @@ class BatchCommands(BatchValues):
             if not parts and all(map(is_known, words)) and not re.search(r"[%\\]", _FORM.sub("", form)):
                 self.variables[name] = text
                 return True
-        self.computed.add(name)
-        self.variables[name] = marked(f"${name}")
+        self.forget(name)
         return True
 
     def _shift(self, called: Called) -> bool:
@@ -397,22 +432,6 @@ class BatchCommands(BatchValues):
     def _drop(self, called: Called, what: str, why: str, hint: str) -> bool:
         self.left.append(DroppedPart(called.place, what, why, hint))
         return True
-
-    def starts_program(self, node: Node) -> bool:
-        """Whether a construct starts more than programs that show something."""
-        names = [self.text(one) for one in nodes_below(node, "command_name")]
-        return any(one in self.functions or not is_silent(one) for one in names)
-
-    def is_program(self, text: str) -> bool:
-        """Whether a text starts more than what shows something, or removes files."""
-        found = nodes_below(syntax_tree(source_text(text).encode("utf-8", "replace")), "command_name")
-        called = [(one.text or b"").decode("utf-8", "replace") for one in found]
-        return any(not is_silent(one) and one not in (*_OF_FILES, *self.functions) for one in called)
-
-    def unset(self, variables: Iterable[str]) -> None:
-        for name in {*variables} - self.fixed:
-            self.variables.pop(name, None)
-            self.exported.pop(name, None)
 
     def _shows(self, called: Called) -> bool:
         """A program that only shows something."""

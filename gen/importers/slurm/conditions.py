@@ -1,15 +1,32 @@
-"""Conditions of the batch part, as far as values decide them."""
+"""Conditions of the batch part, and outputs of commands about nodes, GPUs and folders, as far as values decide them."""
 
 from __future__ import annotations
 
 import operator
+import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from gen.base import Location, regex
-from gen.importers.slurm.expansion import ADDRESS, PORT, Expander, is_known, marked, sources
+from gen.base import Location, names, regex
+from gen.base.shell_script import syntax_tree
+from gen.importers.shell_script import assigned_in, nodes_below
+from gen.importers.slurm.expansion import (
+    ADDRESS,
+    NODES,
+    OPEN,
+    PORT,
+    START,
+    Expander,
+    absolute,
+    is_known,
+    joined,
+    marked,
+    source_text,
+    sources,
+)
+from gen.importers.slurm.site import DroppedPart, is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,8 +44,19 @@ def _of_several(known: list[bool | None], *, decides: bool) -> bool | None:
     return decides if decides in known else None if None in known else not decides
 
 
+_OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
+_QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
+_BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
+
+
 class Conditions(Expander):
     """Decides conditions. A subclass has the source of the script."""
+
+    assumed = ""
+    """The last condition about files and tools that counts as if the machines lacked them."""
+    source = ""
+    left: list[DroppedPart]
+    functions: dict[str, Node]
 
     def text(self, node: Node) -> str:
         """The source of a node."""
@@ -70,7 +98,10 @@ class Conditions(Expander):
             return text == "true"
         if text.startswith("test "):
             return self._test(text[5:].strip())
-        return False if re.match(r"(?:command -v|which|type|hash|grep)\b", text) else None
+        if re.match(r"(?:command -v|which|type|hash|grep)\b", text):
+            self.assumed = text
+            return False
+        return None
 
     def calculated(self, text: str) -> bool | None:
         """Whether an integer expression is not 0."""
@@ -78,6 +109,8 @@ class Conditions(Expander):
         return known != "0" if re.fullmatch(r"-?\d+", known) else None
 
     def _test(self, text: str) -> bool | None:
+        if any(one[1] for one in _BRACKETS.finditer(text)):
+            return None
         for signs, decides in ((r"\|\||-o", True), ("&&|-a", False)):
             parts = re.split(rf"\s(?:{signs})\s", text)
             if len(parts) > 1:
@@ -88,13 +121,16 @@ class Conditions(Expander):
         if (one := _OF_ONE.fullmatch(text)) is not None:
             return self._of_one(one[1], one[2])
         if (two := _OF_TWO.fullmatch(text)) is not None:
-            return self._of_two(self.condition_value(two[1]), two[2], self.condition_value(two[3]))
+            pattern = self.pattern(two[3])
+            return None if pattern is None else self._of_two(self.condition_value(two[1]), two[2], pattern)
         return self.condition_value(text) != "" if text and " " not in text else None
 
     def _of_one(self, sign: str, text: str) -> bool:
         """`-z`, `-n` and `-v`; others ask for a file, which no pod has."""
         if sign in "zn":
             return (self.condition_value(text) == "") is (sign == "z")
+        if sign != "v":
+            self.assumed = f"-{sign} {text}"
         return sign == "v" and self.lookup(text.strip()) is not None
 
     @staticmethod
@@ -106,6 +142,10 @@ class Conditions(Expander):
         number = re.fullmatch(r"-?\d{1,15} -?\d{1,15}", f"{left} {right}")
         return _NUMBERS[sign](int(left), int(right)) if number and sign in _NUMBERS else None
 
+    def pattern(self, text: str) -> str | None:
+        """A pattern; None if it has quotes around a sign of patterns."""
+        return None if re.search(r"[*?\[]", "".join(_QUOTED.findall(text))) else self.condition_value(text)
+
     def condition_value(self, text: str) -> str:
         """A value in a condition, where a variable from outside counts as not set."""
         before, asked = {*self.early}, {*self.asked}
@@ -115,3 +155,64 @@ class Conditions(Expander):
             if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD:
                 value = value.replace(marked(one), "")
         return value
+
+    def starts_program(self, node: Node) -> bool:
+        """Whether a construct starts more than programs that show something."""
+        names = [self.text(one) for one in nodes_below(node, "command_name")]
+        return any(one in self.functions or not is_silent(one) for one in names)
+
+    def name_branch(self, condition: Node, branches: Iterable[Node]) -> None:
+        """Name a decision that the machines may take in another way, if it starts a program or sets a value."""
+        texts = [re.sub(r"\$\([^()]*\)", "_", self.text(one)) for one in branches if one.is_named]
+        set_there = {name for one in texts for name in assigned_in(one)}
+        if any(map(self.is_program, texts)) or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
+            what, why = f"the other case of `{self.text(condition)[:60]}`", "gen does not see files of machines"
+            hint = "write what the job does in this case, without the check"
+            self.left.append(DroppedPart(self.place(condition), what, why, hint))
+
+    def is_program(self, text: str) -> bool:
+        """Whether a text starts more than what shows something, or removes files."""
+        found = nodes_below(syntax_tree(source_text(text).encode("utf-8", "replace")), "command_name")
+        called = [(one.text or b"").decode("utf-8", "replace") for one in found]
+        return any(not is_silent(one) and one not in (*_OF_FILES, *self.functions) for one in called)
+
+
+ASKS: Final = names(
+    "awk basename bc cat cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
+    "ifconfig ip lsof md5sum mktemp netstat nproc nslookup nvidia-smi od printf pwd readlink realpath scontrol sed seq "
+    "sha1sum shuf sort srun ss ssh tail tr uniq uuidgen wc which whoami xargs"
+)
+"""Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
+_FIRST: Final = regex(
+    r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
+)
+TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
+_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
+
+
+def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
+    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
+    listed = "scontrol" in command and "hostname" in command
+    if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
+        return ADDRESS if _FIRST.search(command) or "getent" in command else NODES
+    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
+        return ADDRESS
+    if re.match(r"nvidia-smi\b.*wc\s+-l", command):
+        return gpus
+    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
+        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
+    if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
+        return _folder(expanded, folder)
+    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
+
+
+def _folder(command: str, folder: str) -> str:
+    """The output of a command that asks for a folder: that of now, if the script does not name one."""
+    command = re.sub(r"\s*(?:[12&]?>\s*/dev/null|2>&1)", "", command)
+    asked = re.fullmatch(r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*&&\s*pwd(?: -P)?)?", command)
+    if asked is None or not is_known(asked[2]):
+        return folder
+    if asked[1] == "dirname":
+        inside = asked[2] != START
+        return (posixpath.dirname(asked[2]) or ".") if inside else f"{START}/.."
+    return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))

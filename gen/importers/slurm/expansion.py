@@ -35,6 +35,8 @@ _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.p
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
 _OUTPUT: Final = regex(r"\"?\$\(")
 _SPECIAL: Final = regex(r'[\\"`$]')
+_ESCAPED: Final = regex(r"\\(.)", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", **{one: one for one in "\\'\""}}
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _NOT_OF_NUMBER: Final = regex(rf"^[^{OPEN}]*[$`\"'\\][^{OPEN}]*$")
@@ -191,14 +193,16 @@ class Expander:
                 end = len(text) if end < 0 else end
                 yield text[at + 1 : end], False
                 at = end + 1
-            elif char == '"':
+            elif char == '"' or text.startswith('$"', at):
+                at += char == "$"
                 end = closing_quote(text, at)
                 inner = text[at + 1 : end]
                 if not (_EVERY.fullmatch(inner) and self.expansion(inner) == ()):
                     yield from self._quoted(inner, splits=splits)
                 at = end + 1
             elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
-                yield from self._split(self.expansion(text[at:end]), splits=splits)
+                quoted = text[at + 1] == "'"
+                yield from self._split(self.expansion(text[at:end]), splits=splits and not quoted)
                 at = end
             elif _HOME.match(text, at) and (at == 0 or (splits and text[at - 1].isspace())):
                 yield from self._split(self.parameter("HOME"), splits=False)
@@ -247,6 +251,10 @@ class Expander:
                 yield char, False
                 at += 1
 
+    def unquoted(self, text: str) -> str:
+        """A text of a here-document, with its values."""
+        return "".join(one or "" for one, _ in self._quoted(text))
+
     def _whole_item(self, value: str, *, splits: bool) -> str:
         """A value in quotes, which an item of an array keeps if it has blanks, and the output of a command in words."""
         item = _ITEM.fullmatch(value[1:-1]) if value.startswith(OPEN) else None
@@ -265,7 +273,7 @@ class Expander:
         if text.startswith("`"):
             return self.output(text[1:-1].replace("\\`", "`").replace("\\$", "$"))
         if text.startswith("$'"):
-            return text[2:-1].replace("\\n", "\n").replace("\\t", "\t")
+            return _ESCAPED.sub(lambda one: _ESCAPES.get(one[1], one[0]), text[2:-1])
         return self.parameter(text[2:-1] if text.startswith("${") else text[1:])
 
     def parameter(self, text: str) -> Value:
@@ -382,7 +390,7 @@ INNER_SRUN: Final = regex(
 """`srun` in a construct of the shell, or in a value."""
 _OF_WORDS: Final = regex(
     r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
-    r"|<\(|<<<|&>|\|&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
+    r"|<\(|<<<|&>|\|&|;;?&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
 )
 _OF_TEXT: Final = regex(r"\[\[|\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b")
 """Syntax of bash in a construct that stays."""

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, regex
+from gen.base import Location, names, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import (
     CLAUSES,
     READERS,
     assigned_in,
     for_grammar,
-    in_double_quotes,
     invalid_parts,
     nodes_below,
     readable,
@@ -28,14 +27,15 @@ from gen.importers.shell_script import (
     with_braces,
 )
 from gen.importers.slurm.batch_commands import BatchCommands
-from gen.importers.slurm.expansion import MARKED, is_known, marked, source_text, sources
-from gen.importers.slurm.site import OF_LOGS, Called, DroppedPart, Step, is_silent
-from gen.importers.slurm.values import ARGUMENT
+from gen.importers.slurm.expansion import is_known, marked
+from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent
+from gen.importers.slurm.values import MOST_LEVELS
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
+_CHANGE_SHELL: Final = names("exit cd pushd popd set shift trap")
 _TURNS: Final = regex(r"\b(?:shift|srun)\b")
 """Commands in a loop that the shell of a pod cannot run."""
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
@@ -49,7 +49,6 @@ _OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
 _MOST_TURNS: Final = 64
 _MOST_COPIES: Final = 8  # of programs in a loop that the shell of a pod can run
 _MOST_DEPTH: Final = 40
-_MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _MOST_STEPS: Final = 200
 _MOST_VISITS: Final = 20_000
 
@@ -76,9 +75,8 @@ class BatchScript(BatchCommands):
             "case_statement": self._case,
             "function_definition": self._define,
             "subshell": self._subshell,
-            "unset_command": lambda node: self.unset(self.text(node).split()[1:]),
+            "unset_command": lambda node: self.unset(self.words(self.text(node))[1:]),
         }
-        self.source = ""
         self._behind: list[str] = []
         """The words behind the redirection of the next command."""
         self._visits, self._depth = 0, 0
@@ -88,7 +86,7 @@ class BatchScript(BatchCommands):
         """Follow a text. This object has its steps, files and remaining lines afterwards."""
         self.source = text
         self.bytes = readable(text).encode("utf-8", "replace")
-        top = syntax_tree(for_grammar(readable(text)).encode("utf-8", "replace"), _MOST_LEVELS)
+        top = syntax_tree(for_grammar(readable(text)).encode("utf-8", "replace"), MOST_LEVELS)
         faults = (one for one in invalid_parts(top) if one.is_missing or self.text(one).strip("\\ \t\n"))
         if (fault := next(faults, None)) is not None:
             line = unclosed(text)
@@ -194,28 +192,13 @@ class BatchScript(BatchCommands):
         elif words:
             self.run(self.place(node), words, tuple(own))
 
-    def follow_text(self, called: Called) -> bool:
-        """`bash -c TEXT`."""
-        words = called.words
-        if "-c" not in words[1:3] or words[-1].startswith("-"):
-            return False
-        inner = type(self)(self.file, self.constants, first_line=called.place.line, in_task=self.in_task)
+    def inner(self, line: int) -> BatchScript:
+        """A reader of another script, with the environment and the folder of now."""
+        inner = type(self)(self.file, self.constants, first_line=line, in_task=self.in_task)
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
-        inner.indexed, inner.from_text = self.indexed, self.from_text
-        text, *behind = words[words.index("-c") + 1 :]
-        of_outer = {one[1:]: marked(one) for one in sources(text)}
-        inner.variables = {name: value for name, value in self.variables.items() if not ARGUMENT.fullmatch(name)}
-        inner.set_arguments(behind[1:])
-        inner.variables |= {name: value for name, value in of_outer.items() if name not in self.variables}
-        for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}:
-            hint = "quote the text with single quotes, or set it before"
-            self._drop(
-                called, f"the empty value of `${name}`", "its outer shell expands it before the inner sets it", hint
-            )
-        inner.follow(source_text(in_double_quotes(text, MARKED)))
-        self.absorb(inner)
-        self.steps += inner.steps
-        return True
+        inner.indexed, inner.from_text, inner.outputs = self.indexed, self.from_text, self.outputs
+        inner.matching = self.matching
+        return inner
 
     def _redirected(self, node: Node) -> None:
         body = node.child_by_field_name("body")
@@ -265,14 +248,13 @@ class BatchScript(BatchCommands):
         text = self.text(inner)
         program = self.text(body).split()[0] if body is not None and self.text(body).strip() else ""
         if not start.startswith(("'", '"', "\\")):
-            pieces = list(self._quoted(text))
-            text = "".join(one or "" for one, _ in pieces)
+            text = self.unquoted(text)
         if program in ("cat", "tee") and destination is not None:
             path, text = self.local(self.value(self.text(destination))), self.local(text)
             appends = any(one.type == ">>" for target in targets for one in target.children)
             self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
         elif program == "read" and body is not None:
-            self.variables[self.text(body).split()[-1]] = text
+            self.read_line(self.words(self.text(body))[1:], text)
         elif body is not None and program not in (*READERS, "srun") and self.starts_program(node):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
@@ -303,10 +285,15 @@ class BatchScript(BatchCommands):
     def _list(self, node: Node) -> None:
         parts = [one for one in node.children if one.is_named]
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
+        self.assumed = ""
         known = self.holds(parts[0])
+        if self.assumed and known is not None and not _ENDS.search(self.text(parts[-1])):
+            self.name_branch(parts[0], parts[1:])
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
         if falls_back and "srun" not in map(self.text, nodes_below(node, "command_name")):
             self.as_it_is(node)
+        elif known is None and parts[0].type in ("test_command", "negated_command"):
+            self._undecided(node)
         elif known is None:
             start = len(self.steps)
             self._statement(parts[0])
@@ -332,12 +319,15 @@ class BatchScript(BatchCommands):
             parts = [one for one in clause.children if one.type not in (*CLAUSES, "comment")]
             start = next((number for number, one in enumerate(parts) if one.type == "then"), 0)
             conditions = [one for one in parts[:start] if one.is_named]
+            self.assumed = ""
             known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
                 self._undecided(node)
             elif conditions and "$?" in (check := self.text(conditions[0])) and self.steps:
                 hint = "write `|| exit 1` behind the program, or the test into `command`"
                 self.leave(node, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
+            if self.assumed and known is not None and not (known and _ENDS.search(self.text(parts[-1]))):
+                self.name_branch(conditions[0], node.children[1:] if known else parts[start + 1 :])
             if known is not False:
                 single = clause.type == "else_clause" or not any(one.type in CLAUSES[:2] for one in node.children)
                 first = node.child_by_field_name("condition")
@@ -375,9 +365,10 @@ class BatchScript(BatchCommands):
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
         if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
             self.unclear = self.unclear or self.place(node)
-        if not assigned and not starts:
+        words = {self.text(one) for one in nodes_below(node, "command_name")}
+        if not assigned and not starts and not words & _CHANGE_SHELL:
             return
-        kind = node.type.removesuffix("_statement").replace("_", " ")
+        kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"
         self.leave(node, f"the meaning of `{kind}`", "only a shell decides it, in each pod", hint)
         self.as_it_is(node)
@@ -439,12 +430,14 @@ class BatchScript(BatchCommands):
     def _case(self, node: Node) -> None:
         value = node.child_by_field_name("value")
         word = self.condition_value(self.text(value)) if value is not None else ""
-        if not is_known(word):
+        items = [one for one in node.children if one.type == "case_item"]
+        patterns = [[self.pattern(self.text(one)) for one in item.children_by_field_name("value")] for item in items]
+        goes_on = any(one.type in (";&", ";;&") for item in items for one in item.children)
+        if not is_known(word) or goes_on or any(None in one for one in patterns):
             self._undecided(node)
             return
-        for item in (one for one in node.children if one.type == "case_item"):
-            patterns = [self.value(self.text(one)) for one in item.children_by_field_name("value")]
-            if any(fnmatchcase(word, one) for one in patterns):
+        for item, known in zip(items, patterns, strict=True):
+            if any(fnmatchcase(word, one or "") for one in known):
                 closing = next(number for number, one in enumerate(item.children) if one.type == ")")
                 self.follow_block(item.children[closing + 1 :])
                 return

@@ -4,20 +4,19 @@ variables of a pod.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from gen.base import Location, regex
+from gen.base import Findings, Location, regex
+from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import with_braces, word_end
-from gen.importers.slurm.conditions import Conditions
+from gen.importers.shell_script import nodes_below, with_braces, word_end
+from gen.importers.slurm.conditions import ASKS, TO_FILE, Conditions, answer_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
-    OPEN,
     PORT,
     RUN,
     RUN_ID,
@@ -25,11 +24,11 @@ from gen.importers.slurm.expansion import (
     Value,
     absolute,
     is_known,
-    joined,
     marked,
     shown,
     sources,
 )
+from gen.importers.slurm.options import options_of
 from gen.importers.slurm.site import SCRIPT, DroppedPart
 
 if TYPE_CHECKING:
@@ -44,52 +43,27 @@ _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
+MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
+_OF_READING: Final = frozenset({"n", "noexec", "k", "keyword", "t", "onecmd"})
+MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
 """All arguments in a construct of the shell."""
 
 
-_FIRST: Final = regex(
-    r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
-)
-_TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
-_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
-
-
-def _answer(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
-    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
-    listed = "scontrol" in command and "hostname" in command
-    if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
-        return ADDRESS if _FIRST.search(command) or "getent" in command else NODES
-    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
-        return ADDRESS
-    if re.match(r"nvidia-smi\b.*wc\s+-l", command):
-        return gpus
-    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
-        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
-    if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
-        return _folder(expanded, folder)
-    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
-
-
-def _folder(command: str, folder: str) -> str:
-    """The output of a command that asks for a folder: that of now, if the script does not name one."""
-    command = re.sub(r"\s*(?:[12&]?>\s*/dev/null|2>&1)", "", command)
-    asked = re.fullmatch(r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*&&\s*pwd(?: -P)?)?", command)
-    if asked is None or not is_known(asked[2]):
-        return folder
-    if asked[1] == "dirname":
-        inside = asked[2] != START
-        return (posixpath.dirname(asked[2]) or ".") if inside else f"{START}/.."
-    return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
-
-
 class BatchValues(Conditions):
     """Variables and outputs of commands. `constants` are the variables of Slurm and those that the user gives."""
+
+    exports_all = False
+    """Whether each assignment exports its variable."""
+    matching = ""
+    """The option that changes what patterns match."""
+    stops = False
+    """Whether the script ends at the first error."""
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         self.constants = {name: value for name, value in constants.items() if not ARGUMENT.fullmatch(name)}
@@ -113,12 +87,12 @@ class BatchValues(Conditions):
         self._said, self._assigned = "", ""
         self.before: dict[str, Value] = {}
         """Variables that a construct of the shell reads."""
-        self.stops = False
-        """Whether the script ends at the first error."""
         self.kept: set[str] = set()
         """Variables with values that only the shell of the pod knows."""
         self.computed: set[str] = set()
         """Variables that the script reads from files and other programs."""
+        self.outputs: dict[str, str] = {}
+        """The folders in which the script computes outputs that its pods compute."""
         self.early: set[str] = set()
         """Variables that it reads without a value."""
         self.outside_values: dict[str, Location] = {}  # those that a program reads
@@ -127,6 +101,7 @@ class BatchValues(Conditions):
         """The text that is followed."""
         self.read_until = 0
         """The end of a value that the grammar has cut."""
+        self.functions: dict[str, Node] = {}
         self.fixed: set[str] = set()
         """Readonly variables."""
         self.hidden: dict[str, Value | None] | None = None
@@ -180,9 +155,7 @@ class BatchValues(Conditions):
         if name is None or self.keeps(node, self.text(name)):
             return None
         if name.type == "subscript":
-            array = name.child_by_field_name("name")
-            if array is not None:
-                self.variables.pop(self.text(array), None)
+            self._set_item(self.text(name), self.text(value) if value is not None else "")
             return None
         self._assigned = self.text(name)
         sign = next((one.type for one in node.children if one.type in ("=", "+=")), "=")
@@ -206,8 +179,25 @@ class BatchValues(Conditions):
             self.secrets[self._assigned] = new, self.place(node)
             new = marked(f"${self._assigned}")
         self.variables[self._assigned] = new
+        if self.exports_all:
+            self.exported.setdefault(self._assigned, self.place(node))
         name_now, self._assigned = self._assigned, ""
         return name_now, new if isinstance(new, str) else " ".join(new)
+
+    def _set_item(self, item: str, text: str) -> None:
+        """`NAME[INDEX]=VALUE`. Only a shell knows an array with other indices than those of its items."""
+        name, _, index = item[:-1].partition("[")
+        items, number = self.variables.get(name, ()), self.arithmetic(index)
+        items = (items,) if isinstance(items, str) else items
+        if number.isdecimal() and int(number) <= len(items) < MAX_ITEMS and not text.startswith("("):
+            self.variables[name] = (*items[: int(number)], self.value(text), *items[int(number) + 1 :])
+        else:
+            self.forget(name)
+
+    def forget(self, name: str) -> None:
+        """Note that only a shell knows a variable."""
+        self.computed.add(name)
+        self.variables[name] = marked(f"${name}")
 
     def set_for(self, assignments: Iterable[Node], name: Node) -> list[tuple[str, str]]:
         """The variables that are set for a command alone. Its words have those of the script."""
@@ -251,41 +241,138 @@ class BatchValues(Conditions):
         """Note the first part that is not followed as bash does it."""
         self.unreadable = self.unreadable or (place, what, hint)
 
+    def unset(self, words: Iterable[str]) -> None:
+        of_functions = "-f" in words
+        for name in {*words} - self.fixed:
+            if of_functions:
+                self.functions.pop(name, None)
+            elif "[" in name:
+                self.forget(name.partition("[")[0])
+            else:
+                self.variables.pop(name, None)
+                self.exported.pop(name, None)
+
+    def switch(self, place: Location, on: bool, options: set[str]) -> None:
+        """Follow options of `set` that change variables, patterns, or how the shell reads what follows."""
+        if options & {"a", "allexport"}:
+            self.exports_all = on
+        if on and (found := sorted(options & _OF_READING)):
+            self.refuse(place, f"gen does not follow `set` with the option `{found[0]}`", "remove it")
+        if options & {"f", "noglob"}:
+            self.matching = "set -f" if on else ""
+
+    def read_line(self, words: Sequence[str], text: str) -> None:
+        """Set the variables of `read` from the first line of a text, or from all of it for `-d`."""
+        names = [one for one in words if one.isidentifier()]
+        line = text if any(one.startswith("-") and "d" in one for one in words) else text.split("\n", 1)[0]
+        parts = line.split(None, len(names) - 1) if is_known(line) else []
+        for number, name in enumerate(names):
+            if not is_known(line) and len(names) > 1:
+                self.forget(name)
+            else:
+                self.variables[name] = line.strip() if len(names) == 1 else "".join(parts[number : number + 1])
+
     def declaration(self, node: Node) -> None:
         word, *behind = self.text(node).partition("=")[0].split()
         switches = "".join(one for one in behind if one.startswith("-"))
+        if {*switches} & {*"ulnc"} and switches != "-n":
+            self.refuse(self.place(node), f"gen does not follow `{word} {switches}`", "write the value that it makes")
         hides = self.hidden is not None and word in ("local", "declare", "typeset") and "g" not in switches
-        exports = word == "export" or "x" in switches
+        exports = (word == "export" and "n" not in switches) or "x" in switches
         fixes = word == "readonly" or ("r" in switches and not hides)
-        for child in node.named_children:
-            name = self.text(child.child_by_field_name("name") or child)
-            assigns = child.type == "variable_assignment"
-            if not (assigns or child.type == "variable_name") or (assigns and self.keeps(node, name, declared=True)):
+        for name, child in self._declared(node):
+            assigns = child is not None and child.type == "variable_assignment"
+            if assigns and self.keeps(node, name, declared=True):
                 continue
             if self.hidden is not None and hides:
                 self.hidden.setdefault(name, self.variables.get(name))
-            if assigns:
+            if child is not None and assigns:
                 self.assign_node(child)
             if assigns and "i" in switches and isinstance(whole := self.variables.get(name), str):
                 self.variables[name] = self.arithmetic(whole)
             if exports:
-                self.exported.setdefault(name, self.place(child))
+                self.exported.setdefault(name, self.place(node if child is None else child))
+            elif word == "export":
+                self.exported.pop(name, None)
             self.fixed |= {name} if fixes else set()
+
+    def _declared(self, node: Node) -> Iterator[tuple[str, Node | None]]:
+        """The variables of a declaration, with their parts of the script. It assigns those of other words itself."""
+        for child in node.named_children:
+            text = self.text(child)
+            if child.type in ("variable_assignment", "variable_name"):
+                yield self.text(child.child_by_field_name("name") or child), child
+            elif child.start_byte >= self.read_until and child.type != "comment" and not text.startswith(("-", "+")):
+                for one in self.words(text):
+                    name, sign, value = one.partition("=")
+                    if not name.isidentifier():
+                        hint = "write the names and values into the script"
+                        what = f"the declaration of `{text[:60]}`"
+                        self.left.append(DroppedPart(self.place(node), what, "only a shell knows its variables", hint))
+                    elif not sign or not self.keeps(node, name, declared=True):
+                        self.variables |= {name: value} if sign else {}
+                        yield name, None
+
+    def read_values(self, node: Node, words: list[str], separators: str) -> str:
+        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
+        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
+        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
+        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
+        switches = {one for one in words if one.startswith("-")}
+        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
+            is_list = NODES in value or ADDRESS in value
+            parts = [value] if is_list else value.split(None if separators.isspace() else separators)
+            self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
+        elif here is None or not names or not switches <= {"-r"}:
+            for name in names:
+                self.forget(name)
+        elif is_known(value):
+            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
+            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
+        else:
+            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
+            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
+            self.from_text |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+            return text
+        return ""
 
     def output(self, command: str) -> str:
         command = command.strip()
         self.asked |= {"the output of `nproc`"} if re.search(r"\bnproc\b", command) else set()
         if (written := _WRITTEN.fullmatch(command)) is not None:
-            return written["text"] if written["quote"] else self.value(f'"{written["text"]}"')
+            return written["text"] if written["quote"] else self.unquoted(written["text"])
+        if _ASSIGNMENT.fullmatch(command):
+            return ""
+        top = syntax_tree(command.encode("utf-8", "replace"), MOST_LEVELS)
+        called = [(one.text or b"").decode("utf-8", "replace") for one in nodes_below(top, "command")]
+        words = [self.words(one) or [""] for one in called]
+        words += [options_of(one[1:], Location(""), Findings())[1] for one in words if one[0] == "srun"]
+        words += [one[2:] for one in words if one[:1] == ["ssh"]]
+        programs = {one[0].rpartition("/")[2] for one in words if one}
+        only = [one.type for one in top.children] == ["command"]
+        if only and re.match(r"echo\s+(?!-)", command):
+            return " ".join(self.words(with_braces(command))[1:])
+        answer = self._asked_for(command) if programs <= ASKS else None
+        if answer is None:
+            answer = marked(f"$({self.residual(command)})")
+            if programs - ASKS:
+                self.outputs[answer[1:-1]] = self.folder
+        return answer
+
+    def _asked_for(self, command: str) -> str | None:
+        """The output of a command that asks for nodes, ids and the like, as a value of a pod."""
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
-        known = _answer(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
-        known = "" if _ASSIGNMENT.fullmatch(command) else None if _TO_FILE.search(command) else known
+        known = answer_of(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
+        if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
+            self.asked.add("the name of the folder")
+            return marked(f"$({command})")
+        if TO_FILE.search(command):
+            return None
         if known is None and re.match(r"whoami|id ", command):
             known = self.outside("USER")
         if known is not None:
             return known
-        if re.fullmatch(r"echo\s+[^|;&`$<>]*|echo\s+\"?\$\{?\w+\}?\"?", command):
-            return " ".join(self.words(command)[1:])
         calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
         if command in ("date +%s", "date +%s.%N") and (
             _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
@@ -293,7 +380,7 @@ class BatchValues(Conditions):
             return marked(f"$({command})")
         if _ID.search(command) and not self.in_task:
             return PORT if _IS_PORT.search(self._assigned) else RUN
-        return marked(f"$({self.residual(command)})")
+        return None
 
     def arithmetic(self, text: str) -> str:
         if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
