@@ -13,7 +13,10 @@ from gen.base import Location, names, regex
 from gen.importers.shell_script import assigned_in, in_double_quotes, nodes_below
 from gen.importers.slurm.expansion import (
     ADDRESS,
+    CLOSE,
     MARKED,
+    OPEN,
+    PORT,
     RUN,
     is_known,
     joined,
@@ -48,7 +51,7 @@ _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _FORM: Final = regex(r"%0?\d{0,3}([sd])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
-_OF_PATTERNS: Final = names("nullglob failglob dotglob extglob globstar nocaseglob globasciiranges")
+_NO_PROGRAM: Final = regex("|".join(re.escape(one) for one in (ADDRESS, PORT, RUN)) + rf"|{OPEN}\$\([^{CLOSE}]*{CLOSE}")
 _SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
@@ -108,8 +111,8 @@ class BatchCommands(BatchValues):
         self.set_arguments(words[1:])
         own_shell = body is not None and body.type == "subshell"
         self.follow_block(() if body is None else (body,) if own_shell else body.children)
-        own = {name: variables.get(name) for name in self.variables if ARGUMENT.fullmatch(name)} | self.hidden
-        own |= {name: value for name, value in variables.items() if ARGUMENT.fullmatch(name)}
+        own = {name: variables.get(name) for name in {**self.variables, **variables} if ARGUMENT.fullmatch(name)}
+        own |= self.hidden
         for name, value in own.items():
             self.variables.pop(name, None)
             self.variables |= {name: value} if value is not None else {}
@@ -168,7 +171,6 @@ class BatchCommands(BatchValues):
         return word in ("return", "break") or number > 1
 
     def follow_block(self, nodes: Iterable[Node]) -> None:
-        """Follow statements one after another."""
         raise NotImplementedError
 
     def inner(self, line: int) -> BatchCommands:
@@ -256,14 +258,15 @@ class BatchCommands(BatchValues):
     def _name_program(self, step: Step) -> None:
         """Name a program that no machine has, and values that the pod computes in another folder."""
         name, hint = "".join(step.words[:1]), "write the program as it is, or remove it"
-        if step.words and (not name or (_NO_NAME.search(name) and is_known(name))):
+        inner = sources(name)
+        if step.words and (not name or (_NO_NAME.search(name) and not inner)):
             self.refuse(step.place, f"bash finds no program with the name `{name[:60]}`", hint)
-        elif not is_known(name) and re.fullmatch(r"[\w=]*", name.replace(ADDRESS, "").replace(RUN, "")):
+        elif inner and re.fullmatch(r"[\w=]*", "".join(_NO_PROGRAM.split(name))) and not self.outputs.keys() & {*inner}:
             self.refuse(step.place, f"`{source_text(name)[:60]}` is not a program", hint)
         if self.matching and any({*"*?"} & {*sources(word)} for word in step.words):
-            what, why = f"the meaning of patterns behind `{self.matching}`", "a pod does not have it"
+            what, why = f"the meaning of patterns with `{self.matching}`", "a pod does not have it"
             self.left.append(DroppedPart(step.place, what, why, "write the files, or set it in `command`"))
-        for part in {part for word in step.words for part in sources(word)}:
+        for part in {part.strip('"') for word in step.words for part in sources(word)}:
             if self.outputs.get(part, step.folder) != step.folder:
                 hint = "compute it behind `cd`, or with the path of its file"
                 what, why = f"the folder of `{part[:60]}`", "the script computes it in another one than the pod"
@@ -315,10 +318,7 @@ class BatchCommands(BatchValues):
         return self._shows(called)
 
     def _shopt(self, called: Called) -> bool:
-        given = {*called.words} if "-s" in called.words else set[str]()
-        self.matching = next((f"shopt -s {one}" for one in given & _OF_PATTERNS), self.matching)
-        if "expand_aliases" in given:
-            self.refuse(called.place, "gen does not follow aliases", "write the programs in their place")
+        self.switch(called.place, "-s" in called.words, {*called.words})
         return self._shows(called)
 
     def _let(self, called: Called) -> bool:

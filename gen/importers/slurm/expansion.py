@@ -42,6 +42,8 @@ _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _NOT_OF_NUMBER: Final = regex(rf"^[^{OPEN}]*[$`\"'\\][^{OPEN}]*$")
 """A known value in which bash does not expand a variable again, and fails."""
 _COUNTED: Final = regex(r"(\w+)\s*(\+\+|--)|(\+\+|--)\s*(\w+)")
+_ASSIGNS: Final = regex(r"\+\+|--|[^=!<>]=(?!=)|<<=|>>=")
+"""A part that sets a variable in another way, which is not followed."""
 _CHANGED: Final = regex(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)(.*)", re.DOTALL)
 _NAME_OR_MARK: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$?\b([A-Za-z_]\w*)()")
 _INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
@@ -352,6 +354,8 @@ class Expander:
                 self.assign(name, self.arithmetic(f"{name} {sign} 1"))
             elif (one := _CHANGED.fullmatch(part)) is not None:
                 self.assign(one[1], self.arithmetic(f"{one[1]} {one[2]} ({one[3]})" if one[2] else one[3]))
+            elif _ASSIGNS.search(part):
+                self.is_invalid = True
 
     def _operands(self, text: str) -> str:
         """An integer expression with the values of its variables, as shell source."""

@@ -197,7 +197,7 @@ class BatchScript(BatchCommands):
         inner = type(self)(self.file, self.constants, first_line=line, in_task=self.in_task)
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
         inner.indexed, inner.from_text, inner.outputs = self.indexed, self.from_text, self.outputs
-        inner.matching = self.matching
+        inner.matching, inner.early = self.matching, {*self.early}
         return inner
 
     def _redirected(self, node: Node) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from gen.base import Findings, Location, regex
+from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import nodes_below, with_braces, word_end
@@ -48,7 +48,8 @@ _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
-_OF_READING: Final = frozenset({"n", "noexec", "k", "keyword", "t", "onecmd"})
+_OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
+_OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
@@ -253,13 +254,13 @@ class BatchValues(Conditions):
                 self.exported.pop(name, None)
 
     def switch(self, place: Location, on: bool, options: set[str]) -> None:
-        """Follow options of `set` that change variables, patterns, or how the shell reads what follows."""
+        """Follow options of `set` and `shopt` that change variables, patterns, or how the shell reads what follows."""
         if options & {"a", "allexport"}:
             self.exports_all = on
         if on and (found := sorted(options & _OF_READING)):
-            self.refuse(place, f"gen does not follow `set` with the option `{found[0]}`", "remove it")
-        if options & {"f", "noglob"}:
-            self.matching = "set -f" if on else ""
+            self.refuse(place, f"gen does not follow the option `{found[0]}` of the shell", "remove it")
+        if found := sorted((options | {"noglob"} if "f" in options else options) & _OF_PATTERNS):
+            self.matching = found[-1] if on else ""
 
     def read_line(self, words: Sequence[str], text: str) -> None:
         """Set the variables of `read` from the first line of a text, or from all of it for `-d`."""
@@ -357,7 +358,8 @@ class BatchValues(Conditions):
         if answer is None:
             answer = marked(f"$({self.residual(command)})")
             if programs - ASKS:
-                self.outputs[answer[1:-1]] = self.folder
+                known = self.outputs.get(answer[1:-1], self.folder) if self.in_task else self.folder
+                self.outputs[answer[1:-1]] = known
         return answer
 
     def _asked_for(self, command: str) -> str | None:
