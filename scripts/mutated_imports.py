@@ -11,7 +11,8 @@ that is called ready and that `gen render` refuses.
 
 `--prove` takes batch scripts that are ready without a change. If they are still ready, it runs them in the sandbox of
 `gen import --prove`, and prints each difference that no finding at its line names, as silent. Where bash itself refuses
-the syntax of a changed script (`bash -n`), a difference is counted apart, since bash ends the script there.
+the syntax of a changed script (`bash -n`), a difference is counted apart, since bash ends the script there; so is one
+behind a line where bash reports an error in the sandbox, or ends with one.
 
 `--keep` writes the inputs of all that is printed into a folder, `--only` repeats one of them, and `--from` continues.
 `--unmutated` imports each file once as it is, with the site file of its folder, and counts the scripts with a launcher
@@ -269,6 +270,8 @@ def _proof(report: Report) -> tuple[str, tuple[str, ...]]:
     """The result of a proof, and its differences."""
     silent = tuple(f"silent: {one.place}: {one.message}" for one in report.findings if one.code == "differs")
     line = next((one for one in report.summary.splitlines() if " starts " in one or "not proven" in one), "")
+    if "the script fails" in line:
+        return "the original fails", ()
     if "not proven" in line or not line:
         return "not proven", (line,)
     if silent or "starts not" in line:

@@ -137,7 +137,7 @@ class _Reader(ScriptReader):
             return
 
 
-_ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)\+?=")
+_ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=")
 _LOOPED: Final = regex(r"\b(?:for|select)\s+(?:\(\(\s*)?([A-Za-z_]\w*)\b")
 _READ: Final = regex(r"\b(?:read|mapfile|readarray)\b(?:\s+-\w+)*((?:[ \t]+[A-Za-z_]\w*)+)")
 

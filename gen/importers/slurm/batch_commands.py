@@ -402,7 +402,7 @@ class BatchCommands(BatchValues):
         now, target = self.folder, "".join(one for one in called.words[1:] if one == "-" or not one.startswith("-"))
         if called.program == "popd" and not self._pushed:
             return True
-        folder = joined(now, target)
+        folder = joined(now, target or self.value("$HOME"))
         if called.program == "popd":
             folder = self._pushed.pop()
         elif target == "-" and self._before is not None:

@@ -183,9 +183,7 @@ ASKS: Final = names(
     "sha1sum shuf sort srun ss ssh tail tr uniq uuidgen wc which whoami xargs"
 )
 """Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
-_FIRST: Final = regex(
-    r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b"
-)
+FIRST: Final = regex(r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b")
 TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
 
@@ -194,7 +192,7 @@ def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_
     """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
     listed = "scontrol" in command and "hostname" in command
     if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
-        return ADDRESS if _FIRST.search(command) or "getent" in command else NODES
+        return ADDRESS if FIRST.search(command) or "getent" in command else NODES
     if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
         return ADDRESS
     if re.match(r"nvidia-smi\b.*wc\s+-l", command):

@@ -302,6 +302,8 @@ class Expander:
     def _plain(self, name: str, known: Value | None, *, every: bool) -> Value:
         if known is None:
             return () if every else self.outside(name)
+        if every and known == marked(f"${name}"):
+            return marked(f"${{{name}[@]}}")
         return known if every or isinstance(known, str) else (known[0] if known else "")
 
     def _item(self, name: str, known: Value, index: str) -> str | None:

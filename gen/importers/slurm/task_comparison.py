@@ -72,6 +72,12 @@ _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mou
 _EXIT: Final = regex(r"(?<=:)\?|\bexit\s+-?[1-9]\d*")
 
 
+_ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
+_FAILED: Final = regex(
+    rf"(?m)^{re.escape(HOME)}/{re.escape(SCRIPT)}: line (\d+): (?!.*(?:No such file|not found|cannot execute))(.*)$"
+)
+
+
 class Difference(Struct, frozen=True):
     """A task that does not start the same, at a line of the script."""
 
@@ -122,6 +128,12 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
             else:
                 differences.append(one)
     what = f"{job.namespace}/{job.name}"
+    if differences and (
+        failure := _failure(originals[0], min(one.line or script.text.count("\n") for one in differences))
+    ):
+        hint = "correct the script, if the job must do the same"
+        found.warning(DIFFERS, Location(given.file, failure[0]), f"the script fails here: {failure[1]}", hint)
+        return f"{what} is not proven: the script fails at line {failure[0]} in the sandbox", False
     if unended:
         return f"{what} is not proven: the script does not end in the sandbox", False
     for one in _together(differences):
@@ -135,6 +147,15 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     lines = ", ".join(map(str, sorted(named)))
     apart = f", apart from what findings name, or each pod does, at line {lines}" if named else ""
     return f"{what} starts {same} as the script in {counted(total, 'task')}{apart}", not differences
+
+
+def _failure(original: Recording, line: int) -> tuple[int, str] | None:
+    """The first line up to that of a difference where bash reports an error, or ends with one; and the error."""
+    ends = [
+        (int(one[2]), f"it ends with the status {one[1]}") for one in _ENDED.finditer(original.errors) if one[1] != "0"
+    ]
+    errors = [(int(one[1]), f"`{one[2][:_SHOWN]}`") for one in _FAILED.finditer(original.errors)]
+    return min((one for one in (*ends, *errors) if one[0] <= line), default=None)
 
 
 def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:

@@ -13,7 +13,7 @@ from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import nodes_below, with_braces, word_end
-from gen.importers.slurm.conditions import ASKS, TO_FILE, Conditions, answer_of
+from gen.importers.slurm.conditions import ASKS, FIRST, TO_FILE, Conditions, answer_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
@@ -28,7 +28,7 @@ from gen.importers.slurm.expansion import (
     shown,
     sources,
 )
-from gen.importers.slurm.options import options_of
+from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.site import SCRIPT, DroppedPart
 
 if TYPE_CHECKING:
@@ -278,6 +278,8 @@ class BatchValues(Conditions):
         switches = "".join(one for one in behind if one.startswith("-"))
         if {*switches} & {*"ulnc"} and switches != "-n":
             self.refuse(self.place(node), f"gen does not follow `{word} {switches}`", "write the value that it makes")
+        if word == "local" and self.hidden is None:
+            self.refuse(self.place(node), "bash accepts `local` in functions only", "remove `local`")
         hides = self.hidden is not None and word in ("local", "declare", "typeset") and "g" not in switches
         exports = (word == "export" and "n" not in switches) or "x" in switches
         fixes = word == "readonly" or ("r" in switches and not hides)
@@ -348,19 +350,29 @@ class BatchValues(Conditions):
         top = syntax_tree(command.encode("utf-8", "replace"), MOST_LEVELS)
         called = [(one.text or b"").decode("utf-8", "replace") for one in nodes_below(top, "command")]
         words = [self.words(one) or [""] for one in called]
-        words += [options_of(one[1:], Location(""), Findings())[1] for one in words if one[0] == "srun"]
+        steps = [options_of(one[1:], Location(""), Findings()) for one in words if one[0] == "srun"]
+        words += [one for _, one in steps]
         words += [one[2:] for one in words if one[:1] == ["ssh"]]
         programs = {one[0].rpartition("/")[2] for one in words if one}
         only = [one.type for one in top.children] == ["command"]
         if only and re.match(r"echo\s+(?!-)", command):
             return " ".join(self.words(with_braces(command))[1:])
         answer = self._asked_for(command) if programs <= ASKS else None
+        if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not FIRST.search(command):
+            answer = NODES
         if answer is None:
             answer = marked(f"$({self.residual(command)})")
             if programs - ASKS:
-                known = self.outputs.get(answer[1:-1], self.folder) if self.in_task else self.folder
-                self.outputs[answer[1:-1]] = known
+                before = self.outputs if self.in_task else {}
+                self.outputs[answer[1:-1]] = before.get(answer[1:-1], self.folder)
         return answer
+
+    def _is_several(self, options: Sequence[Option]) -> bool:
+        """Whether `srun` starts several tasks."""
+        names_of = {"ntasks": "SLURM_NTASKS", "nodes": "SLURM_NNODES", "ntasks-per-node": "SLURM_NTASKS_PER_NODE"}
+        given = {one.name: one.value for one in options}
+        tasks, *sizes = (given.get(name, self.constants.get(of_slurm, "1")) for name, of_slurm in names_of.items())
+        return tasks != "1" and ("ntasks" in given or sizes != ["1", "1"])
 
     def _asked_for(self, command: str) -> str | None:
         """The output of a command that asks for nodes, ids and the like, as a value of a pod."""

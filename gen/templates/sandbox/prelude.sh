@@ -5,6 +5,11 @@ if [ -z "$GEN_INSIDE" ]; then
   set -T
   trap '[[ $BASH_SOURCE == /gen/prelude ]] || export GEN_LINE=$LINENO' DEBUG
 fi
+exit() {
+  local status=${1:-$?}
+  [[ $BASH_SUBSHELL$GEN_TASK != 0-1 ]] || echo "gen: exit $status at $GEN_LINE" >&2
+  builtin exit "$status"
+}
 cd() {
   builtin cd "$@" 2>/dev/null || { mkdir -p "${@: -1}" 2>/dev/null && builtin cd "$@"; } || return
   echo "gen: cd to $PWD" >&2

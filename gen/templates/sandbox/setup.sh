@@ -5,7 +5,7 @@ set -e
 mount --make-rprivate /
 mount -t tmpfs -o size=64m none "$1/root"
 cd "$1/root"
-mkdir usr dev tmp srv gen etc proc old
+mkdir usr dev tmp srv gen etc proc root old
 for one in bin sbin lib lib32 lib64 libx32; do
   if [ -L "/$one" ]; then cp -P "/$one" .; continue; fi
   [ -d "/$one" ] || continue

@@ -175,6 +175,20 @@ def test_a_program_that_another_one_replaces_has_its_line(tmp_path: Path) -> Non
     assert "apart from what findings name, or each pod does, at line 6" in line
 
 
+@for_each(
+    ("body", "line", "message"),
+    [
+        ("read -rd '' A <<E\npython a\nE\nif [ $? -ne 0 ]; then\nexit 2\nfi\npython b", 8, "it ends with the status 2"),
+        ("A=x\nB=${A[@]:?}${A:1:-5}\npython a $B", 5, "`-5: substring expression < 0`"),
+    ],
+)
+def test_a_script_that_fails_in_the_sandbox_is_not_proven(tmp_path: Path, body: str, line: int, message: str) -> None:
+    result, same, found = compared(tmp_path, script("-N 1", body=body, interpreter="/bin/bash"))
+    assert [(one.place.line, one.message) for one in found] == [(line, f"the script fails here: {message}")]
+    assert f"is not proven: the script fails at line {line} in the sandbox" in result
+    assert not same
+
+
 def test_the_checks_of_a_script_are_not_proven(tmp_path: Path) -> None:
     body = ': "${OUT:?not set}"\n: "${N:=1}"\nsrun --container-mounts $OUT:/out python a.py $N'
     line, same, found = compared(tmp_path, script("-N 1", body=body, interpreter="/bin/bash"))
