@@ -12,12 +12,9 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.importers.shell_script import assigned_in, in_double_quotes, nodes_below
 from gen.importers.slurm.expansion import (
-    ADDRESS,
     CLOSE,
     MARKED,
     OPEN,
-    PORT,
-    RUN,
     is_known,
     joined,
     marked,
@@ -51,7 +48,7 @@ _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _FORM: Final = regex(r"%0?\d{0,3}([sd])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
-_NO_PROGRAM: Final = regex("|".join(re.escape(one) for one in (ADDRESS, PORT, RUN)) + rf"|{OPEN}\$\([^{CLOSE}]*{CLOSE}")
+_NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?]|\$\()[^{CLOSE}]*{CLOSE}")
 _SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 

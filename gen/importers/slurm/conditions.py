@@ -14,6 +14,7 @@ from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import assigned_in, nodes_below
 from gen.importers.slurm.expansion import (
     ADDRESS,
+    CLOSE,
     NODES,
     OPEN,
     PORT,
@@ -204,13 +205,19 @@ def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_
     return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
 
 
-def _folder(command: str, folder: str) -> str:
-    """The output of a command that asks for a folder: that of now, if the script does not name one."""
+def _folder(command: str, folder: str) -> str | None:
+    """The output of a command that asks for a folder."""
     command = re.sub(r"\s*(?:[12&]?>\s*/dev/null|2>&1)", "", command)
-    asked = re.fullmatch(r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*&&\s*pwd(?: -P)?)?", command)
-    if asked is None or not is_known(asked[2]):
+    if re.fullmatch(r"pwd(?:\s+-[LP])?", command):
         return folder
+    asked = re.fullmatch(
+        r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*(?:&&|;)\s*pwd(?: -P)?)?", command
+    )
+    if asked is None or (asked[1] != "dirname" and not is_known(asked[2])):
+        return None
     if asked[1] == "dirname":
+        if not is_known(asked[2]) and "/" not in asked[2].rpartition(CLOSE)[2]:
+            return None
         inside = asked[2] != START
         return (posixpath.dirname(asked[2]) or ".") if inside else f"{START}/.."
     return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))

@@ -28,7 +28,7 @@ from gen.importers.shell_script import (
 )
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent
+from gen.importers.slurm.site import CONDA, IN_IMAGE, MODULES, OF_LOGS, DroppedPart, Step, is_silent
 from gen.importers.slurm.values import MOST_LEVELS
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ _TURNS: Final = regex(r"\b(?:shift|srun)\b")
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
+_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
+_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
 _INPUT: Final = regex(r"herestring_redirect|file_redirect \d*<")
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
@@ -73,7 +75,9 @@ class BatchScript(BatchCommands):
             "while_statement": self._while,
             "c_style_for_statement": self._counting,
             "case_statement": self._case,
-            "function_definition": self._define,
+            "function_definition": lambda node: self.functions.update(
+                dict.fromkeys(map(self.text, node.children_by_field_name("name")[:1]), node)
+            ),
             "subshell": self._subshell,
             "unset_command": lambda node: self.unset(self.words(self.text(node))[1:]),
         }
@@ -93,9 +97,8 @@ class BatchScript(BatchCommands):
             self._refuse(self.place(fault) if line is None else Location(self.file, line + self.first_line))
         self.follow_block(top.children)
         if self.unclear is not None:
-            self._refuse(
-                self.unclear, "only a shell decides this part, and it sets arguments, or leaves a loop or a function"
-            )
+            what = "only a shell decides this part, and it sets arguments, or leaves a loop or a function"
+            self._refuse(self.unclear, what)
         return self
 
     def _refuse(self, place: Location, what: str = "gen cannot read the syntax of the shell here") -> None:
@@ -155,9 +158,6 @@ class BatchScript(BatchCommands):
             if self.is_invalid:
                 self._refuse(self.place(node))
 
-    def _define(self, node: Node) -> None:
-        self.functions |= {self.text(one): node for one in node.children_by_field_name("name")[:1]}
-
     def _subshell(self, node: Node, *, whole: bool = False) -> None:
         """A block, or a whole statement in the background, that leaves the variables and the folder as they are."""
         variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
@@ -211,9 +211,8 @@ class BatchScript(BatchCommands):
         program = next(iter(self.text(body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
         targets = [redirect.children_by_field_name("destination") for redirect in node.children]
-        files = [self.text(one[0]) for one in targets if one]
         self._behind = [self.text(word) for words in targets for word in words[1:]]
-        files = [one for one in files if one and not one.isdecimal() and not one.startswith("/dev/")]
+        files = [one for one in (self.text(one[0]) for one in targets if one) if not re.match(r"\d*$|/dev/", one)]
         kept = "<" in signs or program in OF_LOGS
         if any(map(self.is_unset, files)):
             what = "bash does not run this line, because a variable behind `>` has no value"
@@ -253,6 +252,7 @@ class BatchScript(BatchCommands):
             path, text = self.local(self.value(self.text(destination))), self.local(text)
             appends = any(one.type == ">>" for target in targets for one in target.children)
             self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
+            self._name_lines(text, self.place(inner).line, path)
         elif program == "read" and body is not None:
             self.read_line(self.words(self.text(body))[1:], text)
         elif body is not None and program not in (*READERS, "srun") and self.starts_program(node):
@@ -263,6 +263,16 @@ class BatchScript(BatchCommands):
         elif body is not None and program == "srun":
             self._statement(body)
             self.leave(node, "the input behind `<<`", "`srun` gives it to a task", "write it as a file in `files`")
+
+    def _name_lines(self, text: str, first: int, path: str) -> None:
+        """Name what a file of the script asks of a machine of Slurm."""
+        for number, line in enumerate(text.split("\n"), first):
+            if _SETS_UP.match(line):
+                why = "a container has an environment of its own"
+                self.left.append(DroppedPart(Location(self.file, number), f"`{line.strip()[:60]}`", why, IN_IMAGE))
+            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
+                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
+                self.refuse(Location(self.file, number), what, "pass it as an argument")
 
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]
@@ -351,12 +361,9 @@ class BatchScript(BatchCommands):
         text = self.text(node)
         assigned = assigned_in(text)
         starts = self.starts_program(node)
+        known = {name: self.variables[name] for name in assigned if name in self.variables}
         self.before = {
-            name: old
-            for name in assigned
-            if (old := self.variables.get(name)) is not None
-            and old != marked(f"${name}")
-            and f"for {name} in" not in text
+            name: old for name, old in known.items() if old != marked(f"${name}") and f"for {name} in" not in text
         }
         for name in assigned:
             self.kept.add(name)
@@ -365,8 +372,7 @@ class BatchScript(BatchCommands):
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
         if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
             self.unclear = self.unclear or self.place(node)
-        words = {self.text(one) for one in nodes_below(node, "command_name")}
-        if not assigned and not starts and not words & _CHANGE_SHELL:
+        if not (assigned or starts or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}):
             return
         kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"
