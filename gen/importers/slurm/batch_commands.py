@@ -185,7 +185,8 @@ class BatchCommands(BatchValues):
         inner = self.inner(called.place.line)
         text, *behind = words[words.index("-c") + 1 :]
         of_outer = {one[1:]: marked(one) for one in sources(text)}
-        inner.variables = {name: value for name, value in self.variables.items() if not ARGUMENT.fullmatch(name)}
+        inner.variables = {name: value for name, value in self.variables.items() if name in self.exported}
+        inner.variables |= dict(called.assigned)
         inner.set_arguments(behind[1:])
         inner.variables |= {name: value for name, value in of_outer.items() if name not in self.variables}
         for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}:

@@ -32,6 +32,7 @@ from gen.importers.slurm.site import DroppedPart, is_silent
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+MAX_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"-{one.__name__}": one for one in (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
@@ -173,13 +174,18 @@ class Conditions(Expander):
 
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""
-        found = nodes_below(syntax_tree(source_text(text).encode("utf-8", "replace")), "command_name")
-        called = [(one.text or b"").decode("utf-8", "replace") for one in found]
+        called = words_of(source_text(text), "command_name")
         return any(not is_silent(one) and one not in (*_OF_FILES, *self.functions) for one in called)
 
 
+def words_of(text: str, kind: str) -> list[str]:
+    """The parts of a script with a type of the grammar."""
+    found = nodes_below(syntax_tree(text.encode("utf-8", "replace"), MAX_LEVELS), kind)
+    return [(one.text or b"").decode("utf-8", "replace") for one in found]
+
+
 ASKS: Final = names(
-    "awk basename bc cat cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
+    "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
     "ifconfig ip lsof md5sum mktemp netstat nproc nslookup nvidia-smi od printf pwd readlink realpath scontrol sed seq "
     "sha1sum shuf sort srun ss ssh tail tr uniq uuidgen wc which whoami xargs"
 )
@@ -213,11 +219,9 @@ def _folder(command: str, folder: str) -> str | None:
     asked = re.fullmatch(
         r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*(?:&&|;)\s*pwd(?: -P)?)?", command
     )
-    if asked is None or (asked[1] != "dirname" and not is_known(asked[2])):
+    is_name = asked is not None and asked[1] == "dirname" and "/" in asked[2].rpartition(CLOSE)[2]
+    if asked is None or not (is_known(asked[2]) or is_name):
         return None
     if asked[1] == "dirname":
-        if not is_known(asked[2]) and "/" not in asked[2].rpartition(CLOSE)[2]:
-            return None
-        inside = asked[2] != START
-        return (posixpath.dirname(asked[2]) or ".") if inside else f"{START}/.."
+        return f"{START}/.." if asked[2] == START else posixpath.dirname(asked[2]) or "."
     return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))

@@ -27,9 +27,9 @@ from gen.importers.shell_script import (
     with_braces,
 )
 from gen.importers.slurm.batch_commands import BatchCommands
+from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import is_known, marked
 from gen.importers.slurm.site import CONDA, IN_IMAGE, MODULES, OF_LOGS, DroppedPart, Step, is_silent
-from gen.importers.slurm.values import MOST_LEVELS
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -90,7 +90,7 @@ class BatchScript(BatchCommands):
         """Follow a text. This object has its steps, files and remaining lines afterwards."""
         self.source = text
         self.bytes = readable(text).encode("utf-8", "replace")
-        top = syntax_tree(for_grammar(readable(text)).encode("utf-8", "replace"), MOST_LEVELS)
+        top = syntax_tree(for_grammar(readable(text)).encode("utf-8", "replace"), MAX_LEVELS)
         faults = (one for one in invalid_parts(top) if one.is_missing or self.text(one).strip("\\ \t\n"))
         if (fault := next(faults, None)) is not None:
             line = unclosed(text)

@@ -10,10 +10,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from gen.base import Findings, Location, names, regex
-from gen.base.shell_script import syntax_tree
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import nodes_below, with_braces, word_end
-from gen.importers.slurm.conditions import ASKS, FIRST, TO_FILE, Conditions, answer_of
+from gen.importers.shell_script import with_braces, word_end
+from gen.importers.slurm.conditions import ASKS, FIRST, TO_FILE, Conditions, answer_of, words_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
@@ -43,7 +42,6 @@ _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
-MOST_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
@@ -195,10 +193,10 @@ class BatchValues(Conditions):
         else:
             self.forget(name)
 
-    def forget(self, name: str) -> None:
-        """Note that only a shell knows a variable."""
-        self.computed.add(name)
-        self.variables[name] = marked(f"${name}")
+    def forget(self, *names: str) -> None:
+        """Note that only a shell knows variables."""
+        self.computed |= {*names}
+        self.variables |= {name: marked(f"${name}") for name in names}
 
     def set_for(self, assignments: Iterable[Node], name: Node) -> list[tuple[str, str]]:
         """The variables that are set for a command alone. Its words have those of the script."""
@@ -262,16 +260,15 @@ class BatchValues(Conditions):
         if found := sorted((options | {"noglob"} if "f" in options else options) & _OF_PATTERNS):
             self.matching = found[-1] if on else ""
 
-    def read_line(self, words: Sequence[str], text: str) -> None:
+    def read_line(self, words: Sequence[str], text: str, separators: str = " \t\n") -> None:
         """Set the variables of `read` from the first line of a text, or from all of it for `-d`."""
         names = [one for one in words if one.isidentifier()]
         line = text if any(one.startswith("-") and "d" in one for one in words) else text.split("\n", 1)[0]
-        parts = line.split(None, len(names) - 1) if is_known(line) else []
-        for number, name in enumerate(names):
-            if not is_known(line) and len(names) > 1:
-                self.forget(name)
-            else:
-                self.variables[name] = line.strip() if len(names) == 1 else "".join(parts[number : number + 1])
+        sign = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
+        parts = re.split(sign, line.strip(), maxsplit=len(names) - 1) if len(names) > 1 else [line.strip()]
+        self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
+        if not is_known(line) and len(names) > 1:
+            self.forget(*names)
 
     def declaration(self, node: Node) -> None:
         word, *behind = self.text(node).partition("=")[0].split()
@@ -327,11 +324,9 @@ class BatchValues(Conditions):
             parts = [value] if is_list else value.split(None if separators.isspace() else separators)
             self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
         elif here is None or not names or not switches <= {"-r"}:
-            for name in names:
-                self.forget(name)
+            self.forget(*names)
         elif is_known(value):
-            parts = re.split(f"[{re.escape(separators)}]", value.strip(), maxsplit=len(names) - 1)
-            self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
+            self.read_line(names, value, separators)
         else:
             ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
             text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
@@ -347,16 +342,13 @@ class BatchValues(Conditions):
             return written["text"] if written["quote"] else self.unquoted(written["text"])
         if _ASSIGNMENT.fullmatch(command):
             return ""
-        top = syntax_tree(command.encode("utf-8", "replace"), MOST_LEVELS)
-        called = [(one.text or b"").decode("utf-8", "replace") for one in nodes_below(top, "command")]
+        called = words_of(command, "command")
+        if called[:1] == [command] and re.match(r"echo\s+(?!-)", command):
+            return " ".join(self.words(with_braces(command))[1:])
         words = [self.words(one) or [""] for one in called]
         steps = [options_of(one[1:], Location(""), Findings()) for one in words if one[0] == "srun"]
-        words += [one for _, one in steps]
-        words += [one[2:] for one in words if one[:1] == ["ssh"]]
+        words += [*(one for _, one in steps), *(one[2:] for one in words if one[0] == "ssh")]
         programs = {one[0].rpartition("/")[2] for one in words if one}
-        only = [one.type for one in top.children] == ["command"]
-        if only and re.match(r"echo\s+(?!-)", command):
-            return " ".join(self.words(with_braces(command))[1:])
         answer = self._asked_for(command) if programs <= ASKS else None
         if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not FIRST.search(command):
             answer = NODES

@@ -421,6 +421,8 @@ UNCLEAR = "the address `"
             5,
             "only Slurm sets `SLURM_PROCID`, which `b.sh` reads",
         ),
+        (NODE, "A=1\nbash -c 'a $A'", 5, "`$A` has no value in a pod: the script does not export it"),
+        (NODE, "A=log\nbash -c 'srun a &> $A'", 5, "bash does not run this line, because a variable behind `>` has no"),
         (NODE, "local A=1\nsrun a $A", 4, "bash accepts `local` in functions only"),
         (NODE, "cd\nsrun a", 4, "the folder of `cd` is not carried"),
         (NODES, "A=$(srun hostname)\nsrun a $A", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a list of"),
