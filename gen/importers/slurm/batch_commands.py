@@ -280,7 +280,9 @@ class BatchCommands(BatchValues):
         if ":" in called.words:
             what, hint = "`srun` starts several components behind `:`", "start each one with an `srun` of its own"
             self.refuse(called.place, what, hint)
-        if not self.in_task:
+        if self.in_task:
+            self.refuse(called.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
+        else:
             self.add(Step(options=called.words[1:], place=called.place, by_srun=True, assigned=called.assigned))
         return not self.in_task
 

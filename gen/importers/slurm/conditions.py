@@ -56,6 +56,8 @@ class Conditions(Expander):
 
     assumed = ""
     """The last condition about files and tools that counts as if the machines lacked them."""
+    _splits = False
+    """Whether the condition of now splits its values into words, which `[[` does not."""
     source = ""
     left: list[DroppedPart]
     functions: dict[str, Node]
@@ -72,6 +74,7 @@ class Conditions(Expander):
         known: bool | None = None
         if node.type == "test_command" or self.text(node).startswith("(("):
             text = self.text(node).strip()
+            self._splits = not text.startswith("[[")
             inner = text[2:-2] if text.startswith(("[[", "((")) else text[1:-1]
             known = self.calculated(inner) if text.startswith("((") else self._test(inner.strip())
         elif node.type == "negated_command" and node.named_children:
@@ -99,6 +102,7 @@ class Conditions(Expander):
         if text in ("true", "false"):
             return text == "true"
         if text.startswith("test "):
+            self._splits = True
             return self._test(text[5:].strip())
         if re.match(r"(?:command -v|which|type|hash|grep)\b", text):
             self.assumed = text
@@ -123,14 +127,20 @@ class Conditions(Expander):
         if (one := _OF_ONE.fullmatch(text)) is not None:
             return self._of_one(one[1], one[2])
         if (two := _OF_TWO.fullmatch(text)) is not None:
+            sizes = {self._size(two[1]), self._size(two[3])} if self._splits else {1}
             pattern = self.pattern(two[3])
-            return None if pattern is None else self._of_two(self.condition_value(two[1]), two[2], pattern)
+            known = None if pattern is None else self._of_two(self.condition_value(two[1]), two[2], pattern)
+            return known if sizes == {1} else False  # an error of `[`
         return self.condition_value(text) != "" if text and " " not in text else None
 
     def _of_one(self, sign: str, text: str) -> bool:
         """`-z`, `-n` and `-v`; others ask for a file, which no pod has."""
+        if sign in "zn" and self._splits and self._size(text) != 1:
+            return self._size(text) == 0
         if sign in "zn":
             return (self.condition_value(text) == "") is (sign == "z")
+        if sign in "de" and self.condition_value(text) == START:
+            return True
         if sign != "v":
             self.assumed = f"-{sign} {text}"
         return sign == "v" and self.lookup(text.strip()) is not None
@@ -143,6 +153,10 @@ class Conditions(Expander):
             return fnmatchcase(left, right) is (sign != "!=")
         number = re.fullmatch(r"-?\d{1,15} -?\d{1,15}", f"{left} {right}")
         return _NUMBERS[sign](int(left), int(right)) if number and sign in _NUMBERS else None
+
+    def _size(self, text: str) -> int:
+        """The number of words in a condition, where a variable from outside counts as not set."""
+        return len(self.words(text)) if '"' in text or self.condition_value(text) else 0
 
     def pattern(self, text: str) -> str | None:
         """A pattern; None if it has quotes around a sign of patterns."""
@@ -190,7 +204,7 @@ ASKS: Final = names(
     "sha1sum shuf sort srun ss ssh tail tr uniq uuidgen wc which whoami xargs"
 )
 """Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
-FIRST: Final = regex(r"\b(?:head\s+-n?\s*1|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)|\bhead\s+-1\b")
+FIRST: Final = regex(r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)")
 TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
 

@@ -290,7 +290,7 @@ class BatchScript(BatchCommands):
             self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)
         elif others:
             hint = "add it to `command`, if the run needs it"
-            self.leave(node, f"the pipe to `{programs[0]}`", "the cluster keeps the logs", hint)
+            self.leave(others[0], f"the pipe to `{programs[0]}`", "the cluster keeps the logs", hint)
 
     def _list(self, node: Node) -> None:
         parts = [one for one in node.children if one.is_named]

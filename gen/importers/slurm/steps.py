@@ -348,8 +348,6 @@ def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
         if any(map(INNER_SRUN.search, (run.text, *parts_of(run)))):
             why = "`srun` does not work in a pod, and only its shell decides this part"
             draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
-        if run.words[:1] == ("mpirun",) and "srun" in run.words:
-            draft.cannot_run(run.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
         if _READS.fullmatch(" ".join(run.words)) and not run.input:
             why = "reads its commands from a terminal, which a pod does not have"
             draft.cannot_run(run.place, f"`{' '.join(run.words)}` {why}", "name the script that it runs")

@@ -178,7 +178,7 @@ class BatchValues(Conditions):
             self.secrets[self._assigned] = new, self.place(node)
             new = marked(f"${self._assigned}")
         self.variables[self._assigned] = new
-        if self.exports_all:
+        if self.exports_all or self._assigned.startswith("SLURM_"):  # Slurm exports its own
             self.exported.setdefault(self._assigned, self.place(node))
         name_now, self._assigned = self._assigned, ""
         return name_now, new if isinstance(new, str) else " ".join(new)
@@ -250,6 +250,7 @@ class BatchValues(Conditions):
             else:
                 self.variables.pop(name, None)
                 self.exported.pop(name, None)
+                self.constants.pop(name, None)
 
     def switch(self, place: Location, on: bool, options: set[str]) -> None:
         """Follow options of `set` and `shopt` that change variables, patterns, or how the shell reads what follows."""
@@ -273,7 +274,7 @@ class BatchValues(Conditions):
     def declaration(self, node: Node) -> None:
         word, *behind = self.text(node).partition("=")[0].split()
         switches = "".join(one for one in behind if one.startswith("-"))
-        if {*switches} & {*"ulnc"} and switches != "-n":
+        if {*switches} & {*("ulc" if word == "export" else "ulnc")}:
             self.refuse(self.place(node), f"gen does not follow `{word} {switches}`", "write the value that it makes")
         if word == "local" and self.hidden is None:
             self.refuse(self.place(node), "bash accepts `local` in functions only", "remove `local`")
