@@ -53,9 +53,9 @@ _MISSING: Final = regex(
 _ENTERED: Final = regex(r"(?m)\bcd to ([^\n]*)$")
 """Working directories of scripts: as in the prelude, or as in a shell without one that does not find them."""
 _TOOLS: Final = (
-    "bash sh head tail sed awk grep egrep cut tr sort uniq wc seq tee expr env printf test find xargs paste rev tac nl "
-    "true false du df nohup timeout nice stdbuf echo pwd dirname basename readlink realpath mkdir rmdir rm cp mv ln ls "
-    "cat touch chmod stat printenv"
+    "bash sh head tail sed awk grep egrep cut tr sort uniq wc seq tee expr env printf test [ find xargs paste rev tac "
+    "nl true false du df nohup timeout nice stdbuf echo pwd dirname basename readlink realpath mkdir rmdir rm cp mv ln "
+    "ls cat touch chmod stat printenv"
 )
 _ANSWERS: Final = (
     "hostname host scontrol getent nslookup dig date uuidgen shuf mktemp nvidia-smi rocm-smi nproc whoami id which "
@@ -111,6 +111,10 @@ class Learned(Struct):
     programs: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
     inputs: set[str] = field(default_factory=set)
+
+    @property
+    def size(self) -> int:
+        return len(self.programs) + len(self.folders) + len(self.inputs)
 
 
 def refusal() -> str | None:

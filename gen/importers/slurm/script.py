@@ -260,9 +260,10 @@ class BatchScript(BatchCommands):
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
             source = self.text(node)
             self.add(Step(text=source if quoted else self.residual(source), place=self.place(node)))
-        elif body is not None and program == "srun":
+        elif body is not None and program not in READERS:
             self._statement(body)
-            self.leave(node, "the input behind `<<`", "`srun` gives it to a task", "write it as a file in `files`")
+            if program == "srun":
+                self.leave(node, "the input behind `<<`", "`srun` gives it to a task", "write it as a file in `files`")
 
     def _name_lines(self, text: str, first: int, path: str) -> None:
         """Name what a file of the script asks of a machine of Slurm."""
@@ -288,9 +289,9 @@ class BatchScript(BatchCommands):
         if programs[:1] == ["tee"]:
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)
-        elif others:
-            hint = "add it to `command`, if the run needs it"
-            self.leave(others[0], f"the pipe to `{programs[0]}`", "the cluster keeps the logs", hint)
+        hint = "add it to `command`, if the run needs it"
+        for one, program in [pair for pair in zip(others, programs, strict=True) if pair[1] != "tee"][:1]:
+            self.leave(one, f"the pipe to `{program}`", "the cluster keeps the logs", hint)
 
     def _list(self, node: Node) -> None:
         parts = [one for one in node.children if one.is_named]

@@ -201,7 +201,7 @@ def _row(run: RunStatus) -> dict[str, object]:
         "manifest": run.rendered or None,
         "kind": run.kind,
         "run": run.name,
-        "values": json.loads(run.values) if _is_json(run.values) else None,
+        "values": json.loads(run.values) if run.values and _is_json(run.values) else None,
         "git": run.desired,
         "phase": run.phase.value,
         "reason": run.reason or None,
