@@ -288,6 +288,8 @@ class Expander:
         self.asked |= {"the value of `$-`"} if name == "-" else set()
         if known is not None and index not in (None, "@", "*"):
             known = self._item(name, known, index)
+        if (rest or match["length"]) and index is None and isinstance(known, tuple) and name not in "@*":
+            known = known[0] if known else None  # `$A` is its first item
         if match["indirect"]:
             self.is_invalid = self.is_invalid or (known is None and index is None and not rest)
             is_name = isinstance(known, str) and is_known(known)
@@ -341,6 +343,9 @@ class Expander:
         elif isinstance(known, tuple) and part is not None and NODES not in known and (name in "@*" or "[" in text):
             first = int(part[1])  # the argument 0 is the script
             changed = _part_of(known, first - (name in "@*" and first > 0), part[2])
+        elif isinstance(known, tuple) and part is None and all(map(is_known, known)):
+            items = [changed_value(one, rest, self.value) for one in known]
+            changed = None if None in items else tuple(one or "" for one in items)
         return changed if changed is not None else marked(f"${{{text}}}")
 
     def arithmetic(self, text: str) -> str:

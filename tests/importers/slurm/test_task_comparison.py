@@ -108,6 +108,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1",), "A=(x y)\npython a ${A[0]} $((2 ** 3))"),
         (NODES, 'A=(srun --container-image ${IMAGE} --label python a)\n"${A[@]}"'),
         (NODES, "mpirun /opt/a b > out.log 2>&1"),
+        (("-N 1",), "A=(--b c)\nB=()\npython a ${A-x} ${A/b/d} ${B:-e} ${#A} ${A[@]:1} ${A[@]/c/f}"),
         (("-N 1",), "env A=b [ -d / ] && python c"),
         (("-N 1",), "python a {--b,./c.$SLURM_JOB_ID.json}"),
         (NODES, "srun python a | sh -c 'sleep 1; python b'"),
