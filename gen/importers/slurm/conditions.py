@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 MAX_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
+_ALWAYS: Final = names("$HOME $HOSTNAME $LOGNAME $PATH $PWD $SHELL $USER")
+"""Variables that each machine sets."""
 _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"-{one.__name__}": one for one in (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
 }
@@ -168,7 +170,7 @@ class Conditions(Expander):
         value = self.value(text.strip())
         self.early, self.asked = before, asked
         for one in sources(value):
-            if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD:
+            if re.fullmatch(r"\$\w+", one) and marked(one) not in _OF_POD and one not in _ALWAYS:
                 value = value.replace(marked(one), "")
         return value
 

@@ -341,7 +341,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
     processes = given.processes
-    if "$(" in processes:
+    if re.search(r"\$\(|\$\{\w+\W*[^\w}]", processes):
         what, hint = f"the number of processes `{shown(processes)[:60]}`", "set `gpus` to it"
         draft.drop(run.place, what, "only a shell computes it, and the launcher starts one for each GPU", hint)
     if processes.isdecimal() and str(draft.fields.get("gpus", "")) not in ("", processes):

@@ -202,7 +202,7 @@ def _without_checks(script: _Input, lines: set[int]) -> _Input:
     return replace(script, text=text)
 
 
-_IMAGE: Final = regex(r"--container-image[= ]\"?\$\{?([A-Za-z_]\w*)")
+_IMAGE: Final = regex(r"--container-image[= ]\"?\$\{?([A-Za-z_]\w*)")  # the job has one of its own
 
 
 def _original(script: _Input, job: ImportedJob, index: int, world: World, learned: Learned) -> Recording:
@@ -220,7 +220,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         "GEN_HOST": world.host,
         "GEN_GPUS": str(layout.gpus or 1),
         **ranks_of(job),
-        **dict.fromkeys(_IMAGE.findall(script.text), "image"),  # of the environment; the job has an image of its own
+        **{name: "image" for name in _IMAGE.findall(script.text) if len(re.findall(rf"\b{name}\b", script.text)) == 1},
         **{name: value for name, value in script.values.items() if name.isidentifier()},
     }
     if layout.indices:
@@ -270,7 +270,7 @@ def _of_command(job: ImportedJob) -> Learned:
     words = [[one for one in line if "/" in one] if line[:1] == ["mpirun"] else line for line in words]
     starts = {one for line in words for one in line[:1] if re.fullmatch(r"[\w./-]+", one)}
     programs = {posixpath.join(folder, one) for folder in folders for one in starts}
-    programs = {posixpath.normpath(one) for one in programs}
+    programs = {posixpath.normpath(one) for one in programs} - {*job.fields.get("files", {})}
     return Learned(
         programs={one for one in programs if posixpath.dirname(one) not in (*folders, HOME)},
         folders={posixpath.dirname(one) for one in programs},

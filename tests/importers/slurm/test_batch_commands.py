@@ -429,6 +429,12 @@ UNCLEAR = "the address `"
         (NODE, "A=log\nbash -c 'srun a &> $A'", 5, "bash does not run this line, because a variable behind `>` has no"),
         (NODE, "SLURM_NNODES=2\nsrun a", 5, "the change of `SLURM_NNODES` is not carried"),
         (NODE, 'srun bash -c "a\nb" | c', 5, "the pipe to `c` is not carried"),
+        (
+            NODE,
+            "N=$(ask)\ntorchrun --nproc-per-node=${N^^} a.py",
+            5,
+            'the number of processes `"${N^^}"` is not carried',
+        ),
         (NODE, "srun a | tee b | c", 4, "the pipe to `c` is not carried"),
         (NODES, f"A=$({NAMES} head -n1)\nsrun a $A", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a list"),
         (NODE, "srun bash -c 'srun a $SLURM_PROCID'", 4, "`srun` behind `srun` does not work in a pod"),
