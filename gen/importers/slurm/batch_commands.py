@@ -151,12 +151,6 @@ class BatchCommands(BatchValues):
         self.variables, self.functions = variables, functions  # the shell of the output is one of its own
         return super().output(command)
 
-    def name_options(self, node: Node) -> None:
-        """Name the options of the shell in words and values, which those of conditions are not."""
-        for what in sorted(self.asked):
-            self.left.append(DroppedPart(self.place(node), what, "a pod has its own", "write what you mean"))
-        self.asked.clear()
-
     def leaves_turn(self, body: Node) -> bool:
         """Follow the body of a loop once. Returns whether it ends the loop."""
         self.loops += 1

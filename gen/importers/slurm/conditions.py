@@ -32,6 +32,7 @@ from gen.importers.slurm.site import DroppedPart, is_silent
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+STATUS: Final = "the status of a program"
 MAX_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _OF_POD: Final = frozenset({ADDRESS, PORT, marked("$RANK")})
 _ALWAYS: Final = names("$HOME $HOSTNAME $LOGNAME $PATH $PWD $SHELL $USER")
@@ -158,7 +159,10 @@ class Conditions(Expander):
 
     def _size(self, text: str) -> int:
         """The number of words in a condition, where a variable from outside counts as not set."""
-        return len(self.words(text)) if '"' in text or self.condition_value(text) else 0
+        early, asked = {*self.early}, {*self.asked}
+        size = len(self.words(text)) if '"' in text or self.condition_value(text) else 0
+        self.early, self.asked = early, asked
+        return size
 
     def pattern(self, text: str) -> str | None:
         """A pattern; None if it has quotes around a sign of patterns."""
@@ -187,6 +191,16 @@ class Conditions(Expander):
             what, why = f"the other case of `{self.text(condition)[:60]}`", "gen does not see files of machines"
             hint = "write what the job does in this case, without the check"
             self.left.append(DroppedPart(self.place(condition), what, why, hint))
+
+    def name_values(self, node: Node) -> None:
+        """Name values of a command that a pod has in another way, which those of conditions are not."""
+        program = next(iter(self.text(node).split()), "")
+        if is_silent(program) or program in ("exit", "return"):
+            self.asked.discard(STATUS)
+        for what in sorted(self.asked):
+            why = "it counts as 0" if what == STATUS else "a pod has its own"
+            self.left.append(DroppedPart(self.place(node), what, why, "write what you mean"))
+        self.asked.clear()
 
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""

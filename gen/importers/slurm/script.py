@@ -154,7 +154,7 @@ class BatchScript(BatchCommands):
                 self.as_it_is(node)
         finally:
             self._depth -= 1
-            self.name_options(node)
+            self.name_values(node)
             if self.is_invalid:
                 self._refuse(self.place(node))
 

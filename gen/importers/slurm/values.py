@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import with_braces, word_end
-from gen.importers.slurm.conditions import ASKS, FIRST, TO_FILE, Conditions, answer_of, words_of
+from gen.importers.slurm.conditions import ASKS, FIRST, STATUS, TO_FILE, Conditions, answer_of, words_of
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
@@ -70,6 +70,7 @@ class BatchValues(Conditions):
         self.variables: dict[str, Value] = {}
         self.indexed: dict[str, tuple[str, ...]] = {}
         self.asked: set[str] = set()
+        self.statuses = {"?"}  # names of variables with the status of a program, which counts as 0
         self.folder = ""
         """The working directory, as far as it is known."""
         self.folder_place: Location | None = None
@@ -125,6 +126,8 @@ class BatchValues(Conditions):
         self.variables |= {"@": tuple(words), "*": tuple(words), "#": str(len(words))}
 
     def lookup(self, name: str) -> Value | None:
+        if name in self.statuses:
+            self.asked.add(STATUS)
         if name in self.variables:
             return self.variables[name]
         if name in _LIST and not self.in_task:
@@ -149,6 +152,12 @@ class BatchValues(Conditions):
     def assign(self, name: str, value: Value) -> None:
         self.variables[name] = value
 
+    def _note_status(self, text: str) -> None:
+        """Remember whether the variable of now has the status of a program."""
+        is_status = {self._assigned} if "$?" in text else set[str]()
+        self.statuses = (self.statuses - {self._assigned}) | is_status
+        self.asked -= {STATUS} if is_status else set()
+
     def assign_node(self, node: Node) -> tuple[str, str] | None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is None or self.keeps(node, self.text(name)):
@@ -168,6 +177,7 @@ class BatchValues(Conditions):
                 new = (ADDRESS, *new)
         else:
             new = self.value(text)
+        self._note_status(text)
         if sign == "+=":
             old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
             if isinstance(old, str) and isinstance(new, str):

@@ -435,6 +435,12 @@ UNCLEAR = "the address `"
             5,
             'the number of processes `"${N^^}"` is not carried',
         ),
+        (
+            NODE,
+            "srun a\nX=$?\nif [ $X -ne 0 ]; then exit $X; fi\nb $X",
+            7,
+            "the status of a program is not carried: it",
+        ),
         (NODE, "srun a | tee b | c", 4, "the pipe to `c` is not carried"),
         (NODES, f"A=$({NAMES} head -n1)\nsrun a $A", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a list"),
         (NODE, "srun bash -c 'srun a $SLURM_PROCID'", 4, "`srun` behind `srun` does not work in a pod"),
