@@ -49,7 +49,7 @@ class Scope(Struct, frozen=True, kw_only=True, dict=True):
     find: Callable[[], Sequence[DesiredRun]]
     """Reads the runs in Git."""
     granted: frozenset[str] | None = None
-    """Namespaces of all jobs, also of those that Git does not have; None for the jobs of these runs alone."""
+    """Namespaces of the overlays, in which all jobs are read; None to read only the jobs of the runs in Git."""
 
     @cached_property
     def desired(self) -> tuple[DesiredRun, ...]:

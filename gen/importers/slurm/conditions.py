@@ -42,16 +42,14 @@ _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 }
 _OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
 _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
+_OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
+_QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
+_BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
 
 
 def _of_several(known: list[bool | None], *, decides: bool) -> bool | None:
     """Whether one of several conditions holds, or all of them; `decides` is the result of one that decides."""
     return decides if decides in known else None if None in known else not decides
-
-
-_OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
-_QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
-_BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
 
 
 class Conditions(Expander):

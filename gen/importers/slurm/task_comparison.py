@@ -70,8 +70,7 @@ _SHOWN: Final = 100
 _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
 """Findings that do not explain another program or argument at their line."""
 _EXIT: Final = regex(r"(?<=:)\?|\bexit\s+-?[1-9]\d*")
-
-
+_IMAGE: Final = regex(r"--container-image[= ]\"?\$\{?([A-Za-z_]\w*)")  # the job has one of its own
 _ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
 _FAILED: Final = regex(
     rf"(?m)^{re.escape(HOME)}/{re.escape(SCRIPT)}: line (\d+): (?!.*(?:No such file|not found|cannot execute))(.*)$"
@@ -200,9 +199,6 @@ def _without_checks(script: _Input, lines: set[int]) -> _Input:
         at = sum(map(len, text.split("\n")[: line - 1])) + line - 1
         text = text[:at] + _EXIT.sub(lambda match: "-" if match[0] == "?" else ":", text[at:], count=1)
     return replace(script, text=text)
-
-
-_IMAGE: Final = regex(r"--container-image[= ]\"?\$\{?([A-Za-z_]\w*)")  # the job has one of its own
 
 
 def _original(script: _Input, job: ImportedJob, index: int, world: World, learned: Learned) -> Recording:

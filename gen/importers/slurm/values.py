@@ -48,7 +48,7 @@ _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
-MAX_ITEMS: Final = 1000  # of an array that grows by one each time
+_MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
 """All arguments in a construct of the shell."""
@@ -198,7 +198,7 @@ class BatchValues(Conditions):
         name, _, index = item[:-1].partition("[")
         items, number = self.variables.get(name, ()), self.arithmetic(index)
         items = (items,) if isinstance(items, str) else items
-        if number.isdecimal() and int(number) <= len(items) < MAX_ITEMS and not text.startswith("("):
+        if number.isdecimal() and int(number) <= len(items) < _MAX_ITEMS and not text.startswith("("):
             self.variables[name] = (*items[: int(number)], self.value(text), *items[int(number) + 1 :])
         else:
             self.forget(name)

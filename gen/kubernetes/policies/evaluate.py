@@ -226,7 +226,7 @@ class _Evaluation:
         found = self._policies.chosen_params(kind, reference, self._request.namespace)
         if not found and reference.get("parameterNotFoundAction") == "Deny":
             return ["no params found for policy binding with `Deny` parameterNotFoundAction"]
-        return [one.body for one in found]
+        return [*found]
 
     def _values(self, params: object) -> dict[str, Any]:
         request = self._request

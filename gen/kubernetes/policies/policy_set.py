@@ -146,14 +146,6 @@ DAMAGED: Final = (TypeError, AttributeError, KeyError, ValueError, IndexError)
 _GROUP: Final = "admissionregistration.k8s.io/"
 
 
-class Param(Struct, frozen=True):
-    """An object with parameters."""
-
-    namespace: str
-    name: str
-    body: Body
-
-
 Bound = tuple[StoredObject, StoredObject]
 """A policy and a binding of it."""
 
@@ -173,7 +165,7 @@ class PolicySet:
         """
         self._paths, self._more, self._accepts = paths, more, accepts
         self._compiled: dict[str, CompiledPolicy] = {}
-        self._params: dict[tuple[str, str], dict[str, dict[str, Param]]] = {}
+        self._params: dict[tuple[str, str], dict[str, dict[str, Body]]] = {}
         self._bound_to: dict[tuple[str | None, str], tuple[Bound, ...]] = {}
         self._found = Findings()
 
@@ -244,7 +236,7 @@ class PolicySet:
         """Whether a policy with a binding may have a rule for one of some kinds, of any API group."""
         return any(self.bound_to(None, plural(kind)) for kind in kinds)
 
-    def params(self, kind: Body) -> dict[str, dict[str, Param]]:
+    def params(self, kind: Body) -> dict[str, dict[str, Body]]:
         """The objects of a kind of parameters, by namespace and name; by an empty namespace if they are in none."""
         key = version, name = str(kind.get("apiVersion")), str(kind.get("kind"))
         if key not in self._params:
@@ -253,18 +245,17 @@ class PolicySet:
                 given = at(one.body, "metadata", "namespace")
                 cluster = is_cluster_scoped(version, name) or ("/" in version and not given)
                 namespace = "" if cluster else str(given or "default")
-                param = Param(namespace, name_of(one.body), one.body)
-                found.setdefault(namespace, {}).setdefault(param.name, param)
+                found.setdefault(namespace, {}).setdefault(name_of(one.body), one.body)
         return self._params[key]
 
-    def chosen_params(self, kind: Body, reference: Body, namespace: str) -> list[Param]:
+    def chosen_params(self, kind: Body, reference: Body, namespace: str) -> list[Body]:
         """The parameters that a binding refers to, for an object in a namespace."""
         places = dict.fromkeys(("", str(reference.get("namespace") or namespace)))
         known = [self.params(kind).get(place, {}) for place in places]
         if reference.get("name"):
             return [one[name] for one in known if (name := str(reference["name"])) in one]
         selector = reference.get("selector")
-        labels = ((one, at(one.body, "metadata", "labels")) for named in known for one in named.values())
+        labels = ((one, at(one, "metadata", "labels")) for named in known for one in named.values())
         return [one for one, given in labels if selects(selector, given if isinstance(given, dict) else {})]
 
     def _of_kind(self, kind: str) -> dict[str, StoredObject]:

@@ -321,6 +321,6 @@ def test_policies_of_other_resources_and_other_objects_cost_an_object_nothing(
 
     matched = evaluate.matches
     monkeypatch.setattr(evaluate, "matches", matches)
-    monkeypatch.delattr(policy_set_module, "Param")
+    monkeypatch.delattr(policy_set_module, "is_cluster_scoped")  # which each parameter is asked for once
     assert findings(policies, POD) == expected == {"p": ["failed expression: params.data.maxReplicas == '1'"]}
     assert asked == [own["spec"]["matchConstraints"], None]
