@@ -78,7 +78,7 @@ def read_status(
         with lock:
             done += number
             if progress is not None:
-                progress(done, max(done, 2 * sum(len(one.desired) for one in asked)))
+                progress(done, max(done, 2 * sum(one.scope.known for one in asked)))
 
     with ThreadPoolExecutor(max_workers=min(len(asked), _MOST_THREADS) or 1) as pool:
         answers = list(pool.map(lambda question: read_answers(question, listed), asked))

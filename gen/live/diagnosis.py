@@ -41,7 +41,7 @@ def read_waiting(api: Api, snapshot: Snapshot, namespaces: Container[str] = ()) 
     Errors are problems of the snapshot, and hide nothing else.
     """
     ownership = Ownership(snapshot)
-    without = [body for body in snapshot.runs.values() if not ownership.pods(body) and _is_active(body)]
+    without = [body for body in snapshot.runs.values() if _is_active(body) and not ownership.pods(body)]
     without.sort(key=lambda body: _namespace(body) not in namespaces)
     queued = [body for body in without if _queue(body)]
     stuck = [body for body in without if not _queue(body)][:_MOST_ASKED]

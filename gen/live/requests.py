@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, Final, Generic, TypeVar
 
 import orjson
 from msgspec import UNSET, DecodeError, Raw, Struct, to_builtins
@@ -67,28 +67,41 @@ class Metadata(Struct, gc=False, rename="camel"):
     deletion_timestamp: object = UNSET
 
 
-Parts = Mapping[str, type[Struct]]
-"""By the name of an entry of objects: the fields to decode of it. Other entries are decoded whole."""
+Decode = Callable[[bytes], Body]
+"""Decodes a page of a list, or only a part of it."""
+_Form = TypeVar("_Form")
 
 
-class _Page(Struct):
-    items: list[dict[str, Raw]] = []
+class _Page(Struct, Generic[_Form]):
+    items: list[_Form] = []
     metadata: dict[str, Any] = {}
 
 
-def partial(parts: Parts) -> Callable[[bytes], Body]:
-    """Decodes only parts of the objects in a list."""
-    page, whole = Decoder(_Page), Decoder()
-    readers = {name: Decoder(form) for name, form in parts.items()}
+def only(form: type[Struct]) -> Decode:
+    """Decodes only the fields of a form of the objects in a list."""
+    page = Decoder(_Page[form])  # type: ignore[valid-type] # a form is a value here
+
+    def read(raw: bytes) -> Body:
+        try:
+            return to_builtins(page.decode(raw))  # type: ignore[no-any-return] # a page is a mapping
+        except DecodeError:  # values of other types, which the caller handles
+            return parsed(raw)
+
+    return read
+
+
+def with_metadata(form: type[Struct]) -> Decode:
+    """Decodes only the fields of a form of the metadata of the objects in a list, and all else of them."""
+    page, metadata, whole = Decoder(_Page[dict[str, Raw]]), Decoder(form), Decoder()
 
     def entry(name: str, raw: Raw) -> object:
-        return to_builtins(readers[name].decode(raw)) if name in readers else whole.decode(raw)
+        return to_builtins(metadata.decode(raw)) if name == "metadata" else whole.decode(raw)
 
     def read(raw: bytes) -> Body:
         try:
             answer = page.decode(raw)
             items = [{name: entry(name, value) for name, value in one.items()} for one in answer.items]
-        except DecodeError:  # values of other types, which the caller handles
+        except DecodeError:
             return parsed(raw)
         return {"metadata": answer.metadata, "items": items}
 
@@ -100,19 +113,18 @@ def list_objects(
     collection: Collection,
     keep: Callable[[Body], Body] = lambda body: body,
     listed: Callable[[int], None] | None = None,
-    parts: Parts | None = None,
+    decode: Decode | None = None,
 ) -> ObjectList:
     """All objects, each reduced by `keep` as it comes. A list that expires between two pages goes on as it is now.
 
-    `listed` gets the number of objects of each page. With `parts`, only these are decoded.
+    `listed` gets the number of objects of each page.
     """
-    read = partial(parts) if parts is not None else None
     items: list[Body] = []
     token = ""
     while True:
         query = {**collection.query, "limit": str(PAGE), **({"continue": token} if token else {})}
         try:
-            page = api.get(collection.path, query, read)
+            page = api.get(collection.path, query, decode)
         except ExpiredError as expired:
             if not expired.fresh:
                 items.clear()

@@ -6,9 +6,10 @@ A run starts others as steps of a pipeline, runs of a schedule, or trials of a s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from threading import Lock
 from typing import Final
 
 from msgspec import UNSET, Struct, field
@@ -22,7 +23,7 @@ from gen.kubernetes.objects import Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.desired import DesiredRun
 from gen.live.pods import Pod, controller, pod_of
-from gen.live.requests import Collection, Discovery, Metadata, Parts, base_of, list_objects
+from gen.live.requests import Collection, Decode, Discovery, Metadata, base_of, list_objects, only, with_metadata
 from gen.render.starters import starter_of_object
 
 
@@ -50,10 +51,27 @@ class Scope(Struct, frozen=True, kw_only=True, dict=True):
     """Reads the runs in Git."""
     granted: frozenset[str] | None = None
     """Namespaces of the overlays, in which all jobs are read; None to read only the jobs of the runs in Git."""
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def desired(self) -> tuple[DesiredRun, ...]:
+        """The runs in Git, read once by the first thread that needs them."""
+        with self._lock:
+            return self._desired
 
     @cached_property
-    def desired(self) -> tuple[DesiredRun, ...]:
+    def _desired(self) -> tuple[DesiredRun, ...]:
         return tuple(self.find())
+
+    @property
+    def known(self) -> int:
+        """Number of runs in Git; 0 until they are read."""
+        return len(self._desired) if "_desired" in self.__dict__ else 0
+
+    @property
+    def every(self) -> bool:
+        """Whether all jobs are read, also those that are not in Git."""
+        return self.granted is not None
 
     @cached_property
     def namespaces(self) -> frozenset[str]:
@@ -63,7 +81,7 @@ class Scope(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def jobs(self) -> tuple[str, ...]:
         """Names of the chosen jobs; empty for all."""
-        return tuple(sorted({one.job for one in self.desired})) if self.granted is None else ()
+        return () if self.every else tuple(sorted({one.job for one in self.desired}))
 
     @property
     def selector(self) -> str:
@@ -108,6 +126,14 @@ class Snapshot(Struct, kw_only=True):
             return
         self.runs[str(at(body, "metadata", "uid"))] = {**body, "apiVersion": version, "kind": kind}
 
+    def join(self, other: Snapshot) -> None:
+        """Add all that another one has."""
+        self.runs |= other.runs
+        self.pods |= other.pods
+        self.silent |= other.silent
+        self.problems += other.problems
+        self.listed += other.listed
+
     def knows(self, resource: Resource, namespace: str) -> bool:
         return (resource.group, resource.kind, namespace) not in self.silent
 
@@ -117,22 +143,20 @@ def read_snapshot(api: Api, scope: Scope, listed: Callable[[int], None] | None =
     snapshot = Snapshot()
     try:
         served = Discovery(api)
-        with ThreadPoolExecutor(1) as pool:  # the server prepares pages of both at the same time
+        with ThreadPoolExecutor(2) as pool:  # the server prepares pages while this process reads files
             beside = Snapshot()
             pods = pool.submit(read_pods, api, beside, scope, listed)
-            for version, resource in _kinds(served, scope.desired, every=not scope.jobs):
-                plural = served.resource(version, resource.kind)
-                if plural is None:
+            early = pool.submit(_read_kinds, api, served, scope, listed) if scope.every else None
+            desired = scope.desired
+            known = early.result() if early is not None else {}
+            for version, resource in _kinds(served, desired, every=scope.every):
+                one = known.get((version, resource.kind)) or _read_kind(api, served, scope, (version, resource), listed)
+                if one is None:
                     snapshot.unserved.add((version, resource.kind))
-                    continue
-                reader = _Reader(api, snapshot, scope, version, resource.kind, listed)
-                asked = Collection(base=base_of(version), resource=plural, selector=scope.selector)
-                for body in reader.read(asked, slim, _RUN):
-                    snapshot.add(body, version, resource.kind)
+                else:
+                    snapshot.join(one)
             pods.result()
-        snapshot.pods, snapshot.silent = beside.pods, snapshot.silent | beside.silent
-        snapshot.problems += beside.problems
-        snapshot.listed += beside.listed
+        snapshot.join(beside)
     except ClusterError as error:
         snapshot.problems.append(Problem(error=error))
         everything = {(one.resource.group, one.resource.kind, one.namespace) for one in scope.desired}
@@ -144,10 +168,36 @@ def read_snapshot(api: Api, scope: Scope, listed: Callable[[int], None] | None =
     return snapshot
 
 
+def _read_kinds(
+    api: Api, served: Discovery, scope: Scope, listed: Callable[[int], None] | None
+) -> dict[tuple[str, str], Snapshot]:
+    """The runs of all kinds that the cluster serves, by version and kind."""
+    kinds = _kinds(served, (), every=True)
+    read = {(version, one.kind): _read_kind(api, served, scope, (version, one), listed) for version, one in kinds}
+    return {key: found for key, found in read.items() if found is not None}
+
+
+def _read_kind(
+    api: Api, served: Discovery, scope: Scope, asked: tuple[str, Resource], listed: Callable[[int], None] | None
+) -> Snapshot | None:
+    """The runs of a kind in one version; None if the cluster does not serve it."""
+    version, kind = asked[0], asked[1].kind
+    plural = served.resource(version, kind)
+    if plural is None:
+        return None
+    snapshot = Snapshot()
+    collection = Collection(base=base_of(version), resource=plural, selector=scope.selector)
+    for body in _Reader(api, snapshot, scope, version, kind, listed).read(collection, slim, _DECODE_RUNS):
+        snapshot.add(body, version, kind)
+    return snapshot
+
+
 def read_pods(api: Api, snapshot: Snapshot, scope: Scope, listed: Callable[[int], None] | None = None) -> None:
     """Add the pods of a scope."""
     collection = Collection(base=base_of(PODS[0]), resource="pods", selector=scope.selector)
-    for body in _Reader(api, snapshot, scope, *PODS, listed).read(collection, lambda body: {"pod": pod_of(body)}, _POD):
+    for body in _Reader(api, snapshot, scope, *PODS, listed).read(
+        collection, lambda body: {"pod": pod_of(body)}, _DECODE_PODS
+    ):
         snapshot.pods[body["pod"].uid] = body["pod"]
 
 
@@ -183,8 +233,16 @@ class _PodSpec(Struct, gc=False, rename="camel"):
     node_name: object = UNSET
 
 
-_RUN: Final[Parts] = {"metadata": Metadata}
-_POD: Final[Parts] = {"metadata": Metadata, "spec": _PodSpec}
+class _Pod(Struct, gc=False):
+    """The fields of a pod that `pod_of` reads."""
+
+    metadata: Metadata
+    spec: _PodSpec
+    status: object = UNSET
+
+
+_DECODE_RUNS: Final = with_metadata(Metadata)
+_DECODE_PODS: Final = only(_Pod)
 
 
 class _Reader:
@@ -196,17 +254,17 @@ class _Reader:
         self.api, self.snapshot, self.scope, self.version, self.kind = api, snapshot, scope, version, kind
         self.listed = listed
 
-    def read(self, collection: Collection, keep: Callable[[Body], Body], parts: Parts) -> list[Body]:
+    def read(self, collection: Collection, keep: Callable[[Body], Body], decode: Decode) -> list[Body]:
         if self.scope.jobs and len(self.scope.namespaces) <= FEW:
-            return self._each(collection, keep, parts)
+            return self._each(collection, keep, decode)
         try:
-            return self._list(collection, keep, parts)
+            return self._list(collection, keep, decode)
         except ClusterError as error:
             if error.code is not CLUSTER_FORBIDDEN or not self.scope.namespaces:
                 raise
-            return self._each(collection, keep, parts)
+            return self._each(collection, keep, decode)
 
-    def _each(self, collection: Collection, keep: Callable[[Body], Body], parts: Parts) -> list[Body]:
+    def _each(self, collection: Collection, keep: Callable[[Body], Body], decode: Decode) -> list[Body]:
         found: list[Body] = []
         refused: dict[str, ClusterError] = {}
         for namespace in sorted(self.scope.namespaces):
@@ -214,7 +272,7 @@ class _Reader:
                 base=collection.base, resource=collection.resource, namespace=namespace, selector=collection.selector
             )
             try:
-                found += self._list(own, keep, parts)
+                found += self._list(own, keep, decode)
             except ClusterError as error:
                 if error.code is not CLUSTER_FORBIDDEN:
                     raise
@@ -225,9 +283,9 @@ class _Reader:
             self.snapshot.problems.append(Problem(error=next(iter(refused.values())), namespaces=tuple(refused)))
         return found
 
-    def _list(self, collection: Collection, keep: Callable[[Body], Body], parts: Parts) -> list[Body]:
+    def _list(self, collection: Collection, keep: Callable[[Body], Body], decode: Decode) -> list[Body]:
         try:
-            listed = list_objects(self.api, collection, keep, self.listed, parts)
+            listed = list_objects(self.api, collection, keep, self.listed, decode)
         except NotFoundError:  # a definition that was removed just now
             return []
         one = ListedCollection(collection=collection, api_version=self.version, kind=self.kind, version=listed.version)
@@ -254,7 +312,7 @@ class Ownership:
     """Parents, children and pods of the runs in a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._runs = snapshot.runs
+        self._runs, self._pods = snapshot.runs, snapshot.pods
         self._owners = {uid: owner for uid, body in snapshot.runs.items() if (owner := controller(body))}
         self._heads: dict[Group, str] = {}
         for uid, body in snapshot.runs.items():
@@ -266,13 +324,23 @@ class Ownership:
             if (parent := self._parent(body)) is not None:
                 self._children[parent].append(body)
         self._by_group: dict[Group, list[Pod]] = defaultdict(list)
-        self._by_owner: dict[str, list[Pod]] = defaultdict(list)
-        self._by_name: dict[tuple[str, str], list[Pod]] = defaultdict(list)
         for pod in snapshot.pods.values():
             self._by_group[pod.namespace, pod.job, pod.run].append(pod)
-            self._by_owner[pod.owner].append(pod)
+
+    @cached_property
+    def _by_owner(self) -> Mapping[str, list[Pod]]:
+        found: dict[str, list[Pod]] = defaultdict(list)
+        for pod in self._pods.values():
+            found[pod.owner].append(pod)
+        return found
+
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], list[Pod]]:
+        found: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+        for pod in self._pods.values():
             for name in pod.runs:
-                self._by_name[pod.namespace, name].append(pod)
+                found[pod.namespace, name].append(pod)
+        return found
 
     def _parent(self, body: Body) -> str | None:
         """UID of the run that started another one: its controller, or across objects that gen does not read, such as

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from gen.base.findings import Findings, UsageError
 from gen.live import requests as live_requests
@@ -103,6 +104,33 @@ def test_lists_are_read_page_by_page(world: Make, monkeypatch: pytest.MonkeyPatc
     status = read_status(*asked(here))
     assert {run.name for run in status.runs} == names
     assert sum("pytorchjobs" in path for path in requests) >= 3
+
+
+def test_lists_do_not_wait_for_the_runs_in_git(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server prepares its pages while files are read, once even if several threads need them."""
+    here = world("beside")
+    name = here.job()["metadata"]["name"]
+    requested, reads = threading.Event(), list[int]()
+    get = Api.get
+
+    def noted(api: Api, path: str, query: Any = None, *more: Any) -> Any:
+        if "pytorchjobs" in path:
+            requested.set()
+        return get(api, path, query, *more)
+
+    monkeypatch.setattr(Api, "get", noted)
+    (question,), found = asked(here)
+    find = question.scope.find
+
+    def slow() -> Any:
+        reads.append(1)
+        assert requested.wait(10), "the list of runs waits for the files"
+        return find()
+
+    scope = replace(question.scope, find=slow)
+    status = read_status([replace(question, scope=scope)], found, lambda *_: None)
+    assert [run.name for run in status.runs] == [name]
+    assert len(reads) == 1
 
 
 def test_a_page_that_expires(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
