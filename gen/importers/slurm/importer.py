@@ -429,8 +429,8 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
     values: Counter[str] = Counter()
     for file, text in scripts:
         _, lacking = read_script(ImportInput(file=file, text=text, namespace="team", image="a:1"), Findings())
-        folders.update(set(lacking.folders))
-        values.update(set(lacking.values))
+        folders.update([*dict.fromkeys(lacking.folders)])
+        values.update([*dict.fromkeys(lacking.values)])
         for one in {one.name: one for one in directives(text, file, Findings())[0]}.values():
             if one.name in names:
                 names[one.name][one.value.split(",")[0] if one.name == "partition" else one.value] += 1

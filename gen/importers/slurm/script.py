@@ -29,7 +29,7 @@ from gen.importers.shell_script import (
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.site import CONDA, IN_IMAGE, MODULES, OF_LOGS, DroppedPart, Step, is_silent
+from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -41,9 +41,7 @@ _TURNS: Final = regex(r"\b(?:shift|srun)\b")
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
-_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
-_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
-_INPUT: Final = regex(r"herestring_redirect|file_redirect \d*<")
+_INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
@@ -185,19 +183,21 @@ class BatchScript(BatchCommands):
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             if line:
                 self.add(Step(text=line, place=self.place(node)))
-        elif any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children) and self.starts_program(
-            node.parent or node
-        ):
+        elif self._has_input(node) and self.starts_program(node.parent or node):
             self.as_it_is(node)
         elif words:
             self.run(self.place(node), words, tuple(own))
+
+    def _has_input(self, node: Node) -> bool:
+        """Whether a command or a redirected construct reads a text or a file."""
+        return any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children)
 
     def inner(self, line: int) -> BatchScript:
         """A reader of another script, with the environment and the folder of now."""
         inner = type(self)(self.file, self.constants, first_line=line, in_task=self.in_task)
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
         inner.indexed, inner.from_text, inner.outputs = self.indexed, self.from_text, self.outputs
-        inner.matching, inner.early = self.matching, {*self.early}
+        inner.matching, inner.early, inner.kept = self.matching, {*self.early}, {*self.kept}
         return inner
 
     def _redirected(self, node: Node) -> None:
@@ -252,10 +252,15 @@ class BatchScript(BatchCommands):
             path, text = self.local(self.value(self.text(destination))), self.local(text)
             appends = any(one.type == ">>" for target in targets for one in target.children)
             self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
-            self._name_lines(text, self.place(inner).line, path)
+            self.name_lines(text, self.place(inner), path)
         elif program == "read" and body is not None:
             self.read_line(self.words(self.text(body))[1:], text)
-        elif body is not None and program not in (*READERS, "srun") and self.starts_program(node):
+        elif (
+            body is not None
+            and body.type == "command"
+            and program not in (*READERS, "srun")
+            and self.starts_program(node)
+        ):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
             source = self.text(node)
@@ -264,16 +269,6 @@ class BatchScript(BatchCommands):
             self._statement(body)
             if program == "srun":
                 self.leave(node, "the input behind `<<`", "`srun` gives it to a task", "write it as a file in `files`")
-
-    def _name_lines(self, text: str, first: int, path: str) -> None:
-        """Name what a file of the script asks of a machine of Slurm."""
-        for number, line in enumerate(text.split("\n"), first):
-            if _SETS_UP.match(line):
-                why = "a container has an environment of its own"
-                self.left.append(DroppedPart(Location(self.file, number), f"`{line.strip()[:60]}`", why, IN_IMAGE))
-            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
-                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
-                self.refuse(Location(self.file, number), what, "pass it as an argument")
 
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]
@@ -378,7 +373,8 @@ class BatchScript(BatchCommands):
         kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"
         self.leave(node, f"the meaning of `{kind}`", "only a shell decides it, in each pod", hint)
-        self.as_it_is(node)
+        whole = node.parent if node.parent is not None and self._has_input(node.parent) else node
+        self.as_it_is(whole)
 
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")

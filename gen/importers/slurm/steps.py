@@ -146,7 +146,8 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.variables = {**step.exported, **of_pod, **dict(step.assigned)}
     task.exported = dict.fromkeys(step.exported, step.place)
     task.folder, task.folder_place = step.folder, step.folder_place
-    task.outputs, task.matching, task.early = script.outputs, script.matching, {*script.early}
+    task.outputs, task.matching = script.outputs, script.matching
+    task.early, task.kept = {*script.early}, {*script.kept}
     task.run(step.place, words, step.assigned)
     script.absorb(task)
     return task.steps

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from gen.base import Findings, Location, names, regex
+from msgspec.structs import replace
+
+from gen.base import Location, names, regex
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import with_braces, word_end
-from gen.importers.slurm.conditions import ASKS, FIRST, STATUS, TO_FILE, Conditions, answer_of, words_of
+from gen.importers.slurm.conditions import STATUS, Conditions
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
-    PORT,
     RUN,
     RUN_ID,
     START,
@@ -27,25 +28,18 @@ from gen.importers.slurm.expansion import (
     shown,
     sources,
 )
-from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.site import SCRIPT, DroppedPart
+from gen.importers.slurm.site import CONDA, IN_IMAGE, MODULES, SCRIPT, DroppedPart
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
-_ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
-_OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
-_ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
-_IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
-_WRITTEN: Final = regex(
-    r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
-)
-"""A text that a variable gets from `$(cat <<END … END)`."""
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
+_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
+_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _MAX_ITEMS: Final = 1000  # of an array that grows by one each time
@@ -72,7 +66,6 @@ class BatchValues(Conditions):
         self.asked: set[str] = set()
         self.statuses = {"?"}  # names of variables with the status of a program, which counts as 0
         self.folder = ""
-        """The working directory, as far as it is known."""
         self.folder_place: Location | None = None
         self.exported: dict[str, Location] = {}
         self.left: list[DroppedPart] = []
@@ -84,21 +77,17 @@ class BatchValues(Conditions):
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
         self.fails = False
-        self._said, self._assigned = "", ""
+        self._said = ""
         self.before: dict[str, Value] = {}
         """Variables that a construct of the shell reads."""
         self.kept: set[str] = set()
-        """Variables with values that only the shell of the pod knows."""
         self.computed: set[str] = set()
-        """Variables that the script reads from files and other programs."""
         self.outputs: dict[str, str] = {}
-        """The folders in which the script computes outputs that its pods compute."""
         self.early: set[str] = set()
         """Variables that it reads without a value."""
         self.outside_values: dict[str, Location] = {}  # those that a program reads
         self.from_text: set[str] = set()
         self.bytes = b""
-        """The text that is followed."""
         self.read_until = 0
         """The end of a value that the grammar has cut."""
         self.functions: dict[str, Node] = {}
@@ -133,7 +122,7 @@ class BatchValues(Conditions):
         if name in _LIST and not self.in_task:
             return NODES
         if name == "RANDOM":
-            return PORT if _IS_PORT.search(self._assigned) else RUN
+            return self.random
         own: dict[str, Value] = {"PWD": absolute(self.folder), RUN_ID: RUN}
         own |= {} if self.in_task else _OF_SCRIPT
         return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
@@ -250,6 +239,16 @@ class BatchValues(Conditions):
         """Note the first part that is not followed as bash does it."""
         self.unreadable = self.unreadable or (place, what, hint)
 
+    def name_lines(self, text: str, start: Location, path: str) -> None:
+        """Name what a file of the script asks of a machine of Slurm."""
+        for number, line in enumerate(text.split("\n"), start.line):
+            if _SETS_UP.match(line):
+                why = "a container has an environment of its own"
+                self.left.append(DroppedPart(replace(start, line=number), f"`{line.strip()[:60]}`", why, IN_IMAGE))
+            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
+                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
+                self.refuse(replace(start, line=number), what, "pass it as an argument")
+
     def unset(self, words: Iterable[str]) -> None:
         of_functions = "-f" in words
         for name in {*words} - self.fixed:
@@ -346,62 +345,9 @@ class BatchValues(Conditions):
             return text
         return ""
 
-    def output(self, command: str) -> str:
-        command = command.strip()
-        self.asked |= {"the output of `nproc`"} if re.search(r"\bnproc\b", command) else set()
-        if (written := _WRITTEN.fullmatch(command)) is not None:
-            return written["text"] if written["quote"] else self.unquoted(written["text"])
-        if _ASSIGNMENT.fullmatch(command):
-            return ""
-        called = words_of(command, "command")
-        if called[:1] == [command] and re.match(r"echo\s+(?!-)", command):
-            return " ".join(self.words(with_braces(command))[1:])
-        words = [self.words(one) or [""] for one in called]
-        steps = [options_of(one[1:], Location(""), Findings()) for one in words if one[0] == "srun"]
-        words += [*(one for _, one in steps), *(one[2:] for one in words if one[0] == "ssh")]
-        programs = {one[0].rpartition("/")[2] for one in words if one}
-        answer = self._asked_for(command) if programs <= ASKS else None
-        if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not FIRST.search(command):
-            answer = NODES
-        if answer is None:
-            answer = marked(f"$({self.residual(command)})")
-            if programs - ASKS:
-                before = self.outputs if self.in_task else {}
-                self.outputs[answer[1:-1]] = before.get(answer[1:-1], self.folder)
-        return answer
-
-    def _is_several(self, options: Sequence[Option]) -> bool:
-        """Whether `srun` starts several tasks."""
-        names_of = {"ntasks": "SLURM_NTASKS", "nodes": "SLURM_NNODES", "ntasks-per-node": "SLURM_NTASKS_PER_NODE"}
-        given = {one.name: one.value for one in options}
-        tasks, *sizes = (given.get(name, self.constants.get(of_slurm, "1")) for name, of_slurm in names_of.items())
-        return tasks != "1" and ("ntasks" in given or sizes != ["1", "1"])
-
-    def _asked_for(self, command: str) -> str | None:
-        """The output of a command that asks for nodes, ids and the like, as a value of a pod."""
-        gpus = self.constants.get("SLURM_GPUS_ON_NODE")
-        known = answer_of(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
-        if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
-            self.asked.add("the name of the folder")
-            return marked(f"$({command})")
-        if TO_FILE.search(command):
-            return None
-        if known is None and re.match(r"whoami|id ", command):
-            known = self.outside("USER")
-        if known is not None:
-            return known
-        calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
-        if command in ("date +%s", "date +%s.%N") and (
-            _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
-        ):
-            return marked(f"$({command})")
-        if _ID.search(command) and not self.in_task:
-            return PORT if _IS_PORT.search(self._assigned) else RUN
-        return None
-
     def arithmetic(self, text: str) -> str:
         if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
-            return PORT if _IS_PORT.search(self._assigned) else RUN
+            return self.random
         return super().arithmetic(text)
 
     def residual(self, text: str) -> str:

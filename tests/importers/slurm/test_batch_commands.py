@@ -77,6 +77,14 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("if [ $(hostname) = b ]; then exit 0; fi\nsrun a", "if [ $(hostname) = b ]; then exit 0; fi\na"),
         ("A=1\n[ $(hostname) = b ] && A=2\nsrun a $A", "A=1\n[ $(hostname) = b ] && A=2\na $A"),
         (
+            'while read -r B; do A=$B; done <b\nif [ "$A" = 4 ]; then c; fi\nd',
+            'while read -r B; do A=$B; done <b\nif [ "$A" = 4 ]; then c; fi\nd',
+        ),
+        ('A=$(b)\nif [ -n "$A" ]; then c; fi\nd', 'A=$(b)\nif [ -n "$A" ]; then c; fi\nd'),
+        ("while read -r A; do b $A; done << E\nc\nE", "while read -r A; do b $A; done << E\nc\nE"),
+        ('[ ! $B = x ] || A=1\n[ ! $B ] && C=2\n[ ! -n $B -o "$B" ] || D=3\nsrun a $A $C $D', "a 1 2 3"),
+        ("B='x -o y'\n[ -z $B ] && A=1\n[ $B = x ] && C=2\n[ \"$B\" != '*' ] && D=3\nsrun a $C $D", "a 2 3"),
+        (
             "[ '(' = b ] || A=1\nif test \\( b = c \\); then B=1; fi\nsrun a $A",
             "if test \\( b = c \\); then B=1; fi\na 1",
         ),
@@ -85,6 +93,12 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
 def test_values_are_those_of_bash(body: str, expected: str) -> None:
     made = command(body)
     assert made == expected
+
+
+def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
+    text = "if [ $SLURM_ARRAY_TASK_ID -eq 0 ]; then a; fi"
+    made = job(script("-N 1", "--array=0-3", body=f"{text}\nb", interpreter=BASH)).fields["command"]
+    assert made == "if [ $JOB_COMPLETION_INDEX -eq 0 ]; then a; fi\nb"
 
 
 def test_a_loop_over_options_of_shifter_takes_no_arguments() -> None:
@@ -195,6 +209,10 @@ def test_a_program_has_the_folder_of_its_line(body: str, expected: str, folder: 
         ("R=2\nif [ $R = 1 ]; then A=1 B=1\nelif [ $R = 2 ]; then A=2\nelse A=3\nfi\nsrun a $A", "a 2"),
         ("if ask; then A=1\nelse A='b c'\nfi\nsrun a $A", "if ask; then A=1\nelse A='b c'\nfi\na $A"),
         ("if x=1; [ $x = 1 ]; then a; fi\nsrun b", "if x=1; [ $x = 1 ]; then a; fi\nb"),
+        (
+            "A=$(b)\nwhile read -r C; do d $C; done <<< $A\nwhile read -r E; do d $E; done < <(f)",
+            "A=$(b)\nwhile read -r C; do d $C; done <<< $A\nwhile read -r E; do d $E; done < <(f)",
+        ),
         ("S=\nfor i in $(seq $N); do a --seed ${S:-$i}; done", "S=''\nfor i in $(seq $N); do a --seed ${S:-$i}; done"),
         ("[[ -f x.sqsh ]] || { echo missing; exit 1; }\nsrun a", "a"),
         ("if [ ! -d x ]; then echo missing; exit 1; fi\nsrun a", "a"),
