@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -25,9 +24,8 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.site import (
     CONDA,
-    COPIES,
     IN_IMAGE,
-    MODULES,
+    OF_NODES,
     SETS_UP,
     SETUP,
     SILENT,
@@ -37,15 +35,13 @@ from gen.importers.slurm.site import (
     Step,
     opened_apptainer,
 )
-from gen.importers.slurm.values import ARGUMENT, BatchValues
+from gen.importers.slurm.values import ARGUMENT, BatchValues, formatted, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
-_FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
-_FORM: Final = regex(r"%0?\d{0,3}([sd])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
 _NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?]|\$\()[^{CLOSE}]*{CLOSE}")
@@ -90,12 +86,31 @@ class BatchCommands(BatchValues):
             **dict.fromkeys(("break", "continue", "return"), self._leave),
             **dict.fromkeys(("cd", "pushd", "popd"), self._cd),
             "exit": self._exit,
-            **dict.fromkeys(MODULES, self._module),
+            **dict.fromkeys(OF_NODES, self._of_nodes),
             **dict.fromkeys(CONDA, self._conda),
-            **dict.fromkeys(COPIES, self._copy),
             **dict.fromkeys(("source", "."), self._source),
         }
         """Words that change the shell, or how a command runs. False of one that is a program here."""
+
+    def assign_once(self, node: Node) -> None:
+        """Follow an assignment. A program whose output the script uses more than once starts once in the pod, too."""
+        name, value = self.assign_node(node) or ("", "")
+        if name and uses_of(name, self.source) > 1 and not self.in_task and any(one in value for one in self.outputs):
+            self.add(Step(text=f"{name}={shown(value)}", place=self.place(node), sets=name))
+            self.from_text.add(name)
+            self.variables[name] = marked(f"${name}")
+
+    @property
+    def needed_steps(self) -> list[Step]:
+        """The steps without those that set a variable for no other one."""
+        steps: list[Step] = []
+        texts = ""
+        for step in reversed(self.steps):
+            if not step.sets or uses_of(step.sets, texts):
+                steps.append(step)
+                words = (*step.words, *step.options, *(value for _, value in step.assigned), step.input)
+                texts += "\n".join([step.text, *map(source_text, words)])
+        return steps[::-1]
 
     def call(self, words: Sequence[str]) -> bool:
         """Follow the body of a function with these arguments. False if there is none of this name."""
@@ -136,11 +151,6 @@ class BatchCommands(BatchValues):
             self.kept |= {*local}
             self.variables |= {name: marked(f"${name}") for name in local}
             self.as_it_is(called)
-
-    def may_fail(self, node: Node) -> bool:
-        """Whether a command is a function of the script whose status decides what follows."""
-        function = self.functions.get("".join(self.text(node).split()[:1]))
-        return function is not None and _FAILS.search(self.text(function)) is not None
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
@@ -325,13 +335,11 @@ class BatchCommands(BatchValues):
         if called.words[1:2] != ("-v",) or len(called.words) < 4:  # noqa: PLR2004 - a format
             return self._shows(called)
         name, form, *words = called.words[2:]
-        parts = [*words]
-        with suppress(ValueError):  # of `%d` and another text
-            text = _FORM.sub(lambda one: one[0] % (int(parts.pop(0)) if one[1] == "d" else parts.pop(0)), form)
-            if not parts and all(map(is_known, words)) and not re.search(r"[%\\]", _FORM.sub("", form)):
-                self.variables[name] = text
-                return True
-        self.forget(name)
+        text = formatted(form, words)
+        if text is None:
+            self.forget(name)
+        else:
+            self.variables[name] = text
         return True
 
     def _shift(self, called: Called) -> bool:
@@ -406,12 +414,8 @@ class BatchCommands(BatchValues):
         self.folder, self.folder_place, self._before = folder, called.place, now
         return True
 
-    def _module(self, called: Called) -> bool:
-        return self._drop(called, f"`{called.text}`", "a container has no modules", IN_IMAGE)
-
-    def _copy(self, called: Called) -> bool:
-        why, hint = "no node needs a copy for a pod", "set `image`, or mount a volume of the overlay with `data`"
-        return self._drop(called, f"`{called.text[:60]}`", why, hint)
+    def _of_nodes(self, called: Called) -> bool:
+        return self._drop(called, f"`{called.text}`", *OF_NODES[called.program])
 
     def _conda(self, called: Called) -> bool:
         why = "a container has an environment of its own"

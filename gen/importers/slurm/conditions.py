@@ -58,6 +58,7 @@ _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)
 _MOST_WORDS: Final = 4  # of a condition in `[` that `!` negates
 _OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
+_FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
 
 
@@ -316,6 +317,11 @@ class Conditions(Expander):
         """Whether a construct starts more than programs that show something."""
         names = [self.text(one) for one in nodes_below(node, "command_name")]
         return any(one in self.functions or not is_silent(one) for one in names)
+
+    def may_fail(self, node: Node) -> bool:
+        """Whether a command is a function of the script whose status decides what follows."""
+        function = self.functions.get("".join(self.text(node).split()[:1]))
+        return function is not None and _FAILS.search(self.text(function)) is not None
 
     def name_branch(self, condition: Node, branches: Iterable[Node]) -> None:
         """Name a decision that the machines may take in another way, if it starts a program or sets a value."""

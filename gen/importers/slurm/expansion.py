@@ -336,7 +336,7 @@ class Expander:
         part = _PART.fullmatch(rest)
         changed: Value | None = None
         if known is None:
-            changed = self.outside(name)
+            changed = "" if self.outside(name) == "" else None  # an argument without a value
         elif isinstance(known, str) and is_known(known):
             changed = _part_of(known, int(part[1]), part[2]) if part else None
             changed = changed if part is not None else changed_value(known, rest, self.value)

@@ -17,7 +17,7 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import steps
-from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text
+from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text, sources
 from gen.importers.slurm.options import Option, carry, directives, layout_of, mount
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
@@ -316,7 +316,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
         starts = run.by_srun and run.words[:1] not in _OF_SHELL
-        return _by_mpirun(run, layout, script.kept) if of_mpi and starts else run
+        return _by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
     given = steps.without_set(run)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
@@ -341,7 +341,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
     processes = given.processes
-    if re.search(r"\$\(|\$\{\w+\W*[^\w}]", processes):
+    if {one[1:] for one in sources(processes)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", processes):
         what, hint = f"the number of processes `{shown(processes)[:60]}`", "set `gpus` to it"
         draft.drop(run.place, what, "only a shell computes it, and the launcher starts one for each GPU", hint)
     if processes.isdecimal() and str(draft.fields.get("gpus", "")) not in ("", processes):
@@ -357,10 +357,11 @@ def _by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     start += tuple(word for name, value in steps.of_program(run) for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=())
     parts = {*steps.parts_of(run)}
-    own = {one[1:] for one in parts if one[1:] in kept}
-    if len(own) < len(parts):  # only the shell of a task knows its rank
+    own = {name for one in parts for name in steps.VARIABLE.findall(one)} & kept
+    if any(one[1:] not in kept for one in parts):  # only the shell of a task knows its rank
         start += tuple(word for name in sorted(own) for word in ("-x", name + "=" + marked(f'"${name}"')))
-        return replace(run, words=(*start, "sh", "-c", source_text(" ".join(steps.text_of_words(run.words)))))
+        shell = "bash" if needs_bash("", parts) else "sh"
+        return replace(run, words=(*start, shell, "-c", source_text(" ".join(steps.text_of_words(run.words)))))
     return replace(run, words=(*start, *run.words))
 
 

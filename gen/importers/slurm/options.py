@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN, source_text
-from gen.importers.slurm.site import Layout, Site
+from gen.importers.slurm.site import DroppedPart, Layout, Site, Step
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
@@ -415,3 +415,14 @@ def _variables(draft: JobDraft, options: list[Option]) -> None:
             elif name not in ("NONE", "NIL"):
                 hint = "write the variables that the job needs as `env`"
                 draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)
+
+
+_SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
+
+
+def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:
+    """Variables from which `srun` reads its numbers of tasks, with other values than the script has from Slurm."""
+    for name in sorted(_SIZES & step.exported.keys()):
+        if step.exported[name] != constants.get(name):
+            hint = "set the number with an option of `#SBATCH` or `srun`"
+            yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)

@@ -62,7 +62,7 @@ class BatchScript(BatchCommands):
         self.files: dict[str, tuple[str, Location]] = {}
         """Texts that the script writes, by path."""
         self._followers: dict[str, Callable[[Node], object]] = {
-            "variable_assignment": self.assign_node,
+            "variable_assignment": self.assign_once,
             "declaration_command": self.declaration,
             "command": self._command,
             "redirected_statement": self._redirected,

@@ -146,6 +146,8 @@ class Step(Struct, frozen=True, kw_only=True):
     """The file that it reads."""
     otherwise: str = ""
     """Command of the shell after its failure: `exit 1`."""
+    sets: str = ""
+    """The variable that its text sets, which no program may need."""
     joined: bool = False
     """Whether it starts only if the one before it succeeds."""
     exported: Mapping[str, Value] = {}
@@ -214,6 +216,13 @@ IN_IMAGE: Final = "install it in the image"
 MODULES: Final = frozenset({"module", "ml", "spack"})
 COPIES: Final = frozenset({"enroot", "sbcast"})
 """Programs that bring images and files to the nodes."""
+OF_NODES: Final = {
+    **dict.fromkeys(MODULES, ("a container has no modules", IN_IMAGE)),
+    **dict.fromkeys(
+        COPIES, ("no node needs a copy for a pod", "set `image`, or mount a volume of the overlay with `data`")
+    ),
+}
+"""Why programs that set up nodes are not in a job, and what to do."""
 _NOT_STARTED: Final = SILENT | CONDA | MODULES | COPIES | names("[ cd popd source . exit export")
 """Words of a script that start no program of the run."""
 
@@ -361,17 +370,6 @@ def in_folder(text: str, folder: str, now: str) -> str:
         path = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}")
         folder = marked("$PWD") + f"/{path}" * (path != ".")
     return f"cd {folder} && {text}"
-
-
-_SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
-
-
-def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:
-    """Variables from which `srun` reads its numbers of tasks, with other values than the script has from Slurm."""
-    for name in sorted(_SIZES & step.exported.keys()):
-        if step.exported[name] != constants.get(name):
-            hint = "set the number with an option of `#SBATCH` or `srun`"
-            yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)
 
 
 class Layout(Struct, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.options import Option, options_of
+from gen.importers.slurm.options import Option, changed_sizes, options_of
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Layout, Step
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
@@ -60,7 +60,7 @@ _GIVEN: Final = _OF_KIND | names(
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
 _MOST_OPTIONS: Final = 3
 """Number of words behind `srun` that can be such variables."""
-_VARIABLE: Final = regex(r"\$\{?([A-Za-z_]\w*|\d+)\b")
+VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
 _WIDE: Final = 110
@@ -85,12 +85,12 @@ def runs_of(
     """The programs of a script, and the options of the `srun` that starts the training."""
     runs: list[Run] = []
     options: dict[int, list[Option]] = {}
-    for step in script.steps:
+    for step in script.needed_steps:
         inner, tasks = [step], (1, 1)
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
             _report_unset(script, known)
-            script.left += site.changed_sizes(step, script.constants)
+            script.left += changed_sizes(step, script.constants)
             tasks = _tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
             moved = step if folder is None else step.within(folder.value, folder.place)
@@ -147,7 +147,7 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.exported = dict.fromkeys(step.exported, step.place)
     task.folder, task.folder_place = step.folder, step.folder_place
     task.outputs, task.matching = script.outputs, script.matching
-    task.early, task.kept = {*script.early}, {*script.kept}
+    task.early, task.kept = {*script.early}, script.kept | script.from_text
     task.run(step.place, words, step.assigned)
     script.absorb(task)
     return task.steps
@@ -250,7 +250,7 @@ def of_program(run: Run) -> list[tuple[str, str]]:
 
 def is_of_pod(value: str) -> bool:
     """Whether the shell of each pod knows a value."""
-    return all({*_VARIABLE.findall(one)} <= _GIVEN | {RUN_ID} and "$(" not in one for one in sources(value))
+    return all({*VARIABLE.findall(one)} <= _GIVEN | {RUN_ID} and "$(" not in one for one in sources(value))
 
 
 def parts_of(run: Run) -> Iterator[str]:
@@ -366,7 +366,7 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
             run.words[-1:] if run.words[-3:-1] == ("sh", "-c") else run.words[1:2] if run.words[:1] == ("trap",) else ()
         )
         known |= {*assigned_in(run.text)}
-        for name in (name for text in texts for name in _VARIABLE.findall(text)):
+        for name in (name for text in texts for name in VARIABLE.findall(text)):
             if (name not in known or (run.words and name in script.early)) and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)
     return names

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
+_FORM: Final = regex(r"%0?\d{0,3}([sd])")
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
@@ -394,3 +396,23 @@ class BatchValues(Conditions):
                 self.kept.add(name)
                 yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
         self.before.clear()
+
+
+def uses_of(name: str, text: str) -> int:
+    """The number of places where a text reads a variable, with or without `$`."""
+    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^()\n]*(?<![\w$]){name}\b", text))
+
+
+def formatted(form: str, words: Sequence[str]) -> str | None:
+    """The text of `printf`, as far as it is known."""
+    left = [*words]
+
+    def one(match: re.Match[str]) -> str:
+        word = left.pop(0) if left else ""
+        return match[0] % (int(word or 0) if match[1] == "d" else word)
+
+    with suppress(ValueError):  # of `%d` and another text
+        text = _FORM.sub(one, form)
+        if not left and all(map(is_known, words)) and not re.search(r"[%\\]", _FORM.sub("", form)):
+            return text
+    return None

@@ -80,6 +80,9 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             'while read -r B; do A=$B; done <b\nif [ "$A" = 4 ]; then c; fi\nd',
             'while read -r B; do A=$B; done <b\nif [ "$A" = 4 ]; then c; fi\nd',
         ),
+        ("A=$(b)\nB=$((A * 2))\nsrun c $A $B", "A=$(b)\nc $A $(($A * 2))"),
+        ("A=$(b)\necho $A $A\nC=$(d)\nsrun e $C", "e $(d)"),
+        ("printf -v A %s-%d b\nsrun a $A", "a b-0"),
         ('A=$(b)\nif [ -n "$A" ]; then c; fi\nd', 'A=$(b)\nif [ -n "$A" ]; then c; fi\nd'),
         ("while read -r A; do b $A; done << E\nc\nE", "while read -r A; do b $A; done << E\nc\nE"),
         ('[ ! $B = x ] || A=1\n[ ! $B ] && C=2\n[ ! -n $B -o "$B" ] || D=3\nsrun a $A $C $D', "a 1 2 3"),
@@ -129,6 +132,11 @@ def test_a_command_has_the_shell_of_its_syntax(body: str, is_of_bash: bool) -> N
     ("body", "expected"),
     [
         ("srun a $N", "mpirun a $N"),
+        (
+            'N=$(b)\nsrun bash -c "a $N ${N}c \\$((SLURM_PROCID))"',
+            "mpirun -x N=\"$N\" sh -c 'a $N ${N}c $(($OMPI_COMM_WORLD_RANK))'",
+        ),
+        ('srun bash -c "a \\$SLURM_PROCID ${N^^}"', 'mpirun -x N="$N" bash -c \'a $OMPI_COMM_WORLD_RANK "${N^^}"\''),
         ('srun bash -c "a $N \\$SLURM_PROCID"', "mpirun -x N=\"$N\" sh -c 'a $N $OMPI_COMM_WORLD_RANK'"),
     ],
 )
@@ -475,6 +483,7 @@ UNCLEAR = "the address `"
         (NODE, "T=$(date +%s) $(date +%s)\n((T = 2))\nsrun a", 4, "`$GEN_RUN_ID` is not a program"),
         (NODE, "((A = B = 1, A <<= 2))\nsrun a $A", 4, "gen cannot read the syntax of the shell here"),
         (NODE, 'A=$(b)\npushd c\nsrun bash -c "a $A"', 6, "the folder of `$(b)` is not carried: the script"),
+        (NODE, "srun a ${!SLURM_JOBID}", 4, "`$SLURM_JOBID` has no value in a pod"),
         (NODE, "srun a : b", 4, "`srun` starts several components behind `:`"),
         (NODE, "declare -u A=b\nsrun a $A", 4, "gen does not follow `declare -u`"),
         (NODE, "declare -n A=B\nB=c\nsrun a $A", 4, "gen does not follow `declare -n`"),
