@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.importers.shell_script import assigned_in, in_double_quotes, nodes_below
+from gen.importers.slurm.conditions import formatted
 from gen.importers.slurm.expansion import (
     CLOSE,
     MARKED,
@@ -35,7 +36,7 @@ from gen.importers.slurm.site import (
     Step,
     opened_apptainer,
 )
-from gen.importers.slurm.values import ARGUMENT, BatchValues, formatted, uses_of
+from gen.importers.slurm.values import ARGUMENT, BatchValues, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -268,8 +268,11 @@ class Conditions(Expander):
         if _ASSIGNMENT.fullmatch(command):
             return ""
         called = _words_of(command, "command")
-        if called[:1] == [command] and re.match(r"echo\s+(?!-)", command):
-            return " ".join(self.words(with_braces(command))[1:])
+        if called[:1] == [command] and re.match(r"(?:echo|printf)\s+(?!-[neEv]+\s)", command):
+            program, *rest = self.words(with_braces(command))
+            text = " ".join(rest) if program == "echo" or not rest else formatted(rest[0], rest[1:])
+            if text is not None:
+                return text
         words = [self.words(one) or [""] for one in called]
         steps = [options_of(one[1:], Location(""), Findings()) for one in words if one[0] == "srun"]
         words += [*(one for _, one in steps), *(one[2:] for one in words if one[0] == "ssh")]
@@ -397,3 +400,25 @@ def _folder(command: str, folder: str) -> str | None:
     if asked[1] == "dirname":
         return f"{START}/.." if asked[2] == START else posixpath.dirname(asked[2]) or "."
     return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
+
+
+_FORM: Final = regex(r"%0?\d{0,3}([sd])")
+
+
+def formatted(form: str, words: Sequence[str]) -> str | None:
+    """The text of `printf`, as far as it is known."""
+    left = [*words]
+
+    def one(match: re.Match[str]) -> str:
+        word = left.pop(0) if left else ""
+        return match[0] % (int(word or 0) if match[1] == "d" else word)
+
+    with suppress(ValueError):  # of `%d` and another text
+        text = _FORM.sub(one, form)
+        if (
+            not left
+            and ("%d" not in form or all(map(is_known, words)))
+            and not re.search(r"[%\\]", _FORM.sub("", form))
+        ):
+            return text
+    return None

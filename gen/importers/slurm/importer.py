@@ -34,6 +34,7 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
+from gen.importers.slurm.values import VARIABLE
 from gen.job.launchers import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
@@ -224,8 +225,6 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
 def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
     """The programs in the folders of `cd`: a field for the first one, or commands."""
     started = [one for one in runs if one.words[:1] not in (("mkdir",), ("wait",))]
-    if not started:
-        return runs
     made: list[Run] = []
     before = now = ""
     returns = any(not one.folder.startswith("/") for one in started)
@@ -357,7 +356,7 @@ def _by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     start += tuple(word for name, value in steps.of_program(run) for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=())
     parts = {*steps.parts_of(run)}
-    own = {name for one in parts for name in steps.VARIABLE.findall(one)} & kept
+    own = {name for one in parts for name in VARIABLE.findall(one)} & kept
     if any(one[1:] not in kept for one in parts):  # only the shell of a task knows its rank
         start += tuple(word for name in sorted(own) for word in ("-x", name + "=" + marked(f'"${name}"')))
         shell = "bash" if needs_bash("", parts) else "sh"
@@ -367,12 +366,10 @@ def _by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
 
 def _numbers(layout: Layout, per_node: int, total: int) -> tuple[str, ...]:
     """Options of `mpirun` for other numbers of processes than one in each slot."""
-    if per_node and per_node != layout.per_node:
-        more = ("--oversubscribe",) if per_node > layout.per_node else ()
-        return ("-npernode", str(per_node), *more)
-    if total and total != layout.nodes * layout.per_node:
-        more = ("--oversubscribe",) if total > layout.nodes * layout.per_node else ()
-        return ("-np", str(total), *more)
+    known = (("-npernode", per_node, layout.per_node), ("-np", total, layout.nodes * layout.per_node))
+    for name, number, slots in known:
+        if number and number != slots:
+            return (name, str(number), *(("--oversubscribe",) if number > slots else ()))
     return ()
 
 
@@ -412,9 +409,11 @@ def _images(draft: JobDraft, script: BatchScript, site: Site) -> None:
         named = site.images.get(image, image.removeprefix("docker://") if image.startswith("docker://") else "")
         if named:
             draft.set(literal(named), "image", place=place)
-        else:
-            hint = "import it again with `--image`, or map it with `images` of a site file"
-            draft.drop(place, "the image of the command", "it is a file of the machines", hint)
+            continue
+        what, why = "the image of the command", "it is a file of the machines"
+        if script.is_unset(source_text(image)):
+            what, why = f"the value `{source_text(image)}` of the image", "the script gets it from outside"
+        draft.drop(place, what, why, "import it again with `--image`, or map it with `images` of a site file")
 
 
 _MOST: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}

@@ -12,8 +12,10 @@ from msgspec import Struct
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
+from gen.importers.sandbox import MOST_TASKS, source
 from gen.importers.slurm.expansion import OPEN, source_text
-from gen.importers.slurm.site import DroppedPart, Layout, Site, Step
+from gen.importers.slurm.site import CONTAINER_VALUES, SHIFTER_VALUES, DroppedPart, Layout, Site, Step
+from gen.job.launchers import mpirun
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
@@ -426,3 +428,19 @@ def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedP
         if step.exported[name] != constants.get(name):
             hint = "set the number with an option of `#SBATCH` or `srun`"
             yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)
+
+
+def stand_ins() -> dict[str, str]:
+    """Programs that start tasks, or a container, with the options of those of a cluster."""
+    srun = {
+        "letters": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
+        "switches": f" {' '.join(SWITCHES)} ",
+        "known": f" {' '.join((*HANDLED, *REASONS))} ",
+        "most": str(MOST_TASKS),
+    }
+    of_mpi = {"values": f" {' '.join(mpirun.LAUNCHER.values)} ", "pairs": f" {' '.join(mpirun.LAUNCHER.pairs)} "}
+    container = source(
+        "container", values=f" {' '.join(CONTAINER_VALUES)} ", of_shifter=f" {' '.join(SHIFTER_VALUES)} "
+    )
+    containers = dict.fromkeys(("apptainer", "singularity", "shifter"), container)
+    return {"mpirun": source("mpirun", **of_mpi, most=str(MOST_TASKS)), "srun": source("srun", **srun), **containers}

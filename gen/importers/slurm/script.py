@@ -30,6 +30,7 @@ from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import is_known, marked
 from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent
+from gen.importers.slurm.values import uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -372,7 +373,9 @@ class BatchScript(BatchCommands):
             return
         kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"
-        self.leave(node, f"the meaning of `{kind}`", "only a shell decides it, in each pod", hint)
+        read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
+        what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
+        self.leave(node, what, "only a shell decides it, in each pod", hint)
         whole = node.parent if node.parent is not None and self._has_input(node.parent) else node
         self.as_it_is(whole)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -21,7 +22,6 @@ from gen.importers.sandbox import (
     BATCH,
     ENDS,
     HOME,
-    MOST_TASKS,
     WORLDS,
     Learned,
     Process,
@@ -33,14 +33,11 @@ from gen.importers.sandbox import (
     ranks_of,
     recorded,
     recorded_pods,
-    source,
 )
 from gen.importers.slurm.expansion import is_known
-from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of
+from gen.importers.slurm.options import Option, directives, layout_of, stand_ins
 from gen.importers.slurm.site import (
-    CONTAINER_VALUES,
     SCRIPT,
-    SHIFTER_VALUES,
     Layout,
     Site,
     constants,
@@ -54,7 +51,7 @@ from gen.importers.slurm.steps import (
     launcher_of,
     without_set,
 )
-from gen.job.launchers import mpirun
+from gen.importers.slurm.values import VARIABLE, command_at, read_by, start_of, uses_of
 from gen.kubernetes.objects import Body
 
 _SCRIPT: Final = f"{HOME}/{SCRIPT}"
@@ -63,18 +60,22 @@ _NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
 """The ids in names of files."""
 _ONCE: Final = regex(r"the single start|the change of `SLURM")
 _FILE: Final = regex(r"the file `([^`]+)` is not carried")
-_WHOLE: Final = regex(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
 _MOST_ARGUMENTS: Final = 99
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
 _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
 """Findings that do not explain another program or argument at their line."""
 _EXIT: Final = regex(r"(?<=:)\?|\bexit\s+-?[1-9]\d*")
-_IMAGE: Final = regex(r"--container-image[= ]\"?\$\{?([A-Za-z_]\w*)")  # the job has one of its own
 _ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
-_FAILED: Final = regex(
-    rf"(?m)^{re.escape(HOME)}/{re.escape(SCRIPT)}: line (\d+): (?!.*(?:No such file|not found|cannot execute))(.*)$"
+_ERROR: Final = r"line (\d+): (?!.*(?:No such file|not found|cannot execute))(.*)$"
+_FAILED: Final = regex(rf"(?m)^{re.escape(_SCRIPT)}: {_ERROR}")
+_FAILED_INSIDE: Final = regex(
+    rf"(?m)^gen: shell at (\d+)$|^(?!{re.escape(_SCRIPT)}:)[^:\n]+: (?:-c: )?{_ERROR}".replace(
+        r"line (\d+)", r"line \d+"
+    )
 )
+_OF_IMAGE: Final = regex(r"the value `\$(\w+)` of (?:the image|`--(?:container-)?image`)")  # the job has its own
+_NAMED: Final = regex(r"`\$(\w+)`")
 
 
 class Difference(Struct, frozen=True):
@@ -97,18 +98,22 @@ class _Input(Struct, frozen=True, kw_only=True):
     layout: Layout
     values: Mapping[str, str]
     name: str
+    images: set[str]
+    """Variables from outside that it reads as images only."""
 
 
 def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], found: Findings) -> tuple[str, bool]:
     """Report each difference between the script and the runs of its job that no other finding names. Returns the result
     as a line, and whether there is none.
     """
-    script = _script(given, job)
     total, named, differences, unended = 0, set[int](), list[Difference](), False
     lost = [one for one in found if one.code == NOT_CARRIED.name and one.place.file == given.file]
     said = {one.place.line for one in lost if not _OF_OTHERS.match(one.message)}
+    script = _script(given, job, Counter(match[1] for one in lost if (match := _OF_IMAGE.match(one.message))))
     script = _without_checks(script, {one.place.line for one in lost if one.message.startswith("the check")})
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
+    variables = {name for one in lost if not _OF_OTHERS.match(one.message) for name in _NAMED.findall(one.message)}
+    variables -= script.images
     learned = _of_command(job)
     moves = any(one.message.startswith("the folder of `cd`") for one in lost)
     missing = {posixpath.basename(match[1]) for one in lost if (match := _FILE.match(one.message))}
@@ -117,7 +122,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     for index in dict.fromkeys((0, number - 1)):
         originals = [_original(script, job, index, world, learned) for world in WORLDS]
         known = learned.size
-        imported = [recorded_pods(job, runs, index, world, _stubs(), learned) for world in WORLDS]
+        imported = [recorded_pods(job, runs, index, world, stand_ins(), learned) for world in WORLDS]
         if learned.size > known:  # the script may hide that it lacks them, in the file of a log
             originals = [_original(script, job, index, world, learned) for world in WORLDS]
         unended = unended or not all(one.ended for one in (*originals, *imported))
@@ -125,7 +130,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         for one in _differences(script, job, originals, imported, once, eaten):
             is_named = one.expected or (moves and "in another folder" in one.text) or one.program in missing
             is_named = is_named or any(_explains(part, script.text, one) for part in lost)
-            if is_named or {one.line, _start(script.text, one.line)} & said:
+            is_named = is_named or not variables.isdisjoint(VARIABLE.findall(read_by(script.text, one.line)))
+            if is_named or {one.line, start_of(script.text, one.line)} & said:
                 named.add(one.line)
             else:
                 differences.append(one)
@@ -157,39 +163,30 @@ def _failure(original: Recording, line: int) -> tuple[int, str] | None:
         (int(one[2]), f"it ends with the status {one[1]}") for one in _ENDED.finditer(original.errors) if one[1] != "0"
     ]
     errors = [(int(one[1]), f"`{one[2][:_SHOWN]}`") for one in _FAILED.finditer(original.errors)]
+    at = 0  # the line of the last shell inside of the script
+    for one in _FAILED_INSIDE.finditer(original.errors):
+        at = int(one[1] or at)
+        errors += [(at, f"`{one[2][:_SHOWN]}`")] if one[2] and at else []
     return min((one for one in (*ends, *errors) if one[0] <= line), default=None)
 
 
 def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
     """Whether a finding is about a program inside of the command with this line, such as a text of `bash -c`."""
-    first = _start(text, difference.line)
-    inside = first <= finding.place.line <= first + _command(text, difference.line).count("\n")
+    first = start_of(text, difference.line)
+    inside = first <= finding.place.line <= first + command_at(text, difference.line).count("\n")
     named = {posixpath.basename(word) for word in re.findall(r"`([^`\s]+)`", finding.message)}
     starts = {posixpath.basename(word) for word in difference.text.partition("`")[2].partition("`")[0].split()}
     return bool(difference.line) and inside and finding.message[:1].isdigit() and bool(named & starts)
 
 
-def _script(given: ImportInput, job: ImportedJob) -> _Input:
+def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int]) -> _Input:
     site = read_site(given.site[1], given.site[0], Findings()) if given.site is not None else Site()
     values = {**site.define, **given.define}
     text = ENDS.sub(r"\1true", without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
     options, _ = directives(text, given.file, Findings())
     options = [replace(one, value=with_values(one.value, values)) for one in options]
-    return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name)
-
-
-def _start(text: str, line: int) -> int:
-    """The first line of a command that backslashes continue."""
-    lines = ["", "", *text.split("\n")]
-    while line < len(lines) and lines[line].endswith("\\"):
-        line -= 1
-    return line
-
-
-def _command(text: str, line: int) -> str:
-    """A command with the lines that backslashes and quotes continue."""
-    rest = "\n".join(text.split("\n")[_start(text, line) - 1 :])
-    return match[0] if (match := _WHOLE.match(rest)) is not None else ""
+    alone = {name for name, uses in images.items() if uses_of(name, text) == uses}
+    return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name, images=alone)
 
 
 def _without_checks(script: _Input, lines: set[int]) -> _Input:
@@ -216,7 +213,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         "GEN_HOST": world.host,
         "GEN_GPUS": str(layout.gpus or 1),
         **ranks_of(job),
-        **{name: "image" for name in _IMAGE.findall(script.text) if len(re.findall(rf"\b{name}\b", script.text)) == 1},
+        **dict.fromkeys(script.images, "image"),
         **{name: value for name, value in script.values.items() if name.isidentifier()},
     }
     if layout.indices:
@@ -233,27 +230,11 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
     return recorded(
         [Process(words=("bash", _SCRIPT, *arguments), env=env, folder=folder)],
         files={_SCRIPT: script.text},
-        scripts=_stubs(),
+        scripts=stand_ins(),
         names=names_of(job),
         programs=programs_of(job),
         learned=learned,
     )
-
-
-def _stubs() -> dict[str, str]:
-    """Programs that start tasks, or a container, in the place of those of a cluster."""
-    srun = {
-        "letters": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
-        "switches": f" {' '.join(SWITCHES)} ",
-        "known": f" {' '.join((*HANDLED, *REASONS))} ",
-        "most": str(MOST_TASKS),
-    }
-    of_mpi = {"values": f" {' '.join(mpirun.LAUNCHER.values)} ", "pairs": f" {' '.join(mpirun.LAUNCHER.pairs)} "}
-    container = source(
-        "container", values=f" {' '.join(CONTAINER_VALUES)} ", of_shifter=f" {' '.join(SHIFTER_VALUES)} "
-    )
-    containers = dict.fromkeys(("apptainer", "singularity", "shifter"), container)
-    return {"mpirun": source("mpirun", **of_mpi, most=str(MOST_TASKS)), "srun": source("srun", **srun), **containers}
 
 
 def _of_command(job: ImportedJob) -> Learned:
@@ -332,6 +313,7 @@ def _differences(
     """
     before, after = _both(originals), _both(imported)
     folders, back = dict[str, str](), dict[str, str]()
+    changed = dict[tuple[tuple[str, str], ...], int]()
     tasks = sorted({0, *(one.record.task for one in (*before, *after) if one.record.task != BATCH)})
     for task in tasks:
         own = (BATCH, 0) if task == 0 else (task,)
@@ -350,6 +332,7 @@ def _differences(
         for program in others:
             near = _nearest(program, left)
             left = [one for one in left if one is not near]
+            changed |= {near.words: program.record.line} if near is not None else {}
             lost |= {program.record.line} if near is None else set()
             computes = near is None and _computes(script.text, program.record)
             yield Difference(program.record.line, _said(job, task, program, near), expected=computes)
@@ -359,8 +342,8 @@ def _differences(
         for program in (one for one in left if task or one.record.words[0] != "mpirun"):  # in the place of `srun`
             cause = next((one for one in single if _same(job, one, program) is None), None)
             text = f"task {task} starts `{_text(program)}` in the job only"
-            named = (line for line in lost if program.record.words[0] in _command(script.text, line))
-            line = cause.record.line if cause is not None else next(named, 0)
+            named = (line for line in lost if program.record.words[0] in read_by(script.text, line))
+            line = cause.record.line if cause is not None else changed.get(program.words) or next(named, 0)
             name = posixpath.basename(program.record.words[0])
             yield Difference(line, text, expected=cause is not None and task > 0, program=name)
 

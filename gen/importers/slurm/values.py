@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -34,10 +33,10 @@ from gen.importers.slurm.site import CONDA, IN_IMAGE, MODULES, SCRIPT, DroppedPa
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
-_FORM: Final = regex(r"%0?\d{0,3}([sd])")
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
@@ -403,16 +402,30 @@ def uses_of(name: str, text: str) -> int:
     return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^()\n]*(?<![\w$]){name}\b", text))
 
 
-def formatted(form: str, words: Sequence[str]) -> str | None:
-    """The text of `printf`, as far as it is known."""
-    left = [*words]
+_WHOLE: Final = regex(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
 
-    def one(match: re.Match[str]) -> str:
-        word = left.pop(0) if left else ""
-        return match[0] % (int(word or 0) if match[1] == "d" else word)
 
-    with suppress(ValueError):  # of `%d` and another text
-        text = _FORM.sub(one, form)
-        if not left and all(map(is_known, words)) and not re.search(r"[%\\]", _FORM.sub("", form)):
-            return text
-    return None
+def start_of(text: str, line: int) -> int:
+    """The first line of a command that backslashes continue."""
+    lines = ["", "", *text.split("\n")]
+    while line < len(lines) and lines[line].endswith("\\"):
+        line -= 1
+    return line
+
+
+def command_at(text: str, line: int) -> str:
+    """A command with the lines that backslashes and quotes continue."""
+    rest = "\n".join(text.split("\n")[start_of(text, line) - 1 :])
+    return match[0] if (match := _WHOLE.match(rest)) is not None else ""
+
+
+def read_by(text: str, line: int) -> str:
+    """A command, and the assignments of all variables that it reads."""
+    parts = [command_at(text, line)] if line else []
+    seen = set[str]()
+    for part in parts:  # which grows
+        for name in {*VARIABLE.findall(part)} - seen:
+            seen.add(name)
+            starts = re.finditer(rf"(?<![\w$-]){name}(?:\[[^]\n]*\])?\+?=", text)
+            parts += [whole[0] for one in starts if (whole := _WHOLE.match(text, one.start())) is not None]
+    return "\n".join(parts)

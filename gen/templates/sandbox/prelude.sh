@@ -4,6 +4,7 @@ if [ -z "$GEN_INSIDE" ]; then
   export GEN_INSIDE=1
   set -T
   trap '[[ $BASH_SOURCE == /gen/prelude ]] || export GEN_LINE=$LINENO' DEBUG
+else echo "gen: shell at ${GEN_LINE:-0}" >&2
 fi
 exit() {
   local status=${1:-$?}

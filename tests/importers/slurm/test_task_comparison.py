@@ -108,6 +108,8 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (NODES, "srun -n1 ./a\nsrun python b"),
         (("-N 1",), "A=(x y)\npython a ${A[0]} $((2 ** 3))"),
         (NODES, 'A=(srun --container-image ${IMAGE} --label python a)\n"${A[@]}"'),
+        (NODES, "apptainer run --nv $SIF python a\nsrun apptainer exec $SIF python b"),
+        (("-N 1",), "A=$(b)\nC=$((A * 2))\nwhile ask; do python c $C; break; done\npython d $A"),
         (NODES, "mpirun /opt/a b > out.log 2>&1"),
         (("-N 1",), "if [ -n $HOME ]; then python a; else python b; fi"),
         (NODES, 'if [ -n "$IMAGE" ]; then A=b; fi\nsrun --container-image $IMAGE python a $A'),
@@ -188,6 +190,7 @@ def test_a_program_that_another_one_replaces_has_its_line(tmp_path: Path) -> Non
     ("body", "line", "message"),
     [
         ("read -rd '' A <<E\npython a\nE\nif [ $? -ne 0 ]; then\nexit 2\nfi\npython b", 8, "it ends with the status 2"),
+        ("A=x\nbash -c 'B=c; python a ${B:1:-5}'\npython b", 5, "`-5: substring expression < 0`"),
         ("A=x\nB=${A[@]:?}${A:1:-5}\npython a $B", 5, "`-5: substring expression < 0`"),
     ],
 )
@@ -209,6 +212,20 @@ def test_what_another_finding_names_is_no_difference(tmp_path: Path) -> None:
     line, same, found = compared(tmp_path, text)
     assert (same, found) == (True, [])
     assert "apart from what findings name, or each pod does, at line 4, 5" in line
+
+
+@for_each(
+    "body",
+    [
+        "case $(hostname) in alpha0) A=1;; *) A=2;; esac\nB=--at=$A\nsrun python a $B",
+        "false\nA=$?\npython b $A\nsrun python c",
+        'A=\'python a\'\nB="$A b"\nsrun -o $OUT -e $B bash -c "$B"',
+    ],
+)
+def test_a_finding_about_a_variable_explains_what_reads_it(tmp_path: Path, body: str) -> None:
+    line, same, found = compared(tmp_path, script(*NODES, body=body, interpreter="/bin/bash"))
+    assert (same, found) == (True, []), line
+    assert "apart from what findings name" in line
 
 
 def test_what_each_pod_computes_is_named(tmp_path: Path) -> None:
