@@ -192,6 +192,7 @@ class BatchCommands(BatchValues):
         of_outer = {one[1:]: marked(one) for one in sources(text)}
         inner.variables = {name: value for name, value in self.variables.items() if name in self.exported}
         inner.variables |= dict(called.assigned)
+        inner.exported |= dict.fromkeys(dict(called.assigned), called.place)
         inner.set_arguments(behind[1:])
         inner.variables |= {name: value for name, value in of_outer.items() if name not in self.variables}
         for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
-from gen.importers.sandbox import MOST_TASKS, source
 from gen.importers.slurm.expansion import OPEN, source_text
-from gen.importers.slurm.site import CONTAINER_VALUES, SHIFTER_VALUES, DroppedPart, Layout, Site, Step
-from gen.job.launchers import mpirun
+from gen.importers.slurm.site import DroppedPart, Layout, Site, Step
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
@@ -419,6 +418,15 @@ def _variables(draft: JobDraft, options: list[Option]) -> None:
                 draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)
 
 
+def with_export(step: Step, options: Sequence[Option]) -> Step:
+    """A program of `srun` with the variables of `--export`; without `ALL`, it has no others of the script."""
+    parts = [part for one in options if one.name == "export" for part in one.value.split(",")]
+    own = tuple((name, value) for name, sign, value in (one.partition("=") for one in parts) if sign)
+    left = {name: value for name, value in step.exported.items() if name in parts or name.startswith("SLURM_")}
+    exported = step.exported if "ALL" in parts or not parts else left
+    return replace(step, assigned=(*step.assigned, *own), exported=exported)
+
+
 _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
 
 
@@ -428,19 +436,3 @@ def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedP
         if step.exported[name] != constants.get(name):
             hint = "set the number with an option of `#SBATCH` or `srun`"
             yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)
-
-
-def stand_ins() -> dict[str, str]:
-    """Programs that start tasks, or a container, with the options of those of a cluster."""
-    srun = {
-        "letters": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
-        "switches": f" {' '.join(SWITCHES)} ",
-        "known": f" {' '.join((*HANDLED, *REASONS))} ",
-        "most": str(MOST_TASKS),
-    }
-    of_mpi = {"values": f" {' '.join(mpirun.LAUNCHER.values)} ", "pairs": f" {' '.join(mpirun.LAUNCHER.pairs)} "}
-    container = source(
-        "container", values=f" {' '.join(CONTAINER_VALUES)} ", of_shifter=f" {' '.join(SHIFTER_VALUES)} "
-    )
-    containers = dict.fromkeys(("apptainer", "singularity", "shifter"), container)
-    return {"mpirun": source("mpirun", **of_mpi, most=str(MOST_TASKS)), "srun": source("srun", **srun), **containers}

@@ -34,7 +34,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.options import Option, changed_sizes, options_of
+from gen.importers.slurm.options import Option, changed_sizes, options_of, with_export
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Layout, Step
 from gen.importers.slurm.values import VARIABLE
@@ -93,7 +93,7 @@ def runs_of(
             script.left += changed_sizes(step, script.constants)
             tasks = _tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
-            moved = step if folder is None else step.within(folder.value, folder.place)
+            moved = with_export(step if folder is None else step.within(folder.value, folder.place), known)
             inner = _in_tasks(script, moved, rest, ranks(tasks[1])) if rest else []
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
             ends = {"background": step.background, "input": step.input, "otherwise": step.otherwise}

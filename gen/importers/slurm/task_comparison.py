@@ -22,6 +22,7 @@ from gen.importers.sandbox import (
     BATCH,
     ENDS,
     HOME,
+    MOST_TASKS,
     WORLDS,
     Learned,
     Process,
@@ -33,11 +34,14 @@ from gen.importers.sandbox import (
     ranks_of,
     recorded,
     recorded_pods,
+    source,
 )
 from gen.importers.slurm.expansion import is_known
-from gen.importers.slurm.options import Option, directives, layout_of, stand_ins
+from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of
 from gen.importers.slurm.site import (
+    CONTAINER_VALUES,
     SCRIPT,
+    SHIFTER_VALUES,
     Layout,
     Site,
     constants,
@@ -52,6 +56,7 @@ from gen.importers.slurm.steps import (
     without_set,
 )
 from gen.importers.slurm.values import VARIABLE, command_at, read_by, start_of, uses_of
+from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 
 _SCRIPT: Final = f"{HOME}/{SCRIPT}"
@@ -122,7 +127,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     for index in dict.fromkeys((0, number - 1)):
         originals = [_original(script, job, index, world, learned) for world in WORLDS]
         known = learned.size
-        imported = [recorded_pods(job, runs, index, world, stand_ins(), learned) for world in WORLDS]
+        imported = [recorded_pods(job, runs, index, world, _stubs(), learned) for world in WORLDS]
         if learned.size > known:  # the script may hide that it lacks them, in the file of a log
             originals = [_original(script, job, index, world, learned) for world in WORLDS]
         unended = unended or not all(one.ended for one in (*originals, *imported))
@@ -230,11 +235,27 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
     return recorded(
         [Process(words=("bash", _SCRIPT, *arguments), env=env, folder=folder)],
         files={_SCRIPT: script.text},
-        scripts=stand_ins(),
+        scripts=_stubs(),
         names=names_of(job),
         programs=programs_of(job),
         learned=learned,
     )
+
+
+def _stubs() -> dict[str, str]:
+    """Programs that start tasks, or a container, with the options of those of a cluster."""
+    srun = {
+        "letters": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
+        "switches": f" {' '.join(SWITCHES)} ",
+        "known": f" {' '.join((*HANDLED, *REASONS))} ",
+        "most": str(MOST_TASKS),
+    }
+    of_mpi = {"values": f" {' '.join(mpirun.LAUNCHER.values)} ", "pairs": f" {' '.join(mpirun.LAUNCHER.pairs)} "}
+    container = source(
+        "container", values=f" {' '.join(CONTAINER_VALUES)} ", of_shifter=f" {' '.join(SHIFTER_VALUES)} "
+    )
+    containers = dict.fromkeys(("apptainer", "singularity", "shifter"), container)
+    return {"mpirun": source("mpirun", **of_mpi, most=str(MOST_TASKS)), "srun": source("srun", **srun), **containers}
 
 
 def _of_command(job: ImportedJob) -> Learned:

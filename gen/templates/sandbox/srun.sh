@@ -2,7 +2,7 @@
 # value, those that gen knows, and the most tasks.
 eval "declare -A short=($letters)"
 start() { if [[ $1 == */ ]]; then /gen/record "$@"; else "$@"; fi; } # no shell starts a folder
-nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given=
+nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given= exports=
 while [[ $1 == -* ]]; do
   case $1 in
     --) shift; break;;
@@ -16,10 +16,18 @@ while [[ $1 == -* ]]; do
     nodes) nodes=${value%%-*};;
     ntasks) tasks=$value;;
     ntasks-per-node|tasks-per-node) per=$value; given=1;;
+    export) exports=,$value,;;
     container-workdir|chdir) cd "$value";;
   esac
 done
 [ $# -gt 0 ] || exit 0
+if [[ -n $exports ]]; then
+  for one in $(compgen -e); do
+    case $one in GEN_*|SLURM*|PATH|HOME|PWD|SHLVL|BASH_ENV|LC_ALL|_) continue;; esac
+    [[ $exports == *,ALL,* || $exports == *,$one[=,]* ]] || unset "$one"
+  done
+  while IFS= read -rd , one; do [[ $one != *=* ]] || export "$one"; done <<< "$exports"
+fi
 if [[ $tasks == +([0-9]) && -z $given ]] && ((tasks != nodes * per)); then
   ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$(((tasks + nodes - 1) / nodes))
 fi

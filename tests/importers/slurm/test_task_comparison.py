@@ -108,6 +108,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (NODES, "srun -n1 ./a\nsrun python b"),
         (("-N 1",), "A=(x y)\npython a ${A[0]} $((2 ** 3))"),
         (NODES, 'A=(srun --container-image ${IMAGE} --label python a)\n"${A[@]}"'),
+        (("-N 1",), "export A=1 B=2\nsrun --export=B=3,C=4 python a\nsrun --export=ALL,C=5 bash -c 'python b $C'"),
         (NODES, "apptainer run --nv $SIF python a\nsrun apptainer exec $SIF python b"),
         (("-N 1",), "A=$(b)\nC=$((A * 2))\nwhile ask; do python c $C; break; done\npython d $A"),
         (NODES, "mpirun /opt/a b > out.log 2>&1"),
