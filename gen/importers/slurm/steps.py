@@ -155,8 +155,7 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
 
 def _run(step: Step, tasks: tuple[int, int], *, by_srun: bool) -> Run:
     launcher, at = launcher_of(step.words)
-    given = {**asdict(step), "by_srun": by_srun}
-    return Run(**given, launcher=launcher, at=at, nodes=tasks[0], per_node=tasks[1])
+    return Run(**asdict(replace(step, by_srun=by_srun)), launcher=launcher, at=at, nodes=tasks[0], per_node=tasks[1])
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
@@ -344,11 +343,14 @@ _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofil
 
 
 def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
-    """Report shells that start nothing in a pod, or ask Slurm."""
+    """Report shells that start nothing in a pod, or ask Slurm, and constructs of a shell in tasks of MPI."""
     for run in runs:
         if any(map(INNER_SRUN.search, (run.text, *parts_of(run)))):
             why = "`srun` does not work in a pod, and only its shell decides this part"
             draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
+        if run.text and run.by_srun and draft.fields["kind"] == "mpi":
+            why = "only a shell in each task decides this part, and `mpirun` starts programs only"
+            draft.cannot_run(run.place, why, "write it into a file of the image, and start that with `srun`")
         if _READS.fullmatch(" ".join(run.words)) and not run.input:
             why = "reads its commands from a terminal, which a pod does not have"
             draft.cannot_run(run.place, f"`{' '.join(run.words)}` {why}", "name the script that it runs")

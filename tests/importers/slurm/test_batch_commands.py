@@ -490,6 +490,12 @@ UNCLEAR = "the address `"
         (NODE, "srun a ${!SLURM_JOBID}", 4, "`$SLURM_JOBID` has no value in a pod"),
         (NODE, "if ask; then A=1; B=2; fi\nsrun a $A", 4, "the meaning of `if`, which sets `$A`, is not carried"),
         (NODE, "apptainer run $A b", 4, "the value `$A` of the image is not carried: the script gets it from"),
+        (
+            ("-N 2", "--ntasks-per-node=2"),
+            "srun bash -c 'if [ $SLURM_PROCID = 0 ]; then a; fi; b'",
+            5,
+            "only a shell in each task decides this part, and `mpirun` starts programs only",
+        ),
         (NODE, "srun a : b", 4, "`srun` starts several components behind `:`"),
         (NODE, "declare -u A=b\nsrun a $A", 4, "gen does not follow `declare -u`"),
         (NODE, "declare -n A=B\nB=c\nsrun a $A", 4, "gen does not follow `declare -n`"),
