@@ -357,6 +357,19 @@ def _words_of(text: str, kind: str) -> list[str]:
     return [(one.text or b"").decode("utf-8", "replace") for one in found]
 
 
+def raw_parts(text: str) -> list[range]:
+    """The positions in which a shell expands nothing: in single quotes, and in a text behind `<<'END'`."""
+    source = text.encode("utf-8", "replace")
+    top = syntax_tree(source, MAX_LEVELS) if "'" in text or "<<" in text else None
+    nodes = [*nodes_below(top, "raw_string")] if top is not None else []
+    for one in nodes_below(top, "heredoc_redirect") if top is not None else ():
+        start, *others = (part for part in one.children if part.type in ("heredoc_start", "heredoc_body"))
+        nodes += others if (start.text or b"").startswith((b"'", b'"', b"\\")) else []
+    nodes.sort(key=lambda one: one.start_byte)
+    ends = ((source[: one.start_byte], source[: one.end_byte]) for one in nodes)
+    return [range(*(len(one.decode("utf-8", "replace")) for one in pair)) for pair in ends]
+
+
 _ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
     "ifconfig ip lsof md5sum mktemp netstat nproc nslookup nvidia-smi od printf pwd readlink realpath scontrol sed seq "

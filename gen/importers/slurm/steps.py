@@ -37,7 +37,7 @@ from gen.importers.slurm.expansion import (
 from gen.importers.slurm.options import Option, changed_sizes, options_of, with_export
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Layout, Step
-from gen.importers.slurm.values import VARIABLE
+from gen.importers.slurm.values import VARIABLE, expanded_part
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -363,7 +363,7 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID} - of_kind
     names: dict[str, Location] = {}
     for run in runs:
-        texts = [part for word in run.words for part in sources(word)] or [run.text]
+        texts = [part for word in run.words for part in sources(word)] or [expanded_part(run.text)]
         texts += (
             run.words[-1:] if run.words[-3:-1] == ("sh", "-c") else run.words[1:2] if run.words[:1] == ("trap",) else ()
         )

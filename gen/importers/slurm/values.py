@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import with_braces, word_end
-from gen.importers.slurm.conditions import STATUS, Conditions
+from gen.importers.slurm.conditions import STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,
     NODES,
@@ -352,10 +352,13 @@ class BatchValues(Conditions):
         return super().arithmetic(text)
 
     def residual(self, text: str) -> str:
-        """Shell source with the known values of its variables."""
+        """Shell source with the known values of its variables. In quotes, only those of Slurm have one."""
+        quoted = raw_parts(text)
 
         def one(match: re.Match[str]) -> str:
             name = match[1] or match[2] or match[3]
+            if not name.startswith("SLURM_") and any(match.start() in part for part in quoted):
+                return match[0]
             sets = re.search(rf"(?<![\w$]){name}=", text[: match.start()]) is not None
             known = marked(f"${name}") if sets else self.lookup(name)
             if match[3]:
@@ -395,6 +398,13 @@ class BatchValues(Conditions):
                 self.kept.add(name)
                 yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{name}={words[0]}"
         self.before.clear()
+
+
+def expanded_part(text: str) -> str:
+    """A text of a shell without the parts in which it expands nothing."""
+    for part in reversed(raw_parts(text)):
+        text = text[: part.start] + text[part.stop :]
+    return text
 
 
 def uses_of(name: str, text: str) -> int:

@@ -86,6 +86,10 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("A=$(b)\nB=$((A * 2))\nsrun c $A $B", "A=$(b)\nc $A $(($A * 2))"),
         ("A=$(b)\necho $A $A\nC=$(d)\nsrun e $C", "e $(d)"),
         ("srun a $(echo --b=$SLURM_JOB_ID) $(printf 'c-%s' $(hostname))", "a --b={{ run.id }} c-$MASTER_ADDR"),
+        (
+            "A=1\nwhile ask; do awk '{ print $A é }' \"$A '$A'\"; b <<'E'\n$A $SLURM_NNODES\nE\ndone\nc",
+            "while ask; do awk '{ print $A é }' \"1 '1'\"; b <<'E'\n$A 2\nE\ndone\nc",
+        ),
         ("printf -v A %s-%d b\nsrun a $A", "a b-0"),
         ('A=$(b)\nif [ -n "$A" ]; then c; fi\nd', 'A=$(b)\nif [ -n "$A" ]; then c; fi\nd'),
         ("while read -r A; do b $A; done << E\nc\nE", "while read -r A; do b $A; done << E\nc\nE"),
@@ -106,6 +110,12 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
     text = "if [ $SLURM_ARRAY_TASK_ID -eq 0 ]; then a; fi"
     made = job(script("-N 1", "--array=0-3", body=f"{text}\nb", interpreter=BASH)).fields["command"]
     assert made == "if [ $JOB_COMPLETION_INDEX -eq 0 ]; then a; fi\nb"
+
+
+def test_a_variable_of_another_language_in_single_quotes_needs_no_value() -> None:
+    body = "while ask; do jq --arg a 1 '{b: $a}' c; done\nsrun d"
+    _, found = read(script(*NODE, body=body, interpreter=BASH))
+    assert [one.message for one in found if "has no value in a pod" in one.message] == []
 
 
 def test_a_loop_over_options_of_shifter_takes_no_arguments() -> None:
