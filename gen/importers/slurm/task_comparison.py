@@ -36,6 +36,7 @@ from gen.importers.sandbox import (
     recorded_pods,
     source,
 )
+from gen.importers.shell_script import assigned_in
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of
 from gen.importers.slurm.site import (
@@ -61,8 +62,7 @@ from gen.kubernetes.objects import Body
 
 _SCRIPT: Final = f"{HOME}/{SCRIPT}"
 _WORD: Final = regex(r"[A-Za-z0-9]+")
-_NUMBER: Final = regex(r"[._-]*(?:31313|24242)")
-"""The ids in names of files."""
+_NUMBER: Final = regex(r"[._-]*(?:31313|24242)")  # the ids in names of files
 _ONCE: Final = regex(r"the single start|the change of `SLURM")
 _FILE: Final = regex(r"the file `([^`]+)` is not carried")
 _MOST_ARGUMENTS: Final = 99
@@ -113,12 +113,12 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     """
     total, named, differences, unended = 0, set[int](), list[Difference](), False
     lost = [one for one in found if one.code == NOT_CARRIED.name and one.place.file == given.file]
-    said = {one.place.line for one in lost if not _OF_OTHERS.match(one.message)}
     script = _script(given, job, Counter(match[1] for one in lost if (match := _OF_IMAGE.match(one.message))))
     script = _without_checks(script, {one.place.line for one in lost if one.message.startswith("the check")})
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
-    variables = {name for one in lost if not _OF_OTHERS.match(one.message) for name in _NAMED.findall(one.message)}
-    variables -= script.images
+    about = [one for one in lost if not _OF_OTHERS.match(one.message)]
+    variables = {name for one in about for name in _NAMED.findall(one.message)} - script.images
+    variables |= {name for one in about for name in assigned_in(command_at(script.text, one.place.line))}
     learned = _of_command(job)
     moves = any(one.message.startswith("the folder of `cd`") for one in lost)
     missing = {posixpath.basename(match[1]) for one in lost if (match := _FILE.match(one.message))}
@@ -136,7 +136,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
             is_named = one.expected or (moves and "in another folder" in one.text) or one.program in missing
             is_named = is_named or any(_explains(part, script.text, one) for part in lost)
             is_named = is_named or not variables.isdisjoint(VARIABLE.findall(read_by(script.text, one.line)))
-            if is_named or {one.line, start_of(script.text, one.line)} & said:
+            if is_named or {one.line, start_of(script.text, one.line)} & {part.place.line for part in about}:
                 named.add(one.line)
             else:
                 differences.append(one)
