@@ -280,7 +280,10 @@ def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | N
     if sign in ("/", "//"):
         parts = [value(one) for one in re.split(r"(?<!\\)/", rest[len(sign) :], maxsplit=1)]
         old, new = parts[0], parts[1] if parts[1:] else ""
-        return known.replace(old, new, -1 if sign == "//" else 1) if old and not re.search(r"[*?\[]", old) else None
+        edge = old[:1] if sign == "/" and old[:1] in ("#", "%") else ""
+        pattern = {"#": r"\A%s", "%": r"%s\Z"}.get(edge, "%s") % re.escape(old.removeprefix(edge))
+        is_text = old and not re.search(r"[*?\[]", old)
+        return re.sub(pattern, lambda _: new, known, count=sign == "/") if is_text else None
     if sign not in ("#", "##", "%", "%%") or len(known) > _MOST_CUT:
         return None
     compiled = regex(translate(pattern))

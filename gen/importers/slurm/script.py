@@ -190,7 +190,6 @@ class BatchScript(BatchCommands):
             self.run(self.place(node), words, tuple(own))
 
     def _has_input(self, node: Node) -> bool:
-        """Whether a command or a redirected construct reads a text or a file."""
         return any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children)
 
     def inner(self, line: int) -> BatchScript:
@@ -285,9 +284,10 @@ class BatchScript(BatchCommands):
         if programs[:1] == ["tee"]:
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)
-        hint = "add it to `command`, if the run needs it"
-        for one, program in [pair for pair in zip(others, programs, strict=True) if pair[1] != "tee"][:1]:
-            self.leave(one, f"the pipe to `{program}`", "the cluster keeps the logs", hint)
+        for one, to in [pair for pair in zip(others, programs, strict=True) if pair[1] != "tee"][:1]:
+            self.leave(
+                one, f"the pipe to `{to}`", "the cluster keeps the logs", "add it to `command`, if the run needs it"
+            )
 
     def _list(self, node: Node) -> None:
         parts = [one for one in node.children if one.is_named]
@@ -297,9 +297,11 @@ class BatchScript(BatchCommands):
         if self.assumed and known is not None and not _ENDS.search(self.text(parts[-1])):
             self.name_branch(parts[0], parts[1:])
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
-        if falls_back and "srun" not in map(self.text, nodes_below(node, "command_name")):
+        stays = "srun" not in map(self.text, nodes_below(node, "command_name"))
+        sets = stays and assigned_in(self.text(parts[-1])) and self.starts_program(parts[0])
+        if falls_back and stays and not sets:
             self.as_it_is(node)
-        elif known is None and parts[0].type in ("test_command", "negated_command"):
+        elif known is None and (sets or parts[0].type in ("test_command", "negated_command")):
             self._undecided(node)
         elif known is None:
             start = len(self.steps)
@@ -376,8 +378,7 @@ class BatchScript(BatchCommands):
         read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
         what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
         self.leave(node, what, "only a shell decides it, in each pod", hint)
-        whole = node.parent if node.parent is not None and self._has_input(node.parent) else node
-        self.as_it_is(whole)
+        self.as_it_is(node.parent if node.parent is not None and self._has_input(node.parent) else node)
 
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")

@@ -68,8 +68,8 @@ _FILE: Final = regex(r"the file `([^`]+)` is not carried")
 _MOST_ARGUMENTS: Final = 99
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
+# findings that do not explain another program or argument at their line
 _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
-"""Findings that do not explain another program or argument at their line."""
 _EXIT: Final = regex(r"(?<=:)\?|\bexit\s+-?[1-9]\d*")
 _ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
 _ERROR: Final = r"line (\d+): (?!.*(?:No such file|not found|cannot execute))(.*)$"
@@ -118,7 +118,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
     about = [one for one in lost if not _OF_OTHERS.match(one.message)]
     variables = {name for one in about for name in _NAMED.findall(one.message)} - script.images
-    variables |= {name for one in about for name in assigned_in(command_at(script.text, one.place.line))}
+    alone = {one.place.line for one in about if not one.message.startswith("the meaning")}
+    variables |= {name for line in alone for name in assigned_in(command_at(script.text, line))}
     learned = _of_command(job)
     moves = any(one.message.startswith("the folder of `cd`") for one in lost)
     missing = {posixpath.basename(match[1]) for one in lost if (match := _FILE.match(one.message))}
@@ -157,9 +158,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     if not differences and not any(one.records for one in originals):
         return f"{what} is not proven: the script starts no program in the sandbox", False
     same = "not the same programs" if differences else "the same programs with the same arguments"
-    lines = ", ".join(map(str, sorted(named)))
-    apart = f", apart from what findings name, or each pod does, at line {lines}" if named else ""
-    return f"{what} starts {same} as the script in {counted(total, 'task')}{apart}", not differences
+    apart = f", apart from what findings name, or each pod does, at line {', '.join(map(str, sorted(named)))}"
+    return f"{what} starts {same} as the script in {counted(total, 'task')}{apart if named else ''}", not differences
 
 
 def _failure(original: Recording, line: int) -> tuple[int, str] | None:

@@ -90,6 +90,12 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             "A=1\nwhile ask; do awk '{ print $A é }' \"$A '$A'\"; b <<'E'\n$A $SLURM_NNODES\nE\ndone\nc",
             "while ask; do awk '{ print $A é }' \"1 '1'\"; b <<'E'\n$A 2\nE\ndone\nc",
         ),
+        ('A=(1 2)\nB=abc\nsrun a "${A[@]/#/x}" ${B/%c/d} ${B/#c/d}', "a x1 x2 abd abc"),
+        (
+            'a || A=1\nb && B=1\n[ "$A$B" ] && c\nd',
+            'a || A=1\nb && B=1\n[ "$A$B" ] && c\nd',
+        ),
+        ("A=0\na || { A=1; b; }\nc $A", "A=0\na || { A=1; b; }\nc $A"),
         ("printf -v A %s-%d b\nsrun a $A", "a b-0"),
         ('A=$(b)\nif [ -n "$A" ]; then c; fi\nd', 'A=$(b)\nif [ -n "$A" ]; then c; fi\nd'),
         ("while read -r A; do b $A; done << E\nc\nE", "while read -r A; do b $A; done << E\nc\nE"),
