@@ -96,7 +96,7 @@ class BatchCommands(BatchValues):
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program whose output the script uses more than once starts once in the pod, too."""
         name, value = self.assign_node(node) or ("", "")
-        if name and uses_of(name, self.source) > 1 and not self.in_task and any(one in value for one in self.outputs):
+        if name and uses_of(name, self.source) > 1 and not self.is_inner and any(one in value for one in self.outputs):
             self.add(Step(text=f"{name}={shown(value)}", place=self.place(node), sets=name))
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")

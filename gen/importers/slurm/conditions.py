@@ -85,6 +85,8 @@ class Conditions(Expander):
     bytes: bytes
     """The text that is followed."""
     in_task: bool
+    is_inner: bool
+    """Whether a shell of its own runs this part, such as that of a task, and its variables end with it."""
     _assigned = ""
     """The variable of now."""
     folder: str

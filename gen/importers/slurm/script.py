@@ -160,12 +160,12 @@ class BatchScript(BatchCommands):
     def _subshell(self, node: Node, *, whole: bool = False) -> None:
         """A block, or a whole statement in the background, that leaves the variables and the folder as they are."""
         variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
-        place, has_more = (self.folder, self.folder_place), self.has_more
+        place, outer, self.is_inner = (self.folder, self.folder_place), (self.has_more, self.is_inner), True
         self.follow_block(() if whole else node.children)
         if whole:
             self._statement(node)
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
-        self.ended, self.leaving, self.has_more = None, ("", 0), has_more
+        self.ended, self.leaving, (self.has_more, self.is_inner) = None, ("", 0), outer
 
     def _command(self, node: Node) -> None:
         name = node.child_by_field_name("name")
@@ -196,7 +196,7 @@ class BatchScript(BatchCommands):
         """A reader of another script, with the environment and the folder of now."""
         inner = type(self)(self.file, self.constants, first_line=line, in_task=self.in_task)
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
-        inner.indexed, inner.from_text, inner.outputs = self.indexed, self.from_text, self.outputs
+        inner.indexed, inner.from_text, inner.outputs, inner.is_inner = self.indexed, self.from_text, self.outputs, True
         inner.matching, inner.early, inner.kept = self.matching, {*self.early}, {*self.kept}
         return inner
 

@@ -372,16 +372,15 @@ def _differences(
 def _computes(text: str, record: Record) -> bool:
     """Whether a program gives a value of the script, which is compared where it is used."""
     line = [*text.split("\n"), ""][min(record.line, text.count("\n") + 1) - 1]
-    return re.search(rf"(?:\$\(|`)[^`]*(?<!\w){re.escape(record.words[0].rpartition('/')[2])}(?!\w)", line) is not None
+    name = record.words[0].rpartition("/")[2]
+    name = name if name in line else record.words[-1]  # of a program in a variable
+    return re.search(rf"(?:\$\(|`)[^`]*(?<!\w){re.escape(name)}(?!\w)", line) is not None
 
 
 def _nearest(program: _Program, others: Sequence[_Program]) -> _Program | None:
     """The same program with the most equal arguments."""
-
-    def alike(one: _Program) -> int:
-        return len({*one.words} & {*program.words})
-
-    return max((one for one in others if one.words[:1] == program.words[:1]), key=alike, default=None)
+    same = (one for one in others if one.words[:1] == program.words[:1])
+    return max(same, key=lambda one: len({*one.words} & {*program.words}), default=None)
 
 
 def _same(job: ImportedJob, one: _Program, other: _Program) -> tuple[str, str] | None:

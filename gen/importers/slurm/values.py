@@ -61,7 +61,7 @@ class BatchValues(Conditions):
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         self.constants = {name: value for name, value in constants.items() if not ARGUMENT.fullmatch(name)}
-        self.in_task = in_task
+        self.in_task = self.is_inner = in_task
         self.variables: dict[str, Value] = {}
         self.indexed: dict[str, tuple[str, ...]] = {}
         self.asked: set[str] = set()

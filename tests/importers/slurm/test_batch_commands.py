@@ -95,6 +95,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             'a || A=1\nb && B=1\n[ "$A$B" ] && c\nd',
             'a || A=1\nb && B=1\n[ "$A$B" ] && c\nd',
         ),
+        ("(\nA=$(b)\nc $A\n)\nsrun d ${A:-e}", "c $(b)\nd e"),
         ("A=0\na || { A=1; b; }\nc $A", "A=0\na || { A=1; b; }\nc $A"),
         ("printf -v A %s-%d b\nsrun a $A", "a b-0"),
         ('A=$(b)\nif [ -n "$A" ]; then c; fi\nd', 'A=$(b)\nif [ -n "$A" ]; then c; fi\nd'),

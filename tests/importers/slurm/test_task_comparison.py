@@ -220,6 +220,7 @@ def test_what_another_finding_names_is_no_difference(tmp_path: Path) -> None:
     [
         "case $(hostname) in alpha0) A=1;; *) A=2;; esac\nB=--at=$A\nsrun python a $B",
         "A=$(nproc)\nsrun python a $A",
+        "A=b\n(\nC=$($A --from x --to y)\n)\nsrun python a",
         "false\nA=$?\npython b $A\nsrun python c",
         'A=\'python a\'\nB="$A b"\nsrun -o $OUT -e $B bash -c "$B"',
     ],
