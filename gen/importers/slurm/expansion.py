@@ -291,8 +291,9 @@ class Expander:
         if (rest or match["length"]) and index is None and isinstance(known, tuple) and name not in "@*":
             known = known[0] if known else None  # `$A` is its first item
         if match["indirect"]:
-            self.is_invalid = self.is_invalid or (known is None and index is None and not rest)
             is_name = isinstance(known, str) and is_known(known)
+            of_machine = isinstance(known, str) and not is_name and known != marked(f"${name}")
+            self.is_invalid = self.is_invalid or of_machine or (known is None and index is None and not rest)
             return self.parameter(known) if isinstance(known, str) and is_name else marked(f"${{{text}}}")
         if match["length"]:
             countable = known is not None and all(is_known(one) for one in _all(known))

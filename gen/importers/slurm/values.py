@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -273,7 +273,8 @@ class BatchValues(Conditions):
 
     def read_line(self, words: Sequence[str], text: str, separators: str = " \t\n") -> None:
         """Set the variables of `read` from the first line of a text, or from all of it for `-d`."""
-        names = [one for one in words if one.isidentifier()]
+        behind = pairwise(("", *words))  # a value of an option is no name
+        names = [one for before, one in behind if one.isidentifier() and not re.fullmatch(r"-\w*[dnNtpui]", before)]
         line = text if any(one.startswith("-") and "d" in one for one in words) else text.split("\n", 1)[0]
         sign = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
         parts = re.split(sign, line.strip(), maxsplit=len(names) - 1) if len(names) > 1 else [line.strip()]

@@ -504,7 +504,7 @@ UNCLEAR = "the address `"
         (NODE, "T=$(date +%s) $(date +%s)\n((T = 2))\nsrun a", 4, "`$GEN_RUN_ID` is not a program"),
         (NODE, "((A = B = 1, A <<= 2))\nsrun a $A", 4, "gen cannot read the syntax of the shell here"),
         (NODE, 'A=$(b)\npushd c\nsrun bash -c "a $A"', 6, "the folder of `$(b)` is not carried: the script"),
-        (NODE, "srun a ${!SLURM_JOBID}", 4, "`$SLURM_JOBID` has no value in a pod"),
+        (NODE, "srun a ${!SLURM_JOBID}", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "if ask; then A=1; B=2; fi\nsrun a $A", 4, "the meaning of `if`, which sets `$A`, is not carried"),
         (NODE, "apptainer run $A b", 4, "the value `$A` of the image is not carried: the script gets it from"),
         (
@@ -513,6 +513,8 @@ UNCLEAR = "the address `"
             5,
             "only a shell in each task decides this part, and `mpirun` starts programs only",
         ),
+        (NODE, "srun torchrun --rdzv_id ${!RANDOM} a", 4, "gen cannot read the syntax of the shell here"),
+        (NODE, "read -rd $(echo '') A <<E\nb\nE\nsrun a $A", 7, "`$A` has no value in a pod"),
         (NODE, "srun a : b", 4, "`srun` starts several components behind `:`"),
         (NODE, "declare -u A=b\nsrun a $A", 4, "gen does not follow `declare -u`"),
         (NODE, "declare -n A=B\nB=c\nsrun a $A", 4, "gen does not follow `declare -n`"),
