@@ -350,7 +350,9 @@ class BatchValues(Conditions):
     def arithmetic(self, text: str) -> str:
         if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
             return self.random
-        return super().arithmetic(text)
+        known = super().arithmetic(text)
+        self.is_invalid = self.is_invalid or RUN[1:-1] in known  # an id of a run is no number
+        return known
 
     def residual(self, text: str) -> str:
         """Shell source with the known values of its variables. In quotes, only those of Slurm have one."""

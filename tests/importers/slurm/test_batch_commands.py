@@ -515,6 +515,7 @@ UNCLEAR = "the address `"
         ),
         (NODE, "srun torchrun --rdzv_id ${!RANDOM} a", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "read -rd $(echo '') A <<E\nb\nE\nsrun a $A", 7, "`$A` has no value in a pod"),
+        (NODE, "A=$(date +%Y)\nsrun a $((64 / A))", 5, "gen cannot read the syntax of the shell here"),
         (NODE, "srun a : b", 4, "`srun` starts several components behind `:`"),
         (NODE, "declare -u A=b\nsrun a $A", 4, "gen does not follow `declare -u`"),
         (NODE, "declare -n A=B\nB=c\nsrun a $A", 4, "gen does not follow `declare -n`"),
