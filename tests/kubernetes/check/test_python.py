@@ -106,7 +106,7 @@ def test_a_silenced_problem_is_a_note() -> None:
 
 
 def test_the_interface_is_loaded_when_it_is_used() -> None:
-    program = "import sys, gen.kubernetes.quantity\nprint('gen.kubernetes.check.python' in sys.modules)"
+    program = "import sys, gen.kubernetes.quantity\nprint('gen.kubernetes.check.files' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
