@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.importers.shell_script import assigned_in, in_double_quotes, nodes_below
 from gen.importers.slurm.conditions import formatted
+from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import (
     CLOSE,
     MARKED,
@@ -34,7 +35,6 @@ from gen.importers.slurm.site import (
     Called,
     DroppedPart,
     Step,
-    opened_apptainer,
 )
 from gen.importers.slurm.values import ARGUMENT, BatchValues, uses_of
 

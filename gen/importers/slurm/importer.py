@@ -17,16 +17,14 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import steps
+from gen.importers.slurm.containers import Lacking, carry_containers, in_container, mount_folders
 from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text, sources
-from gen.importers.slurm.options import Option, carry, directives, layout_of, mount
+from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
-    Lacking,
     Layout,
     Site,
     constants,
-    in_container,
-    mount_folders,
     read_site,
     with_traps,
     with_values,
@@ -157,7 +155,8 @@ def _translate(
     by_mpi = any(steps.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
     ranks = partial(_of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
-    layout = carry(draft, options, of_step, image, site)
+    layout = carry(draft, options, of_step, site)
+    carry_containers(draft, {one.name: one for one in (*options, *of_step)}, script, image, site)
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
@@ -181,7 +180,6 @@ def _translate(
     steps.variables(draft, script, runs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
-    _images(draft, script, site)
     runs = steps.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = steps.arrays(script, runs)
     if arrays and draft.fields["kind"] == "mpi":
@@ -399,21 +397,6 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
             program = source_text(one.words[0]).rpartition("/")[2]
             hint = "remove it from `command`, and do it before the job, if it may happen only once"
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)
-
-
-def _images(draft: JobDraft, script: BatchScript, site: Site) -> None:
-    """The image of a container that the script starts itself."""
-    for part, place in dict.fromkeys(script.mounts):
-        mount(draft, part, place, site)
-    for image, place in script.images:
-        named = site.images.get(image, image.removeprefix("docker://") if image.startswith("docker://") else "")
-        if named:
-            draft.set(literal(named), "image", place=place)
-            continue
-        what, why = "the image of the command", "it is a file of the machines"
-        if script.is_unset(source_text(image)):
-            what, why = f"the value `{source_text(image)}` of the image", "the script gets it from outside"
-        draft.drop(place, what, why, "import it again with `--image`, or map it with `images` of a site file")
 
 
 _MOST: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}

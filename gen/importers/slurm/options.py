@@ -13,14 +13,11 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
-from gen.importers.slurm.expansion import OPEN, source_text
 from gen.importers.slurm.site import DroppedPart, Layout, Site, Step
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
 
-_FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
-"""Images in a file of the machines."""
 SHORT: Final = {
     "A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint", "c": "cpus-per-task",
     "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile", "G": "gpus", "H": "hold", "i": "input",
@@ -180,7 +177,7 @@ def layout_of(options: list[Option]) -> Layout:
     return _sizes(JobDraft("job", "batch", "team", Location(""), Findings()), {one.name: one for one in options})
 
 
-def carry(draft: JobDraft, options: list[Option], of_step: list[Option], image: str, site: Site) -> Layout:
+def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site) -> Layout:
     """Set the fields; `of_step` are the options of `srun`, which override those of the script."""
     last = {one.name: one for one in (*options, *of_step)}
     for one in last.values():
@@ -188,7 +185,6 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], image: 
             why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
             draft.drop(one.place, f"`--{one.name}`", why, hint)
     layout = _sizes(draft, last)
-    _image(draft, last, image, site)
     _life(draft, last)
     _place(draft, last, site)
     _folder(draft, {one.name: one for one in options})
@@ -306,44 +302,6 @@ def _array(draft: JobDraft, option: Option | None, nodes: int) -> tuple[int, ...
 def _indices(match: re.Match[str]) -> range:
     first = int(match["first"])
     return range(first, int(match["last"] or first) + 1, int(match["step"] or 1) or 1)
-
-
-def _image(draft: JobDraft, last: dict[str, Option], image: str, site: Site) -> None:
-    option = last.get("container-image") or last.get("image")
-    value = option.value if option is not None else ""
-    place = option.place if option is not None else draft.place
-    named = site.images.get(value, value.replace("#", "/", 1).removeprefix("docker://"))
-    if value and value not in site.images and (_FILE.search(value) or OPEN in value or "$" in value):
-        named = image
-        if not named:
-            what = f"`{source_text(value)[:60]}` is not the reference of an image"
-            draft.cannot_run(place, what, "import it again with `--image`, or map it with `images` of a site file")
-    named = named or image
-    if named:
-        draft.set(literal(named), "image", place=place)
-    elif not value:
-        hint = "import it again with `--image`"
-        draft.drop(draft.place, "the software of the nodes", "the script names no container image", hint)
-    mounts = last.get("container-mounts")
-    for part in mounts.value.split(",") if mounts is not None else ():
-        mount(draft, part, last["container-mounts"].place, site)
-
-
-def mount(draft: JobDraft, part: str, place: Location, site: Site) -> None:
-    source, _, target = part.partition(":")
-    target = target.partition(":")[0] or source
-    known = site.volume_of(source)
-    if OPEN in part or "$" in part or not source.startswith("/") or not target.startswith("/"):
-        hint = "mount a volume of the overlay with `data`, if the program needs it"
-        draft.drop(place, f"the mount `{source_text(part)[:60]}`", "its folder is known only on the machines", hint)
-    elif known is not None:
-        draft.set(target, "data", draft.volume(known[1], {"claim": known[1]}), place=place)
-    elif source.strip("/").split("/")[0] not in ("dev", "proc", "sys", "etc", "run", "var", "tmp", "usr"):
-        name = draft.volume(f"host-{target}", {"hostPath": {"path": source}})
-        draft.set(literal(target), "data", name, place=place)
-        draft.grant("allow", "hostPath")
-    else:
-        draft.drop(place, f"the mount `{part[:60]}`", "it belongs to the machines", "remove it")
 
 
 def _life(draft: JobDraft, last: dict[str, Option]) -> None:

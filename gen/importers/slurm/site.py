@@ -18,17 +18,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from pathlib import PurePosixPath
 from shlex import quote
 from typing import Any, Final, Self, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
-from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
 from gen.importers.slurm.expansion import (
     DEEP,
@@ -50,16 +48,6 @@ _ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in on
 _TEXTS: Final = ("image",)
 _MAPPINGS: Final = ("nodes", "partitions", "accounts", "constraints", "images", "paths", "define")
 _OF_NODES: Final = ("gpus", "cpu", "memory")
-_OWN: Final = frozenset(
-    {"usr", "opt", "bin", "sbin", "lib", "lib64", "etc", "dev", "proc", "sys", "tmp", "var", "run", "root"}
-    | {"workspace", "app", "job"}
-)
-"""Folders at the top of an image."""
-PATH: Final = regex(r"(?<![\w.$})~/:-])(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
-
-
-_PATTERNS: Final = regex(r"\b(?:sed|g?awk|perl)(?:\s+-\S+)*\s+(?:'[^']*'|\"[^\"]*\")")
-"""Programs of `sed` and others, which have slashes that are no folders."""
 
 
 class Site(Struct, frozen=True, kw_only=True):
@@ -118,11 +106,6 @@ def _expected(name: str, value: object) -> str | None:
     if name == "nodes" and (set(value) - {*_OF_NODES} or not str(value.get("gpus", "0")).isdecimal()):
         return f"numbers for {', '.join(_OF_NODES)}"
     return None
-
-
-def roots_of(text: str) -> Iterable[str]:
-    """The folders at the top of a machine that a text names, without those of an image."""
-    return (match[1] for match in PATH.finditer(text) if match[1][1:] not in _OWN)
 
 
 SCRIPT: Final = ".slurm_script"
@@ -244,47 +227,6 @@ HARMLESS: Final = frozenset(
 )
 
 
-class Lacking(Struct):
-    """Needs of a job from the site of its script."""
-
-    values: list[str] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
-
-
-def _line_of(draft: JobDraft, source: str, path: str) -> Location:
-    """The line of the script with a path, or with the most of its first folders."""
-    for part in (path, *map(str, PurePosixPath(path).parents)):
-        at = next((at.start() for at in re.finditer(rf"(?m)^(?!\s*#).*?({re.escape(part)})(?![\w.-])", source)), -1)
-        if at >= 0 and part != "/":
-            return Location(draft.place.file, source.count("\n", 0, at) + 1)
-    return draft.place
-
-
-def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) -> None:
-    """Volumes for the folders of the site, and a report of folders that no pod has."""
-    command = draft.fields.get("command", "")
-    texts = [command if isinstance(command, str) else " ".join(command), str(draft.fields.get("workingDir", ""))]
-    texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
-    mounted = [str(path) for path in draft.fields.get("data", {}).values()]
-    files = draft.fields.get("files", {})
-    for text in texts:
-        for match in PATH.finditer(_PATTERNS.sub("", text)):
-            path = match[0]
-            known = site.volume_of(path)
-            if known is not None and known[0] not in mounted:
-                folder, volume = known
-                draft.set(folder, "data", draft.volume(volume, {"claim": volume}), place=draft.place)
-                mounted.append(folder)
-            elif any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in (*mounted, *files)):
-                continue
-            elif [*roots_of(path)]:
-                root = f"/{path.split('/')[1]}"
-                mounted.append(root)
-                lacking.folders.append(root)
-                hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
-                draft.cannot_run(_line_of(draft, source, path), f"no pod has the folder `{path[:80]}`", hint)
-
-
 _DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
 
 
@@ -308,34 +250,6 @@ def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, lis
         if name not in values:
             left.append((text.count("\n", 0, at) + 1, mark, name))
     return "".join([*parts, text[end:]]), left
-
-
-_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
-SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
-_MOUNTS: Final = names("-V --volume -B --bind")
-CONTAINER_VALUES: Final = frozenset(
-    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
-)
-"""Options of Apptainer with a value as the next word."""
-
-
-def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
-    """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
-    program = words[0].rpartition("/")[2]
-    if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
-        return None
-    at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()
-    while at < len(words) and words[at].startswith("-"):
-        name, equals, value = words[at].partition("=")
-        known = CONTAINER_VALUES if program != "shifter" else SHIFTER_VALUES
-        at += 1 if equals or name not in known else 2
-        value = value or words[min(at, len(words)) - 1]
-        image = value if name == "--image" else image
-        mounts += value.split(",") if name in _MOUNTS else []
-    inner = [*words[at:]]
-    if program != "shifter" and inner:
-        image = inner.pop(0)
-    return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
 
 
 def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) -> Iterator[DroppedPart]:
@@ -422,22 +336,3 @@ def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
         else one
         for one in steps
     ]
-
-
-def in_container(steps: Iterable[AnyStep], mounts: Sequence[str]) -> Iterator[AnyStep]:
-    """The programs, with folders that the script makes for a container where that has them, without mounts."""
-    parts = (one.split(":") for one in mounts if ":" in one)
-    targets = sorted(((_rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
-    for step in steps:
-        words = []
-        for word in step.words[1:] if step.words[:1] == ("mkdir",) else ():
-            path = word if word.startswith("-") else _rooted(word)
-            source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
-            words += [f"{target}{path[len(source) :]}" if source else word] if path != source else []
-        if step.words[:1] != ("mkdir",) or any(not one.startswith("-") for one in words):
-            yield replace(step, words=("mkdir", *words)) if words else step
-
-
-def _rooted(path: str) -> str:
-    path = posixpath.normpath(path)
-    return path if path.startswith(("/", ".")) else f"./{path}"

@@ -37,12 +37,11 @@ from gen.importers.sandbox import (
     source,
 )
 from gen.importers.shell_script import assigned_in
+from gen.importers.slurm.containers import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of
 from gen.importers.slurm.site import (
-    CONTAINER_VALUES,
     SCRIPT,
-    SHIFTER_VALUES,
     Layout,
     Site,
     constants,

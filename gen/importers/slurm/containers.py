@@ -1,0 +1,179 @@
+"""Containers of a batch script: the images and folders that its programs see, as those of a pod."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from gen.base import Location, names, regex
+from gen.importers.draft import JobDraft, literal
+from gen.importers.slurm.expansion import OPEN, source_text
+from gen.importers.slurm.options import Option
+from gen.importers.slurm.site import AnyStep, Site
+from gen.importers.slurm.values import BatchValues
+
+_FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
+"""Images in a file of the machines."""
+_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
+SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
+_MOUNTS: Final = names("-V --volume -B --bind")
+CONTAINER_VALUES: Final = frozenset(
+    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
+)
+"""Options of Apptainer with a value as the next word."""
+
+
+def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
+    """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
+    program = words[0].rpartition("/")[2]
+    if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
+        return None
+    at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()
+    while at < len(words) and words[at].startswith("-"):
+        name, equals, value = words[at].partition("=")
+        known = CONTAINER_VALUES if program != "shifter" else SHIFTER_VALUES
+        at += 1 if equals or name not in known else 2
+        value = value or words[min(at, len(words)) - 1]
+        image = value if name == "--image" else image
+        mounts += value.split(",") if name in _MOUNTS else []
+    inner = [*words[at:]]
+    if program != "shifter" and inner:
+        image = inner.pop(0)
+    return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
+
+
+def _image(draft: JobDraft, last: Mapping[str, Option], image: str, site: Site) -> None:
+    option = last.get("container-image") or last.get("image")
+    value = option.value if option is not None else ""
+    place = option.place if option is not None else draft.place
+    named = site.images.get(value, value.replace("#", "/", 1).removeprefix("docker://"))
+    if value and value not in site.images and (_FILE.search(value) or OPEN in value or "$" in value):
+        named = image
+        if not named:
+            what = f"`{source_text(value)[:60]}` is not the reference of an image"
+            draft.cannot_run(place, what, "import it again with `--image`, or map it with `images` of a site file")
+    named = named or image
+    if named:
+        draft.set(literal(named), "image", place=place)
+    elif not value:
+        hint = "import it again with `--image`"
+        draft.drop(draft.place, "the software of the nodes", "the script names no container image", hint)
+    mounts = last.get("container-mounts")
+    for part in mounts.value.split(",") if mounts is not None else ():
+        mount(draft, part, last["container-mounts"].place, site)
+
+
+def mount(draft: JobDraft, part: str, place: Location, site: Site) -> None:
+    source, _, target = part.partition(":")
+    target = target.partition(":")[0] or source
+    known = site.volume_of(source)
+    if OPEN in part or "$" in part or not source.startswith("/") or not target.startswith("/"):
+        hint = "mount a volume of the overlay with `data`, if the program needs it"
+        draft.drop(place, f"the mount `{source_text(part)[:60]}`", "its folder is known only on the machines", hint)
+    elif known is not None:
+        draft.set(target, "data", draft.volume(known[1], {"claim": known[1]}), place=place)
+    elif source.strip("/").split("/")[0] not in ("dev", "proc", "sys", "etc", "run", "var", "tmp", "usr"):
+        name = draft.volume(f"host-{target}", {"hostPath": {"path": source}})
+        draft.set(literal(target), "data", name, place=place)
+        draft.grant("allow", "hostPath")
+    else:
+        draft.drop(place, f"the mount `{part[:60]}`", "it belongs to the machines", "remove it")
+
+
+def carry_containers(draft: JobDraft, last: Mapping[str, Option], script: BatchValues, image: str, site: Site) -> None:
+    """Set the image and the mounts: those of Slurm, and of containers that the script starts itself."""
+    _image(draft, last, image, site)
+    for part, place in dict.fromkeys(script.mounts):
+        mount(draft, part, place, site)
+    for written, place in script.images:
+        named = site.images.get(written, written.removeprefix("docker://") if written.startswith("docker://") else "")
+        if named:
+            draft.set(literal(named), "image", place=place)
+            continue
+        what, why = "the image of the command", "it is a file of the machines"
+        if script.is_unset(source_text(written)):
+            what, why = f"the value `{source_text(written)}` of the image", "the script gets it from outside"
+        draft.drop(place, what, why, "import it again with `--image`, or map it with `images` of a site file")
+
+
+_OWN: Final = frozenset(
+    {"usr", "opt", "bin", "sbin", "lib", "lib64", "etc", "dev", "proc", "sys", "tmp", "var", "run", "root"}
+    | {"workspace", "app", "job"}
+)
+"""Folders at the top of an image."""
+PATH: Final = regex(r"(?<![\w.$})~/:-])(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
+
+
+_PATTERNS: Final = regex(r"\b(?:sed|g?awk|perl)(?:\s+-\S+)*\s+(?:'[^']*'|\"[^\"]*\")")
+"""Programs of `sed` and others, which have slashes that are no folders."""
+
+
+def roots_of(text: str) -> Iterable[str]:
+    """The folders at the top of a machine that a text names, without those of an image."""
+    return (match[1] for match in PATH.finditer(text) if match[1][1:] not in _OWN)
+
+
+class Lacking(Struct):
+    """Needs of a job from the site of its script."""
+
+    values: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+
+def _line_of(draft: JobDraft, source: str, path: str) -> Location:
+    """The line of the script with a path, or with the most of its first folders."""
+    for part in (path, *map(str, PurePosixPath(path).parents)):
+        at = next((at.start() for at in re.finditer(rf"(?m)^(?!\s*#).*?({re.escape(part)})(?![\w.-])", source)), -1)
+        if at >= 0 and part != "/":
+            return Location(draft.place.file, source.count("\n", 0, at) + 1)
+    return draft.place
+
+
+def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) -> None:
+    """Volumes for the folders of the site, and a report of folders that no pod has."""
+    command = draft.fields.get("command", "")
+    texts = [command if isinstance(command, str) else " ".join(command), str(draft.fields.get("workingDir", ""))]
+    texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
+    mounted = [str(path) for path in draft.fields.get("data", {}).values()]
+    files = draft.fields.get("files", {})
+    for text in texts:
+        for match in PATH.finditer(_PATTERNS.sub("", text)):
+            path = match[0]
+            known = site.volume_of(path)
+            if known is not None and known[0] not in mounted:
+                folder, volume = known
+                draft.set(folder, "data", draft.volume(volume, {"claim": volume}), place=draft.place)
+                mounted.append(folder)
+            elif any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in (*mounted, *files)):
+                continue
+            elif [*roots_of(path)]:
+                root = f"/{path.split('/')[1]}"
+                mounted.append(root)
+                lacking.folders.append(root)
+                hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
+                draft.cannot_run(_line_of(draft, source, path), f"no pod has the folder `{path[:80]}`", hint)
+
+
+def in_container(steps: Iterable[AnyStep], mounts: Sequence[str]) -> Iterator[AnyStep]:
+    """The programs, with folders that the script makes for a container where that has them, without mounts."""
+    parts = (one.split(":") for one in mounts if ":" in one)
+    targets = sorted(((_rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
+    for step in steps:
+        words = []
+        for word in step.words[1:] if step.words[:1] == ("mkdir",) else ():
+            path = word if word.startswith("-") else _rooted(word)
+            source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
+            words += [f"{target}{path[len(source) :]}" if source else word] if path != source else []
+        if step.words[:1] != ("mkdir",) or any(not one.startswith("-") for one in words):
+            yield replace(step, words=("mkdir", *words)) if words else step
+
+
+def _rooted(path: str) -> str:
+    path = posixpath.normpath(path)
+    return path if path.startswith(("/", ".")) else f"./{path}"
