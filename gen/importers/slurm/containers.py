@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -12,7 +13,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gen.base import Location, names, regex
-from gen.importers.draft import JobDraft, literal
+from gen.importers import Fields
+from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN, source_text
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.site import AnyStep, Site
@@ -48,8 +50,82 @@ def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] |
     return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
 
 
-def _image(draft: JobDraft, last: Mapping[str, Option], image: str, site: Site) -> None:
-    option = last.get("container-image") or last.get("image")
+_OF_MACHINES: Final = names("dev proc sys etc run var tmp usr")
+"""Folders at the top of a machine that belong to it."""
+
+
+def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> Iterator[str]:
+    """Set the mount of `SOURCE:TARGET:FLAGS`. The folder at the top of a machine that becomes a volume."""
+    source, _, rest = part.partition(":")
+    target, _, flags = rest.partition(":")
+    target = target or source
+    known = site.volume_of(source)
+    details: Fields = {"path": literal(target)}
+    protected = {"readOnly": True} if "ro" in flags.split("+") else {}
+    if OPEN in part or "$" in part or not source.startswith("/") or not target.startswith("/"):
+        hint = "mount a volume of the overlay with `data`, if the program needs it"
+        draft.drop(place, f"the mount `{source_text(part)[:60]}`", "its folder is known only on the machines", hint)
+    elif known is not None:
+        folder, volume = known
+        inner = posixpath.relpath(source, folder)
+        if source == target and not protected:  # its paths are those of the whole volume
+            details["path"] = folder
+        elif inner != ".":
+            details["subPath"] = literal(inner)
+        _mount_volume(draft, volume, details | protected, place)
+    elif source.strip("/").split("/")[0] not in _OF_MACHINES:
+        name = draft.volume(f"host-{target}", {"hostPath": {"path": source}})
+        draft.set(_short(details | protected), "data", name, place=place)
+        draft.grant("allow", "hostPath")
+        yield from roots_of(source)
+    else:
+        draft.drop(place, f"the mount `{part[:60]}`", "it belongs to the machines", "remove it")
+
+
+def _short(details: Fields) -> str | Fields:
+    return details if len(details) > 1 else str(details["path"])
+
+
+def _mount_volume(draft: JobDraft, volume: str, details: Fields, place: Location) -> None:
+    """Mount a volume of the site, which has a name of its own in the overlay for each mount behind the first."""
+    mount, mounts = _short(details), draft.fields.get("data", {})
+    for wanted in chain((volume, f"{volume}-{details['path']}"), (f"{volume}-{number}" for number in count(2))):
+        name = label(wanted, "data")
+        if mounts.get(name, mount) == mount:
+            break
+    name = draft.volume(name, {"claim": volume})
+    if name != label(volume, "data") and name not in mounts:
+        what = f"the mount of `{volume}` at `{details['path']}` by this name"
+        why = f"a job mounts a volume once, so it is the volume `{name}`"
+        draft.drop(place, what, why, f"declare `{name}` in the overlay as `{volume}` is")
+    draft.set(mount, "data", name, place=place)
+
+
+def carry_containers(
+    draft: JobDraft, last: Mapping[str, Option], script: BatchValues, image: str, site: Site
+) -> list[str]:
+    """Set the image and the mounts: those of Slurm, and of containers that the script starts itself. Returns the
+    folders of the machines that become volumes.
+    """
+    _image(draft, last.get("container-image") or last.get("image"), image, site)
+    mounts = last.get("container-mounts")
+    parts = [(part, mounts.place) for part in mounts.value.split(",")] if mounts is not None else []
+    folders = [
+        folder for part, place in dict.fromkeys((*parts, *script.mounts)) for folder in _mount(draft, part, place, site)
+    ]
+    for written, place in script.images:
+        named = site.images.get(written, written.removeprefix("docker://") if written.startswith("docker://") else "")
+        if named:
+            draft.set(literal(named), "image", place=place)
+            continue
+        what, why = "the image of the command", "it is a file of the machines"
+        if script.is_unset(source_text(written)):
+            what, why = f"the value `{source_text(written)}` of the image", "the script gets it from outside"
+        draft.drop(place, what, why, "import it again with `--image`, or map it with `images` of a site file")
+    return folders
+
+
+def _image(draft: JobDraft, option: Option | None, image: str, site: Site) -> None:
     value = option.value if option is not None else ""
     place = option.place if option is not None else draft.place
     named = site.images.get(value, value.replace("#", "/", 1).removeprefix("docker://"))
@@ -64,42 +140,6 @@ def _image(draft: JobDraft, last: Mapping[str, Option], image: str, site: Site) 
     elif not value:
         hint = "import it again with `--image`"
         draft.drop(draft.place, "the software of the nodes", "the script names no container image", hint)
-    mounts = last.get("container-mounts")
-    for part in mounts.value.split(",") if mounts is not None else ():
-        mount(draft, part, last["container-mounts"].place, site)
-
-
-def mount(draft: JobDraft, part: str, place: Location, site: Site) -> None:
-    source, _, target = part.partition(":")
-    target = target.partition(":")[0] or source
-    known = site.volume_of(source)
-    if OPEN in part or "$" in part or not source.startswith("/") or not target.startswith("/"):
-        hint = "mount a volume of the overlay with `data`, if the program needs it"
-        draft.drop(place, f"the mount `{source_text(part)[:60]}`", "its folder is known only on the machines", hint)
-    elif known is not None:
-        draft.set(target, "data", draft.volume(known[1], {"claim": known[1]}), place=place)
-    elif source.strip("/").split("/")[0] not in ("dev", "proc", "sys", "etc", "run", "var", "tmp", "usr"):
-        name = draft.volume(f"host-{target}", {"hostPath": {"path": source}})
-        draft.set(literal(target), "data", name, place=place)
-        draft.grant("allow", "hostPath")
-    else:
-        draft.drop(place, f"the mount `{part[:60]}`", "it belongs to the machines", "remove it")
-
-
-def carry_containers(draft: JobDraft, last: Mapping[str, Option], script: BatchValues, image: str, site: Site) -> None:
-    """Set the image and the mounts: those of Slurm, and of containers that the script starts itself."""
-    _image(draft, last, image, site)
-    for part, place in dict.fromkeys(script.mounts):
-        mount(draft, part, place, site)
-    for written, place in script.images:
-        named = site.images.get(written, written.removeprefix("docker://") if written.startswith("docker://") else "")
-        if named:
-            draft.set(literal(named), "image", place=place)
-            continue
-        what, why = "the image of the command", "it is a file of the machines"
-        if script.is_unset(source_text(written)):
-            what, why = f"the value `{source_text(written)}` of the image", "the script gets it from outside"
-        draft.drop(place, what, why, "import it again with `--image`, or map it with `images` of a site file")
 
 
 _OWN: Final = frozenset(
@@ -140,7 +180,7 @@ def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) ->
     command = draft.fields.get("command", "")
     texts = [command if isinstance(command, str) else " ".join(command), str(draft.fields.get("workingDir", ""))]
     texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
-    mounted = [str(path) for path in draft.fields.get("data", {}).values()]
+    mounted = [one if isinstance(one, str) else one["path"] for one in draft.fields.get("data", {}).values()]
     files = draft.fields.get("files", {})
     for text in texts:
         for match in PATH.finditer(_PATTERNS.sub("", text)):
@@ -148,7 +188,7 @@ def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) ->
             known = site.volume_of(path)
             if known is not None and known[0] not in mounted:
                 folder, volume = known
-                draft.set(folder, "data", draft.volume(volume, {"claim": volume}), place=draft.place)
+                _mount_volume(draft, volume, {"path": folder}, _line_of(draft, source, path))
                 mounted.append(folder)
             elif any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in (*mounted, *files)):
                 continue

@@ -156,7 +156,8 @@ def _translate(
     ranks = partial(_of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     layout = carry(draft, options, of_step, site)
-    carry_containers(draft, {one.name: one for one in (*options, *of_step)}, script, image, site)
+    last = {one.name: one for one in (*options, *of_step)}
+    lacking.folders += carry_containers(draft, last, script, image, site)
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]

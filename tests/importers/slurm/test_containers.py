@@ -1,0 +1,60 @@
+"""Images and folders of containers are those of the pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gen.base.findings import Findings
+from gen.importers import IMPORTERS, ImportedJob, ImportInput
+from tests.cases import for_each
+from tests.importers.slurm.test_slurm import script
+
+LUSTRE = "paths: {/lustre: lustre}\n"
+A = "srun --container-image=a/b:1"
+
+
+def read(body: str, *options: str, site: str = LUSTRE, image: str = "a/c:9") -> tuple[ImportedJob, list[str]]:
+    found = Findings()
+    text = script(*(options or ("-N 1",)), body=body)
+    given = ImportInput(file="train.sh", text=text, otherwise="team", image=image, site=("site.yaml", site.encode()))
+    (job,) = IMPORTERS["slurm"]().read(given, found)
+    return job, [f"{one.place.file}:{one.place.line}: {one.message}" for one in found]
+
+
+@for_each(
+    ("mounts", "data", "volumes"),
+    [
+        ("/lustre/a:/data", {"lustre": {"path": "/data", "subPath": "a"}}, ["lustre"]),
+        ("/lustre:/data", {"lustre": "/data"}, ["lustre"]),
+        ("/lustre/:/data:ro", {"lustre": {"path": "/data", "readOnly": True}}, ["lustre"]),
+        ("/lustre/a/b:/data:ro+x", {"lustre": {"path": "/data", "subPath": "a/b", "readOnly": True}}, ["lustre"]),
+        ("/lustre/a:/lustre/a,/lustre/b", {"lustre": "/lustre"}, ["lustre"]),
+        ("/lustre/a,/lustre/a", {"lustre": "/lustre"}, ["lustre"]),
+        (
+            "/lustre/a:/data,/lustre/b:/ckpt:ro,/lustre/c:/c-kpt,/lustre/d:/c/kpt",
+            {
+                "lustre": {"path": "/data", "subPath": "a"},
+                "lustre-ckpt": {"path": "/ckpt", "subPath": "b", "readOnly": True},
+                "lustre-c-kpt": {"path": "/c-kpt", "subPath": "c"},
+                "lustre-2": {"path": "/c/kpt", "subPath": "d"},
+            },
+            ["lustre", "lustre-ckpt", "lustre-c-kpt", "lustre-2"],
+        ),
+    ],
+)
+def test_mounts_of_folders_of_the_site(mounts: str, data: dict[str, Any], volumes: list[str]) -> None:
+    job, found = read(f"{A} --container-mounts={mounts} python train.py --data /data")
+    assert job.fields["data"] == data
+    assert job.overlay["volumes"] == {name: {"claim": "lustre"} for name in volumes}
+    named = [one.rpartition("it is the volume ")[2] for one in found if "mounts a volume once" in one]
+    assert sorted(named) == sorted(f"`{one}`" for one in volumes[1:])
+
+
+def test_a_folder_of_the_machine_stays_read_only() -> None:
+    job, _ = read(f"{A} --container-mounts=/scratch/a:/data:ro python train.py", site="{}")
+    assert job.fields["data"] == {"host-data": {"path": "/data", "readOnly": True}}
+
+
+def test_a_mount_stays_if_the_command_names_another_folder_of_its_volume() -> None:
+    job, _ = read(f"{A} --container-mounts=/lustre/a:/data python train.py --log /lustre/log")
+    assert job.fields["data"] == {"lustre": {"path": "/data", "subPath": "a"}, "lustre-lustre": "/lustre"}
