@@ -445,6 +445,6 @@ class BatchCommands(BatchValues):
         if program == ":" and unset:
             why, hint = "the script gets it from outside", "give it with `--define`, if the job needs it"
             self._drop(called, f"the check of `{unset[0]}`", why, hint)
-        elif self.in_task or program in ("nvidia-smi", "ibstat", "nvcc"):
+        elif (self.in_task and program not in ("true", ":")) or program in ("nvidia-smi", "ibstat", "nvcc"):
             self._drop(called, f"`{text[:60]}`", "it only shows the state of a node", "remove it")
         return True

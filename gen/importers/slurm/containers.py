@@ -12,16 +12,18 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import Findings, Location, names, regex
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN, source_text
-from gen.importers.slurm.options import Option
-from gen.importers.slurm.site import AnyStep, Site
+from gen.importers.slurm.options import TO_COMPLETE, Option, options_of
+from gen.importers.slurm.site import AnyStep, DroppedPart, Site, Step
 from gen.importers.slurm.values import BatchValues
 
 _FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
 """Images in a file of the machines."""
+_PREFIX: Final = regex(r"^docker:(?://)?")
+"""Shifter does without the slashes."""
 _CONTAINERS: Final = frozenset({"apptainer", "singularity"})
 SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
 _MOUNTS: Final = names("-V --volume -B --bind")
@@ -47,7 +49,51 @@ def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] |
     inner = [*words[at:]]
     if program != "shifter" and inner:
         image = inner.pop(0)
-    return (re.sub(r"^docker:(?!//)", "", image), inner, mounts) if inner else None
+    elif image and OPEN not in image:  # which is one of a registry, with any spelling
+        image = f"docker://{_PREFIX.sub('', image)}"
+    return (image, inner, mounts) if inner else None
+
+
+def with_named_image(options: list[Option], images: dict[str, Option]) -> list[Option]:
+    """The options of `srun`. A container that they only name has the image of the first `srun` with its name."""
+    last = {one.name: one for one in options}
+    name = last["container-name"].value.partition(":")[0] if "container-name" in last else ""
+    if name and "container-image" in last:
+        images[name] = last["container-image"]
+    return [*options, images[name]] if name in images and "container-image" not in last else options
+
+
+def other_images(options: Iterable[Sequence[Option]], own: Sequence[Option]) -> Iterator[DroppedPart]:
+    """The images of `srun` that differ from that of the job."""
+    image = _last_image(own)
+    for one in dict.fromkeys(filter(None, map(_last_image, options))):
+        if image is None or one.value != image.value:
+            yield _other_image(one.value, one.place, image.value if image is not None else "")
+
+
+def named_images(steps: Iterable[Step]) -> set[str]:
+    """The images of `srun` as the script has them."""
+    known = (one for step in steps for one in options_of([*step.options], step.place, Findings())[0])
+    return {one.value for one in known if one.name == "container-image"}
+
+
+def _last_image(options: Sequence[Option]) -> Option | None:
+    return next((one for one in reversed(options) if one.name == "container-image"), None)
+
+
+def _other_image(written: str, place: Location, own: str) -> DroppedPart:
+    other, here = (source_text(_PREFIX.sub("", one))[:60] for one in (written, own))
+    why = f"a pod has one image, here {f'`{here}`' if here else 'that of the last program'}"
+    hint = "use one image for all programs, or import a script for each image"
+    return DroppedPart(place, f"the image `{other}`", why, hint)
+
+
+def _reference(written: str, site: Site) -> str:
+    """An image of a registry; empty for a file of the machines, a placeholder, and what only a shell knows."""
+    plain = _PREFIX.sub("", written)
+    known = site.images.get(written) or site.images.get(plain)
+    is_other = _FILE.search(plain) or OPEN in plain or {"$", "<"} & {*plain}
+    return known or ("" if is_other else plain.replace("#", "/", 1))
 
 
 _OF_MACHINES: Final = names("dev proc sys etc run var tmp usr")
@@ -107,39 +153,39 @@ def carry_containers(
     """Set the image and the mounts: those of Slurm, and of containers that the script starts itself. Returns the
     folders of the machines that become volumes.
     """
-    _image(draft, last.get("container-image") or last.get("image"), image, site)
+    option = last.get("container-image") or last.get("image")
+    _image(draft, (option.value, option.place) if option is not None else ("", draft.place), script, image, site)
     mounts = last.get("container-mounts")
     parts = [(part, mounts.place) for part in mounts.value.split(",")] if mounts is not None else []
-    folders = [
+    return [
         folder for part, place in dict.fromkeys((*parts, *script.mounts)) for folder in _mount(draft, part, place, site)
     ]
-    for written, place in script.images:
-        named = site.images.get(written, written.removeprefix("docker://") if written.startswith("docker://") else "")
-        if named:
-            draft.set(literal(named), "image", place=place)
-            continue
-        what, why = "the image of the command", "it is a file of the machines"
+
+
+def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues, image: str, site: Site) -> None:
+    """Set the image: of the last container that the script starts itself, of Slurm, or the one of the user."""
+    written, place = script.images[-1] if script.images else of_slurm
+    for other, where in dict.fromkeys(script.images):
+        if other != written:
+            one = _other_image(other, where, written)
+            draft.drop(where, one.what, one.why, one.hint)
+    is_file = script.images and not _PREFIX.match(written) and written not in site.images
+    named = "" if is_file else _reference(written, site)
+    is_open = TO_COMPLETE.search(written) is not None
+    hint = "import it again with `--image`, or map it with `images` of a site file"
+    if not named and script.images:
+        what, why = "the image of the command", f"it is a {'placeholder' if is_open else 'file of the machines'}"
         if script.is_unset(source_text(written)):
             what, why = f"the value `{source_text(written)}` of the image", "the script gets it from outside"
-        draft.drop(place, what, why, "import it again with `--image`, or map it with `images` of a site file")
-    return folders
-
-
-def _image(draft: JobDraft, option: Option | None, image: str, site: Site) -> None:
-    value = option.value if option is not None else ""
-    place = option.place if option is not None else draft.place
-    named = site.images.get(value, value.replace("#", "/", 1).removeprefix("docker://"))
-    if value and value not in site.images and (_FILE.search(value) or OPEN in value or "$" in value):
-        named = image
-        if not named:
-            what = f"`{source_text(value)[:60]}` is not the reference of an image"
-            draft.cannot_run(place, what, "import it again with `--image`, or map it with `images` of a site file")
-    named = named or image
-    if named:
-        draft.set(literal(named), "image", place=place)
-    elif not value:
-        hint = "import it again with `--image`"
-        draft.drop(draft.place, "the software of the nodes", "the script names no container image", hint)
+        draft.drop(place, what, why, hint)
+    elif not named and written and not image:
+        why = "a placeholder" if is_open else "not the reference of an image"
+        draft.cannot_run(place, f"`{source_text(written)[:60]}` is {why}", hint)
+    elif not named and not image:
+        what, why = "the software of the nodes", "the script names no container image"
+        draft.drop(draft.place, what, why, "import it again with `--image`")
+    if named or image:
+        draft.set(literal(named or image), "image", place=place)
 
 
 _OWN: Final = frozenset(

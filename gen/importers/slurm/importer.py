@@ -17,7 +17,7 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import steps
-from gen.importers.slurm.containers import Lacking, carry_containers, in_container, mount_folders
+from gen.importers.slurm.containers import Lacking, carry_containers, in_container, mount_folders, named_images
 from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text, sources
 from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.script import BatchScript
@@ -113,10 +113,12 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
                 Location(given.file, number), f"the script is a template: `{match[0][:60]}` has no value", hint
             )
             break
-    for number, mark, variable in marks[:1]:
+    asked = {image for image, _ in script.images} | named_images(script.steps)
+    image = given.image or site.image
+    for number, mark, variable in [one for one in marks if not image or one[1] not in asked][:1]:
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
         draft.cannot_run(Location(given.file, number), f"bash ends the script at the placeholder `{mark[:60]}`", hint)
-    _translate(draft, script, options, given.image or site.image, site, lacking)
+    _translate(draft, script, options, image, site, lacking)
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 

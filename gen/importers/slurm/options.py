@@ -47,8 +47,8 @@ class Option(Struct, frozen=True):
     place: Location
 
 
-_TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")
-"""Something like `<YOUR OPTIONS>` in the place of options."""
+TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")
+"""Something like `<YOUR OPTIONS>` in the place of options or a value."""
 
 
 def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int]:
@@ -74,7 +74,7 @@ def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int
 
 def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
     """Options in a line."""
-    mark = _TO_COMPLETE.match(text)
+    mark = TO_COMPLETE.match(text)
     try:
         words = shlex.split(_COMMENT.sub("", text[mark.end() :] if mark is not None else text))
     except ValueError:
@@ -374,6 +374,16 @@ def _variables(draft: JobDraft, options: list[Option]) -> None:
             elif name not in ("NONE", "NIL"):
                 hint = "write the variables that the job needs as `env`"
                 draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)
+
+
+def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
+    """The nodes of an `srun`, and its tasks on each; those of the script without options of its own."""
+    given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
+    nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
+    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
+    if tasks:
+        nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
+    return nodes, per_node or layout.per_node
 
 
 def with_export(step: Step, options: Sequence[Option]) -> Step:

@@ -189,7 +189,9 @@ SILENT: Final = names(
     "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
 )
 """Programs that show, or change the shell of the batch part only."""
-SILENT_IN_TASKS: Final = names("set echo hostname ulimit nvidia-smi date env printenv ls pwd which shift umask shopt")
+SILENT_IN_TASKS: Final = names(
+    "set echo hostname ulimit nvidia-smi date env printenv ls pwd which shift umask shopt true :"
+)
 CONDA: Final = frozenset({"conda", "mamba", "micromamba", "deactivate", "pyenv"})
 SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/profile|modules/init|setvars")
 SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b")

@@ -18,6 +18,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
+from gen.importers.slurm.containers import other_images, with_named_image
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -34,7 +35,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.options import Option, changed_sizes, options_of, with_export
+from gen.importers.slurm.options import Option, changed_sizes, options_of, tasks_of, with_export
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Layout, Step
 from gen.importers.slurm.values import VARIABLE, expanded_part
@@ -85,13 +86,15 @@ def runs_of(
     """The programs of a script, and the options of the `srun` that starts the training."""
     runs: list[Run] = []
     options: dict[int, list[Option]] = {}
+    images: dict[str, Option] = {}
     for step in script.needed_steps:
         inner, tasks = [step], (1, 1)
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
+            known = with_named_image(known, images)
             _report_unset(script, known)
             script.left += changed_sizes(step, script.constants)
-            tasks = _tasks_of(known, layout)
+            tasks = tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
             moved = with_export(step if folder is None else step.within(folder.value, folder.place), known)
             inner = _in_tasks(script, moved, rest, ranks(tasks[1])) if rest else []
@@ -109,17 +112,9 @@ def runs_of(
     script.left += site.matched(runs, script.files)
     if layout.nodes > 1:
         script.left += site.unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])
-    return runs, options.get(started[-1], []) if runs else []
-
-
-def _tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
-    """The nodes of an `srun`, and its tasks on each; those of the script without options of its own."""
-    given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
-    nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
-    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
-    if tasks:
-        nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
-    return nodes, per_node or layout.per_node
+    of_step = options.get(started[-1], []) if runs else []
+    script.left += other_images(options.values(), of_step)
+    return runs, of_step
 
 
 def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:

@@ -58,3 +58,60 @@ def test_a_folder_of_the_machine_stays_read_only() -> None:
 def test_a_mount_stays_if_the_command_names_another_folder_of_its_volume() -> None:
     job, _ = read(f"{A} --container-mounts=/lustre/a:/data python train.py --log /lustre/log")
     assert job.fields["data"] == {"lustre": {"path": "/data", "subPath": "a"}, "lustre-lustre": "/lustre"}
+
+
+NAMED = "srun --container-image=a/b:1 --container-name=x{} true\nsrun --container-name=x{} torchrun train.py"
+OTHER = "srun --container-image=a/b:1 python prepare.py\nsrun --container-image=a/b:2 torchrun train.py"
+
+
+@for_each(
+    ("body", "image", "message"),
+    [
+        (NAMED.format("", ""), "a/b:1", ""),
+        (NAMED.format(":create", ":exec"), "a/b:1", ""),
+        (NAMED.format("", "y"), "a/c:9", ""),
+        (OTHER, "a/b:2", "4: the image `a/b:1` is not carried: a pod has one image, here `a/b:2`"),
+        (
+            "srun --container-image=a/b:1 python prepare.py\nsrun torchrun train.py",
+            "a/c:9",
+            "4: the image `a/b:1` is not carried: a pod has one image, here that of the last program",
+        ),
+        (
+            "apptainer exec docker://a/b:1 python prepare.py\napptainer exec docker://a/b:2 python train.py",
+            "a/b:2",
+            "4: the image `a/b:1` is not carried: a pod has one image, here `a/b:2`",
+        ),
+    ],
+)
+def test_the_image_is_that_of_the_training(body: str, image: str, message: str) -> None:
+    job, found = read(body)
+    assert job.fields["image"] == image
+    assert [one for one in found if "`a/b:1`" in one] == ([f"train.sh:{message}"] if message else [])
+    assert "true" not in job.fields["command"]
+
+
+@for_each("image", ["docker:a/b:1", "docker://a/b:1", "a/b:1", "docker://a#b:1"])
+@for_each("option", ["#SBATCH --image={}", "srun --container-image={}", "shifter --image={}"])
+def test_an_image_of_a_registry(option: str, image: str) -> None:
+    text = option.format(image)
+    line = text if not text.startswith("#") else "srun"
+    options = (text.removeprefix("#SBATCH "), "-N 1") if text.startswith("#") else ("-N 1",)
+    job, found = read(f"{line} python train.py", *options)
+    assert (job.fields["image"], found) == ("a/b:1", [])
+
+
+@for_each(
+    "body",
+    [
+        "srun --container-image=<your image> python train.py",
+        "IMAGE=<image>\nsrun --container-image=$IMAGE python train.py",
+        "apptainer exec <image> python train.py",
+    ],
+)
+def test_an_image_to_complete(body: str) -> None:
+    job, found = read(body)
+    assert job.fields["image"] == "a/c:9"
+    assert job.obstacles == ()
+    job, found = read(body, image="")
+    assert "image" not in job.fields
+    assert any("placeholder" in one.message for one in job.obstacles), found
