@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 STATUS: Final = "the status of a program"
 MAX_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
-_ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b|\bmktemp\b")
+_ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b")
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
 _ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
@@ -374,7 +374,7 @@ def raw_parts(text: str) -> list[range]:
 
 _ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
-    "ifconfig ip lsof md5sum mktemp netstat nproc nslookup nvidia-smi od printf pwd readlink realpath scontrol sed seq "
+    "ifconfig ip lsof md5sum netstat nproc nslookup nvidia-smi od printf pwd readlink realpath scontrol sed seq "
     "sha1sum shuf sort srun ss ssh tail tr uniq uuidgen wc which whoami xargs"
 )
 """Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""

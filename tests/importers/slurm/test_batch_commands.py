@@ -545,3 +545,19 @@ UNCLEAR = "the address `"
 def test_what_is_lost_has_its_line(options: tuple[str, ...], body: str, line: int, message: str) -> None:
     _, found = read(script(*options, body=body, interpreter=BASH))
     assert [one.message for one in found if one.place.line == line and one.message.startswith(message)], found
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("T=$(mktemp -d)\npython a.py --cache $T", "python a.py --cache $(mktemp -d)"),
+        (
+            "T=$(mktemp -d)\npython a.py --cache $T/x\nrm -rf $T",
+            "T=$(mktemp -d)\npython a.py --cache $T/x\nrm -rf $T",
+        ),
+        ("F=`mktemp /tmp/a.XXXX`\npython a.py $F", "python a.py $(mktemp /tmp/a.XXXX)"),
+        ("python a.py --cache $(mktemp -d)", "python a.py --cache $(mktemp -d)"),
+    ],
+)
+def test_a_temporary_folder_is_made_in_the_pod(body: str, expected: str) -> None:
+    assert command(body, "-N 1") == expected
