@@ -26,8 +26,8 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.site import (
     CONDA,
-    IN_IMAGE,
     OF_NODES,
+    OWN_ENVIRONMENT,
     SETS_UP,
     SETUP,
     SILENT,
@@ -78,7 +78,7 @@ class BatchCommands(BatchValues):
             **dict.fromkeys(("bash", "sh"), self.follow_text),
             "eval": self._eval,
             "trap": self._trap,
-            "wait": self._wait,
+            **dict.fromkeys(("wait", "sleep"), self._wait),
             "shift": self._shift,
             "set": self._set,
             "shopt": self._shopt,
@@ -360,9 +360,10 @@ class BatchCommands(BatchValues):
         return True
 
     def _wait(self, called: Called) -> bool:
-        if any(one.background for one in self.steps):
-            self._start(("wait",), called)
-        return True
+        behind = any(one.background for one in self.steps)
+        if behind:
+            self._start(called.words if called.program == "sleep" else ("wait",), called)
+        return behind or called.program == "wait" or self._shows(called)
 
     def _trap(self, called: Called) -> bool:
         words, hint = called.words, "save checkpoints on SIGTERM"
@@ -377,7 +378,7 @@ class BatchCommands(BatchValues):
         if not all(map(is_known, words[1:])):
             text = " ".join(map(shown, words[1:]))
             if SETS_UP.search(text):
-                self._drop(called, f"`eval {text[:60]}`", "a container has an environment of its own", IN_IMAGE)
+                self._drop(called, f"`eval {text[:60]}`", *OWN_ENVIRONMENT)
             else:
                 self._start(words, called)
         elif re.search(r"[;&|\n]", text := re.sub(r"'[^']*'|\"[^\"]*\"", "", " ".join(words[1:]).strip())):
@@ -420,8 +421,7 @@ class BatchCommands(BatchValues):
         return self._drop(called, f"`{called.text}`", *OF_NODES[called.program])
 
     def _conda(self, called: Called) -> bool:
-        why = "a container has an environment of its own"
-        return called.words[1:2] != ("run",) and self._drop(called, f"`{called.text}`", why, IN_IMAGE)
+        return called.words[1:2] != ("run",) and self._drop(called, f"`{called.text}`", *OWN_ENVIRONMENT)
 
     def _source(self, called: Called) -> bool:
         if SETUP.search(called.text):

@@ -22,6 +22,7 @@ from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_b
 from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
+    BETWEEN,
     Layout,
     Site,
     constants,
@@ -164,7 +165,7 @@ def _translate(
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = [*in_container(runs and steps.with_own_variables(script, runs), ",".join(mounts).split(","))]
-    if all(one.words[:1] in (("mkdir",), ("wait",), ("chmod",), ("touch",)) for one in runs):
+    if all(one.words[:1] in (*BETWEEN, ("chmod",), ("touch",)) for one in runs):
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{check[:60]}`" if check else ""
         hint = "write the path of its program in the place of the check" if check else steps.NEEDED_VALUES
@@ -189,7 +190,7 @@ def _translate(
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     runs = [*arrays, *_in_folders(draft, with_traps(runs, script.folder))]
-    if script.stops and sum(one.words[:1] not in (("mkdir",), ("wait",)) for one in runs) > 1:
+    if script.stops and sum(one.words[:1] not in BETWEEN for one in runs) > 1:
         runs = [Run(words=(), text="set -e", place=draft.place), *runs]
     text = steps.text_of_command(runs)
     _array(draft, layout, text)
@@ -225,7 +226,7 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
 
 def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
     """The programs in the folders of `cd`: a field for the first one, or commands."""
-    started = [one for one in runs if one.words[:1] not in (("mkdir",), ("wait",))]
+    started = [one for one in runs if one.words[:1] not in BETWEEN]
     made: list[Run] = []
     before = now = ""
     returns = any(not one.folder.startswith("/") for one in started)
@@ -396,7 +397,7 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
         return
     for one in runs:
         once = not one.by_srun or one.nodes < layout.nodes
-        if once and not one.text and one.words[0] not in ("mkdir", "cd", "wait"):
+        if once and not one.text and one.words[:1] not in (*BETWEEN, ("cd",)):
             program = source_text(one.words[0]).rpartition("/")[2]
             hint = "remove it from `command`, and do it before the job, if it may happen only once"
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)

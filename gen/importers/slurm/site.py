@@ -108,6 +108,8 @@ def _expected(name: str, value: object) -> str | None:
     return None
 
 
+BETWEEN: Final = (("mkdir",), ("wait",), ("sleep",))
+"""Starts of commands between the programs of the run."""
 SCRIPT: Final = ".slurm_script"
 """The script itself, which no pattern such as `*` matches: Slurm keeps it in another folder."""
 
@@ -198,6 +200,8 @@ SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agen
 OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cut column less rotatelogs multilog")
 """Programs behind a pipe that only change the logs."""
 IN_IMAGE: Final = "install it in the image"
+OWN_ENVIRONMENT: Final = ("a container has an environment of its own", IN_IMAGE)
+"""Why the environment of a node is not in a job, and what to do."""
 MODULES: Final = frozenset({"module", "ml", "spack"})
 COPIES: Final = frozenset({"enroot", "sbcast"})
 """Programs that bring images and files to the nodes."""
@@ -329,7 +333,7 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
 
 def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
     """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
-    last = next((one.folder for one in reversed(steps) if one.words[:1] not in (("mkdir",), ("wait",))), "")
+    last = next((one.folder for one in reversed(steps) if one.words[:1] not in BETWEEN), "")
     if last == folder or not is_known(folder):
         return [*steps]
     return [

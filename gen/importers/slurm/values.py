@@ -28,7 +28,7 @@ from gen.importers.slurm.expansion import (
     shown,
     sources,
 )
-from gen.importers.slurm.site import CONDA, IN_IMAGE, MODULES, SCRIPT, DroppedPart
+from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT, SCRIPT, DroppedPart
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -244,8 +244,7 @@ class BatchValues(Conditions):
         """Name what a file of the script asks of a machine of Slurm."""
         for number, line in enumerate(text.split("\n"), start.line):
             if _SETS_UP.match(line):
-                why = "a container has an environment of its own"
-                self.left.append(DroppedPart(replace(start, line=number), f"`{line.strip()[:60]}`", why, IN_IMAGE))
+                self.left.append(DroppedPart(replace(start, line=number), f"`{line.strip()[:60]}`", *OWN_ENVIRONMENT))
             elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
                 what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
                 self.refuse(replace(start, line=number), what, "pass it as an argument")

@@ -561,3 +561,24 @@ def test_what_is_lost_has_its_line(options: tuple[str, ...], body: str, line: in
 )
 def test_a_temporary_folder_is_made_in_the_pod(body: str, expected: str) -> None:
     assert command(body, "-N 1") == expected
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("ray start --head &\nsleep 10\npython a.py", "ray start --head &\nsleep 10\npython a.py"),
+        ("sleep 10\nserve &\npython a.py\nsleep 5", "serve &\npython a.py\nsleep 5"),
+        (
+            "serve &\nfor i in 1 2; do\nwork $i &\nsleep 5\ndone\nwait",
+            "serve &\nwork 1 &\nsleep 5\nwork 2 &\nsleep 5\nwait",
+        ),
+        ("python a.py\nsleep 10\npython b.py", "python a.py\npython b.py"),
+    ],
+)
+def test_a_pause_behind_a_program_in_the_background_stays(body: str, expected: str) -> None:
+    assert command(body, "-N 1") == expected
+
+
+def test_a_pause_is_no_program_that_starts_once() -> None:
+    _, found = read(script("-N 2", body="srun serve &\nsleep 10\nsrun python a.py"))
+    assert [one.message for one in found] == []
