@@ -92,12 +92,12 @@ class Request(Struct, frozen=True, kw_only=True):
 
 def run(request: Request) -> Result[Report]:
     """Write all jobs, or none if one has an error. UsageError for an unknown tool or overlay."""
+    if request.site_template and request.importer in IMPORTERS and "site" in IMPORTERS[request.importer].options:
+        return _template(request)  # without a repository
     root = repository(request.root)
     overlay_findings = load_extensions(root)
     if request.importer not in IMPORTERS:
         raise UsageError(f"unknown tool `{request.importer}`: {did_you_mean(request.importer, IMPORTERS)}")
-    if request.site_template:
-        return _template(request)
     overlays = overlay_names(root, Findings())
     if request.overlay is not None and request.overlay not in overlays:
         raise UsageError(f"no {overlay_file(request.overlay)} found: {did_you_mean(request.overlay, overlays)}")
@@ -256,6 +256,7 @@ def _common(root: Path, request: Request) -> ImportInput:
     if not request.source and reads_terminal():
         raise UsageError("missing argument: name a file, or `-` for standard input; `gen import --help` lists more")
     values = {"name": request.name, "define": request.define, "site": request.site, "prove": request.prove}
+    values |= {"site-template": request.site_template}
     used = [name for name, value in values.items() if value]
     if request.prove and (why := sandbox.refusal()) is not None:
         raise UsageError(f"`--prove` needs a sandbox, which is not possible here: {why}")
@@ -306,8 +307,6 @@ def _template(request: Request) -> Result[Report]:
     """A site file for scripts."""
     from gen.importers.slurm.importer import site_template
 
-    if "site" not in IMPORTERS[request.importer].options:
-        raise UsageError(f"`--site-template` is not an option of `gen import {request.importer}`; remove it")
     scripts = []
     for file in _below(request.source):
         raw = _bytes(file)
