@@ -16,8 +16,8 @@ from gen.base import Findings, Location, names, regex
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN, source_text
-from gen.importers.slurm.options import TO_COMPLETE, Option, options_of
-from gen.importers.slurm.site import AnyStep, DroppedPart, Site, Step
+from gen.importers.slurm.options import Option, options_of
+from gen.importers.slurm.site import TO_COMPLETE, AnyStep, DroppedPart, Site, Step
 from gen.importers.slurm.values import BatchValues
 
 _FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
@@ -91,9 +91,8 @@ def _other_image(written: str, place: Location, own: str) -> DroppedPart:
 def _reference(written: str, site: Site) -> str:
     """An image of a registry; empty for a file of the machines, a placeholder, and what only a shell knows."""
     plain = _PREFIX.sub("", written)
-    known = site.images.get(written) or site.images.get(plain)
-    is_other = _FILE.search(plain) or OPEN in plain or {"$", "<"} & {*plain}
-    return known or ("" if is_other else plain.replace("#", "/", 1))
+    known = site.images.get(written) or site.images.get(plain) or plain.replace("#", "/", 1)
+    return "" if _FILE.search(known) or OPEN in known or {"$", "<"} & {*known} else known
 
 
 _OF_MACHINES: Final = names("dev proc sys etc run var tmp usr")
@@ -170,22 +169,25 @@ def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues,
             one = _other_image(other, where, written)
             draft.drop(where, one.what, one.why, one.hint)
     is_file = script.images and not _PREFIX.match(written) and written not in site.images
-    named = "" if is_file else _reference(written, site)
-    is_open = TO_COMPLETE.search(written) is not None
+    own = "" if is_file else _reference(written, site)
+    named = own or image
     hint = "import it again with `--image`, or map it with `images` of a site file"
-    if not named and script.images:
-        what, why = "the image of the command", f"it is a {'placeholder' if is_open else 'file of the machines'}"
+    if (open_image := TO_COMPLETE.search(written) if not image else TO_COMPLETE.match(named)) is not None:
+        place = site.places.get("image", place) if image else place
+        draft.cannot_run(place, f"`{open_image[0]}` is a placeholder", hint)
+        named = f"change-me-{label(open_image[0], 'image')}"
+    elif script.images and not own and not TO_COMPLETE.search(written):
+        what, why = "the image of the command", "it is a file of the machines"
         if script.is_unset(source_text(written)):
             what, why = f"the value `{source_text(written)}` of the image", "the script gets it from outside"
         draft.drop(place, what, why, hint)
-    elif not named and written and not image:
-        why = "a placeholder" if is_open else "not the reference of an image"
-        draft.cannot_run(place, f"`{source_text(written)[:60]}` is {why}", hint)
-    elif not named and not image:
+    elif not named and written:
+        draft.cannot_run(place, f"`{source_text(written)[:60]}` is not the reference of an image", hint)
+    elif not named:
         what, why = "the software of the nodes", "the script names no container image"
         draft.drop(draft.place, what, why, "import it again with `--image`")
-    if named or image:
-        draft.set(literal(named or image), "image", place=place)
+    if named:
+        draft.set(literal(named), "image", place=place)
 
 
 _OWN: Final = frozenset(
@@ -193,7 +195,7 @@ _OWN: Final = frozenset(
     | {"workspace", "app", "job"}
 )
 """Folders at the top of an image."""
-PATH: Final = regex(r"(?<![\w.$})~/:-])(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
+PATH: Final = regex(r"(?<![\w.$})~/:>-])(?<!>')(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
 
 
 _PATTERNS: Final = regex(r"\b(?:sed|g?awk|perl)(?:\s+-\S+)*\s+(?:'[^']*'|\"[^\"]*\")")

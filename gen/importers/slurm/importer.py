@@ -19,7 +19,7 @@ from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import steps
 from gen.importers.slurm.containers import Lacking, carry_containers, in_container, mount_folders, named_images
 from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text, sources
-from gen.importers.slurm.options import Option, carry, directives, layout_of
+from gen.importers.slurm.options import Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     BETWEEN,
@@ -27,8 +27,8 @@ from gen.importers.slurm.site import (
     Site,
     constants,
     read_site,
+    report_incomplete,
     with_traps,
-    with_values,
     without_placeholders,
 )
 from gen.importers.slurm.steps import Run
@@ -75,7 +75,8 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     values |= {name: marked(f"${name}") for name in hidden}
     text, marks = without_placeholders(text, values)
     options, start = directives(text, given.file, found)
-    options = [replace(one, value=with_values(one.value, values)) for one in options]
+    of_site = {name: one for name, one in site.places.items() if name in site.define.keys() - given.define.keys()}
+    options = [with_values(one, values, of_site) for one in options]
     place = Location(given.file)
     if not options:
         hint = "name a script with `#SBATCH` lines before its first command"
@@ -107,21 +108,27 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
     if steps.gives_up(script, found):
         return None, lacking
-    for number, line in enumerate(text.split("\n"), 1):
-        if (match := _TEMPLATE.search(line)) is not None and not line.lstrip().startswith("#"):
-            hint = "write it with the tool of the template first, and import the result"
-            draft.cannot_run(
-                Location(given.file, number), f"the script is a template: `{match[0][:60]}` has no value", hint
-            )
-            break
     asked = {image for image, _ in script.images} | named_images(script.steps)
     image = given.image or site.image
-    for number, mark, variable in [one for one in marks if not image or one[1] not in asked][:1]:
-        hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
-        draft.cannot_run(Location(given.file, number), f"bash ends the script at the placeholder `{mark[:60]}`", hint)
+    _incomplete(draft, text, [one for one in marks if not image or one[1] not in asked])
+    report_incomplete(draft, text, site, of_site)
     _translate(draft, script, options, image, site, lacking)
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
+
+
+def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]]) -> None:
+    """Report the first expression of a template, and the first placeholder in the commands of a script."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if (match := _TEMPLATE.search(line)) is not None and not line.lstrip().startswith("#"):
+            hint = "write it with the tool of the template first, and import the result"
+            what = f"the script is a template: `{match[0][:60]}` has no value"
+            draft.cannot_run(Location(draft.place.file, number), what, hint)
+            break
+    for number, mark, variable in marks[:1]:
+        hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
+        what = f"bash ends the script at the placeholder `{mark[:60]}`"
+        draft.cannot_run(Location(draft.place.file, number), what, hint)
 
 
 def _unread(draft: JobDraft, script: BatchScript) -> None:
@@ -419,10 +426,10 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
         folders.update([*dict.fromkeys(lacking.folders)])
         values.update([*dict.fromkeys(lacking.values)])
         for one in {one.name: one for one in directives(text, file, Findings())[0]}.values():
-            if one.name in names:
+            if one.name in names and not {*"<>{}$"} & {*one.value}:
                 names[one.name][one.value.split(",")[0] if one.name == "partition" else one.value] += 1
     partitions, accounts, constraints, images = ([*dict(names[one].most_common(most))] for one, most in _MOST.items())
-    image = "registry.example.com/train:1"
+    image = "<IMAGE>"
     fields = {
         "image": image,
         "nodes": {"gpus": 8},
@@ -431,6 +438,6 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
         "constraints": {name: {} for name in constraints},
         "images": dict.fromkeys(images, image),
         "paths": {name: label(name, "data") for name in dict(folders.most_common(_MOST_FOLDERS))},
-        "define": {name: name.lower() for name in dict(values.most_common(_MOST_VALUES))},
+        "define": {name: f"<{name}>" for name in dict(values.most_common(_MOST_VALUES))},
     }
     return written({name: value for name, value in fields.items() if value})

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
-from gen.importers.slurm.site import DroppedPart, Layout, Site, Step
+from gen.importers.slurm.site import TO_COMPLETE, DroppedPart, Layout, Site, Step
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
@@ -47,10 +47,6 @@ class Option(Struct, frozen=True):
     place: Location
 
 
-TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")
-"""Something like `<YOUR OPTIONS>` in the place of options or a value."""
-
-
 def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int]:
     """Options of the `#SBATCH` lines, and the number of lines before the first command: Slurm ignores later ones."""
     options: list[Option] = []
@@ -70,6 +66,19 @@ def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int
             message = f"`{match[1].strip()}` is not carried: the job has the options above it"
             found.warning(NOT_CARRIED, Location(file, number + 1), message, hint)
     return options, len(lines)
+
+
+_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
+
+
+def with_values(option: Option, values: Mapping[str, str], places: Mapping[str, Location]) -> Option:
+    """An option with the values of variables: Slurm expands none, but scripts are often templates. Its place is that of
+    the value, if this has one.
+    """
+    names = [one or other for one, other in _DEFINED.findall(option.value)]
+    place = next((places[name] for name in names if name in places), option.place)
+    value = _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), option.value)
+    return Option(option.name, value, place)
 
 
 def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
+from gen.importers.draft import JobDraft
 from gen.importers.shell_script import placeholders
 from gen.importers.slurm.expansion import (
     DEEP,
@@ -61,6 +62,8 @@ class Site(Struct, frozen=True, kw_only=True):
     images: Mapping[str, str] = {}
     paths: Mapping[str, str] = {}
     define: Mapping[str, str] = {}
+    places: Mapping[str, Location] = {}
+    """Those of the image, and of the values in `define` by name."""
 
     def volume_of(self, path: str) -> tuple[str, str] | None:
         """The longest folder of the file that has a path, and its volume."""
@@ -86,7 +89,8 @@ def read_site(raw: bytes, file: str, found: Findings) -> Site:
             found.error(INVALID_COMMAND_LINE, place, f"`{name}`: expected {expected}", "`--site-template` writes one")
         else:
             values[name] = _plain(value)
-    return Site(**values)
+    routes = {"image": ("image",), **{name: ("define", name) for name in values.get("define", ())}}
+    return Site(**values, places={name: source.place(route) for name, route in routes.items()})
 
 
 def _plain(value: object) -> Any:
@@ -221,6 +225,8 @@ def is_silent(program: str) -> bool:
     return program.rpartition("/")[2] in _NOT_STARTED
 
 
+TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")
+"""Something like `<YOUR OPTIONS>` in the place of options or a value."""
 OF_SITE: Final = regex(
     r"(?:NCCL|GLOO|TP|UCX|FI|OMPI|OPAL|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy"
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PATH|LIBRARY_PATH|CPATH|CUDA_HOME|CUDA_PATH|(?:CUDA|NVIDIA)_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|ROCR?_\w+|HIP_\w+|CC|CXX|MODULEPATH|TERM"
@@ -233,12 +239,13 @@ HARMLESS: Final = frozenset(
 )
 
 
-_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
-
-
-def with_values(text: str, values: Mapping[str, str]) -> str:
-    """An option with the values of variables: Slurm expands none, but scripts are often templates."""
-    return _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
+def report_incomplete(draft: JobDraft, text: str, site: Site, places: Mapping[str, Location]) -> None:
+    """Report values of a site file that nobody has completed, and that the script reads."""
+    for name, place in places.items():
+        used = re.search(rf"(?m)^(?!\s*#(?!SBATCH)).*\$\{{?{re.escape(name)}\b", text)
+        if used is not None and TO_COMPLETE.fullmatch(site.define[name]):
+            hint = f"write its value there, or give it with `--define {name}=VALUE`"
+            draft.cannot_run(place, f"`{site.define[name]}` is a placeholder", hint)
 
 
 def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, str, str]]]:

@@ -104,8 +104,49 @@ def test_a_template_has_the_names_of_the_scripts(repo: Repository) -> None:
     assert code == 0
     lines = report.summary.splitlines()
     assert len(lines) <= 30
-    assert lines[:3] == ["image: registry.example.com/train:1", "nodes:", "  gpus: 8"]
-    assert {"  /lustre: lustre", "  OUT: out", "  abc@v100: ''", "  part0: ''", "  v100: {}"} <= set(lines)
+    assert lines[:3] == ["image: <IMAGE>", "nodes:", "  gpus: 8"]
+    assert {"  /lustre: lustre", "  OUT: <OUT>", "  abc@v100: ''", "  part0: ''", "  v100: {}"} <= set(lines)
+
+
+@for_each(
+    ("options", "body", "expected", "other"),
+    [
+        ((), "srun --container-mounts=/fsx/a:/data python a.py", "/fsx: fsx", ""),
+        ((), "singularity exec -B /fsx/a:/data a.sif python a.py", "/fsx: fsx", ""),
+        (("-p {{ partition }}",), "python a.py", "image: <IMAGE>", "partitions"),
+        (("-p <PARTITION>", "-A $ACCOUNT"), "python a.py", "image: <IMAGE>", "partitions accounts"),
+        ((), "python a.py --id=<YOUR_ORG>/a-b", "image: <IMAGE>", "paths"),
+        (("--container-image=<image>",), "python a.py", "image: <IMAGE>", "images"),
+    ],
+)
+def test_a_template_has_names_of_the_site_only(
+    tmp_path: Path, options: tuple[str, ...], body: str, expected: str, other: str
+) -> None:
+    (tmp_path / "a.sh").write_text(script("-N 1", *options, body=body))
+    report, _ = run_import(tmp_path, str(tmp_path / "a.sh"), importer="slurm", site_template=True)
+    lines = [one.strip() for one in report.summary.splitlines()]
+    assert expected in lines
+    assert not {f"{one}:" for one in other.split()} & {*lines}
+
+
+def test_a_template_that_nobody_completed_is_no_site(repo: Repository) -> None:
+    text = script("-N 1", "--container-image=/images/a.sqsh", body="$PROFILE_CMD python train.py")
+    site = (
+        "image: <IMAGE>\nimages: {/images/a.sqsh: <IMAGE>}\ndefine:\n  OTHER: <OTHER>\n  PROFILE_CMD: <PROFILE_CMD>\n"
+    )
+    report, code = slurm(repo, text, site)
+    found = [f"{one.place.line}: {one.message}" for one in report.findings if one.place.file.endswith("site.yaml")]
+    assert found == ["1: `<IMAGE>` is a placeholder", "5: `<PROFILE_CMD>` is a placeholder"]
+    assert (code, "renders, but cannot run" in report.summary) == (1, True)
+    report, code = slurm(repo, text, site, image="a/b:1", define=("PROFILE_CMD=nsys",), name="other")
+    assert [one.message for one in report.findings] == []
+
+
+def test_a_value_of_a_site_file_is_wrong_there(repo: Repository) -> None:
+    report, _ = slurm(repo, script("--nodes=$NODES", body="python a.py"), "image: a/b:1\ndefine:\n  NODES: <NODES>\n")
+    assert [(one.place.file.endswith("site.yaml"), one.place.line) for one in report.findings if one.is_error] == [
+        (True, 3)
+    ]
 
 
 @for_each(
