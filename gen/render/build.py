@@ -9,9 +9,9 @@ from gen.base.placeholders import RUN
 from gen.job.kinds.base import Job
 from gen.job.plan import Plan
 from gen.kubernetes.objects import Body
-from gen.render.parts import accelerator, arena, data, queue, quota
+from gen.render.parts import accelerator, data, queue, quota
 from gen.render.parts.data import StoragePlan, storage_objects
-from gen.render.parts.metadata import describe_run, run_metadata
+from gen.render.parts.metadata import arena_state, describe_run, run_metadata, show_to_arena
 from gen.render.parts.pods import pod_template
 from gen.render.parts.tensorboard import tensorboard
 from gen.render.results import BuiltObjects, Manifest
@@ -45,7 +45,7 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     if plan.queue is not None:
         queue.put_into_queue(plan.queue, queued, workload)
     if plan.arena:
-        arena.show_to_arena(job, plan, pods, workload)
+        show_to_arena(job, plan, pods, workload)
     yield Manifest(
         body=starter.scheduled(workload, plan),
         name=plan.name,
@@ -59,7 +59,7 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         queue=plan.queue.profile if plan.queue is not None and plan.queue.declared else None,
     )
     group = plan.queue.profile.objects(queued) if plan.queue is not None else ()
-    state = (arena.state_of(plan, job.facts),) if plan.arena else ()
+    state = (arena_state(plan, job.facts),) if plan.arena else ()
     for body in (*job.companions(plan), *_config_map(plan), *accelerator.claim_templates(plan), *group, *state):
         name = body["metadata"]["name"]
         body["metadata"] = run_metadata(plan, name, plan.kind)

@@ -3,12 +3,18 @@ rendered objects.
 
 `app.kubernetes.io/instance` is not set: older versions of Argo CD prune objects with that label as their own. An
 annotation describes the metrics in the log of a run, so that tools find them.
+
+The client of Arena finds a run that it has not submitted by labels and a ConfigMap: `arena list`, `get`, `logs` and
+`top` select objects and pods by the labels `app` and `release`, and read the number of GPUs from an annotation;
+`arena delete` deletes the objects that a ConfigMap names (`pkg/training`, `pkg/workflow` and `pkg/util/kubectl` of
+kubeflow/arena 0.15).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from typing import Final
 
 import orjson
 
@@ -31,11 +37,13 @@ from gen.base.labels import (
     WORKFLOW_LABEL,
 )
 from gen.base.placeholders import RUN, TRIAL, with_hash
+from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role
 from gen.job.metric import KnownMetric
 from gen.job.names import LABEL_KEY, LABEL_VALUE
 from gen.job.plan import Plan
 from gen.job.scalars import shown
+from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import COMPONENT, MANAGED_BY, NAME, Body, present
 from gen.kubernetes.rules import SILENCE
 from gen.overlay.profiles.queues import QUEUES
@@ -286,3 +294,29 @@ def describe_run(workload: Body, plan: Plan) -> None:
     for name, folder in ((CHECKPOINTS, plan.checkpoints), (RESUMES, plan.resumes)):
         if folder:
             workload["metadata"].setdefault("annotations", {})[name] = folder
+
+
+_ARENA_GPUS: Final = "requestGPUsOfJobOwner"
+
+
+def show_to_arena(job: Job, plan: Plan, pods: Mapping[str, Body], workload: Body) -> None:
+    """Add the labels and the annotation of a run and its pods; `arena` of the plan must be set."""
+    labels = {"app": plan.arena, "release": plan.run}
+    gpus = {_ARENA_GPUS: str(plan.gpus)}
+    add_metadata(workload["metadata"], "labels", labels)
+    add_metadata(workload["metadata"], "annotations", gpus)
+    for role, template in pods.items():
+        add_metadata(template["metadata"], "labels", {**labels, **job.arena_labels(role)})
+        add_metadata(template["metadata"], "annotations", gpus)
+
+
+def arena_state(plan: Plan, facts: Resource) -> Body:
+    """The ConfigMap that `arena delete` reads. It names the run, and has no values of it."""
+    name = f"{plan.run}-{plan.arena}"
+    data = {"app": f"{facts.kind.lower()}.{facts.group}/{plan.run}"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def board_labels(plan: Plan) -> Mapping[str, str]:
+    """Labels of the Service of TensorBoard, which `arena get` looks for."""
+    return {"role": BOARD, "release": plan.run} if plan.arena else {}

@@ -18,10 +18,10 @@ from gen.job.fields import TensorBoard
 from gen.job.model import default
 from gen.job.plan import IngressPlan, MountPlan, Plan, TensorBoardPlan, VolumePlan
 from gen.kubernetes.objects import COMPONENT, Body, present
-from gen.render.parts import arena, containers, grants, names
+from gen.render.parts import containers, grants, names
 from gen.render.parts.context import Context
 from gen.render.parts.data import DataPlan, holding
-from gen.render.parts.metadata import BOARD, add_metadata, job_labels, job_metadata
+from gen.render.parts.metadata import BOARD, add_metadata, board_labels, job_labels, job_metadata
 
 _RUN = regex(f"{RUN}|{TRIAL}")
 """The hash of a run, or the name of a trial."""
@@ -188,7 +188,7 @@ def _service(plan: Plan, board: TensorBoardPlan) -> Body:
     ports = {"http": 80, "tensorboard": _PORT}
     entries = [{"name": name, "port": port, "protocol": "TCP", "targetPort": "http"} for name, port in ports.items()]
     service = _object("v1", "Service", plan, board, {"ports": entries, "selector": _selector(plan)})
-    add_metadata(service["metadata"], "labels", arena.board_labels(plan))
+    add_metadata(service["metadata"], "labels", board_labels(plan))
     return service
 
 
