@@ -337,9 +337,13 @@ WORLDS: Final = (
 )
 
 
+_OF_TASK: Final = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+
+
 def names_of(job: ImportedJob) -> list[str]:
-    """Variables of the job with values of the script."""
-    return [name for name, value in job.fields.get("env", {}).items() if isinstance(value, str)]
+    """Variables of the job with values of the script. Operators for MPI do not set those of its tasks."""
+    of_task = _OF_TASK if job.fields.get("kind") == "mpi" else ()
+    return [*of_task, *(name for name, value in job.fields.get("env", {}).items() if isinstance(value, str))]
 
 
 def programs_of(job: ImportedJob) -> set[str]:

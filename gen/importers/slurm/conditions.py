@@ -56,7 +56,7 @@ _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 _OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
 _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
 _MOST_WORDS: Final = 4  # of a condition in `[` that `!` negates
-_OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
+OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
@@ -350,7 +350,7 @@ class Conditions(Expander):
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""
         called = _words_of(source_text(text), "command_name")
-        return any(not is_silent(one) and one not in (*_OF_FILES, *self.functions) for one in called)
+        return any(not is_silent(one) and one not in (*OF_FILES, *self.functions) for one in called)
 
 
 def _words_of(text: str, kind: str) -> list[str]:

@@ -252,12 +252,16 @@ def in_container(steps: Iterable[AnyStep], mounts: Sequence[str]) -> Iterator[An
     """The programs, with folders that the script makes for a container where that has them, without mounts."""
     parts = (one.split(":") for one in mounts if ":" in one)
     targets = sorted(((_rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
+    steps = [*steps]
+    others = {_rooted(word) for step in steps if step.words[:1] != ("mkdir",) for word in step.words}
     for step in steps:
         words = []
         for word in step.words[1:] if step.words[:1] == ("mkdir",) else ():
             path = word if word.startswith("-") else _rooted(word)
             source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
-            words += [f"{target}{path[len(source) :]}" if source else word] if path != source else []
+            is_used = any(f"{one}/".startswith(f"{path}/") for one in others)  # by the script itself
+            inside = f"{target}{path[len(source) :]}" if source else word
+            words += [word] if is_used else [inside] if path != source else []
         if step.words[:1] != ("mkdir",) or any(not one.startswith("-") for one in words):
             yield replace(step, words=("mkdir", *words)) if words else step
 

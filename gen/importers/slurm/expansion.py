@@ -26,8 +26,8 @@ _PARAMETER: Final = regex(
     r"(?:\[(?P<index>[^\]]*)\])?(?P<rest>(?:[-:=+?#%/^,~@*].*)?)",
     re.DOTALL,
 )
-_EVERY: Final = regex(r"\$@|\$\{@\}|\$\{[A-Za-z_]\w*\[@\]\}")
-"""All values of an array; without values, it adds no word."""
+_EVERY: Final = regex(r"\$@|\$\{@(?::[^{}]*)?\}|\$\{[A-Za-z_]\w*\[@\](?::[^{}]*)?\}")
+"""All values of an array, or a part of them; without values, it adds no word."""
 _PLAIN: Final = regex(rf"[\w@%+=:,./{{}}\[\]~^{START}-]+")
 _SEVERAL: Final = regex(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")

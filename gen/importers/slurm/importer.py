@@ -16,7 +16,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
-from gen.importers.slurm import steps
+from gen.importers.slurm import mpi, steps
 from gen.importers.slurm.containers import Lacking, carry_containers, in_container, mount_folders, named_images
 from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text, sources
 from gen.importers.slurm.options import Option, carry, directives, layout_of, with_values
@@ -33,7 +33,6 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.values import VARIABLE
 from gen.job.launchers import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
@@ -46,7 +45,6 @@ _TEMPLATE: Final = regex(
 _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
-_OF_SHELL: Final = ((), ("cd",), ("trap",))
 
 
 class SlurmImporter(Importer):
@@ -138,23 +136,13 @@ def _unread(draft: JobDraft, script: BatchScript) -> None:
         draft.cannot_run(script.cut, "the script starts too many programs for one command, and gen stops here", hint)
     if script.unreadable is not None:
         draft.cannot_run(*script.unreadable)
-    if script.ended is not None and script.fails:
+    if script.ended is not None and script.fails.isdecimal():
+        place, said = script.ended
+        why = f": {said.replace(START, '.')}" if said else ""
+        draft.cannot_run(place, f"the script ends here with an error{why}", steps.NEEDED_VALUES)
+    elif script.ended is not None and script.fails:
         what, why = "the error at the end of the script", "the job succeeds if its last program does"
         draft.drop(script.ended[0], what, why, "remove `exit`, or write it into `command`")
-
-
-def _of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
-    """The variables of Slurm in a task, as those of the pod or of `mpirun`."""
-    if per_node == 1 and not by_mpi:
-        return {
-            **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), marked("$RANK") if nodes > 1 else "0"),
-            "SLURM_LOCALID": "0",
-        }
-    return {
-        "SLURM_PROCID": marked("$OMPI_COMM_WORLD_RANK"),
-        "SLURM_LOCALID": marked("$OMPI_COMM_WORLD_LOCAL_RANK"),
-        "SLURM_NODEID": marked(f"$((OMPI_COMM_WORLD_RANK / {per_node}))"),
-    }
 
 
 def _translate(
@@ -163,7 +151,7 @@ def _translate(
     """Set the fields of the job."""
     of_script = layout_of(options)
     by_mpi = any(steps.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
-    ranks = partial(_of_tasks, of_script.nodes, by_mpi=by_mpi)
+    ranks = partial(mpi.of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     layout = carry(draft, options, of_step, site)
     last = {one.name: one for one in (*options, *of_step)}
@@ -182,23 +170,22 @@ def _translate(
     slots = {steps.without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
     if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
         layout = replace(layout, per_node=int(number[:4]))
-    if any(_is_of_mpi(one, layout) for one in runs):
-        _mpi(draft, layout)
+    if any(mpi.is_of_mpi(one, layout) for one in runs):
+        mpi.set_sizes(draft, layout)
     runs = [_for_kind(draft, script, one, layout) for one in _files(draft, script, runs)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
-    _order(draft, runs, layout)
+    _order(draft, runs, layout, of_script.nodes)
     steps.variables(draft, script, runs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
-    runs = steps.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
+    runs = mpi.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = steps.arrays(script, runs)
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     runs = [*arrays, *_in_folders(draft, with_traps(runs, script.folder))]
-    if script.stops and sum(one.words[:1] not in BETWEEN for one in runs) > 1:
-        runs = [Run(words=(), text="set -e", place=draft.place), *runs]
+    runs = steps.with_stop(script, runs)
     text = steps.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
@@ -311,20 +298,12 @@ def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
             draft.fields.setdefault(name, site.nodes[name])
 
 
-def _is_of_mpi(run: Run, layout: Layout) -> bool:
-    """Whether a program needs `mpirun`, or the hosts of its operator."""
-    if run.launcher is deepspeed.LAUNCHER:
-        return layout.nodes > 1
-    starts_each = run.launcher is None and run.by_srun and run.words[:1] not in _OF_SHELL
-    return run.launcher is mpirun.LAUNCHER or (starts_each and max(layout.per_node, run.per_node) > 1)
-
-
 def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
-        starts = run.by_srun and run.words[:1] not in _OF_SHELL
-        return _by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
+        starts = run.by_srun and run.words[:1] not in mpi.OF_SHELL
+        return mpi.by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
     given = steps.without_set(run)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
@@ -336,7 +315,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
             per_node, total = (
                 int(f"0{one}"[:7]) if one.isdecimal() else 0 for one in (given.processes, given.all_processes)
             )
-            options = _numbers(layout, per_node, 0 if per_node else total)
+            options = mpi.numbers(layout, per_node, 0 if per_node else total)
         return replace(run, words=(*words[: run.at + 1], *options, *words[run.at + 1 :]))
     if of_mpi and run.by_srun and layout.nodes > 1:
         name = run.words[run.at].rpartition("/")[2]
@@ -358,42 +337,18 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
     return replace(run, words=tuple(words))
 
 
-def _by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
-    """A program that `srun` starts, started by `mpirun`. Variables in `kept` are those of the launcher's shell."""
-    per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
-    start = ("mpirun", *_numbers(layout, per_node, total))
-    start += tuple(word for name, value in steps.of_program(run) for word in ("-x", f"{name}={value}"))
-    run = replace(run, assigned=())
-    parts = {*steps.parts_of(run)}
-    own = {name for one in parts for name in VARIABLE.findall(one)} & kept
-    if any(one[1:] not in kept for one in parts):  # only the shell of a task knows its rank
-        start += tuple(word for name in sorted(own) for word in ("-x", name + "=" + marked(f'"${name}"')))
-        shell = "bash" if needs_bash("", parts) else "sh"
-        return replace(run, words=(*start, shell, "-c", source_text(" ".join(steps.text_of_words(run.words)))))
-    return replace(run, words=(*start, *run.words))
-
-
-def _numbers(layout: Layout, per_node: int, total: int) -> tuple[str, ...]:
-    """Options of `mpirun` for other numbers of processes than one in each slot."""
-    known = (("-npernode", per_node, layout.per_node), ("-np", total, layout.nodes * layout.per_node))
-    for name, number, slots in known:
-        if number and number != slots:
-            return (name, str(number), *(("--oversubscribe",) if number > slots else ()))
-    return ()
-
-
-def _mpi(draft: JobDraft, layout: Layout) -> None:
-    draft.set("mpi", "kind")
-    if layout.nodes > 1:
-        draft.set(layout.nodes, "workers")
-    draft.set(max(layout.per_node, 1), "slotsPerWorker", place=draft.place)
-    for role, value in (("cpu", 1), ("memory", "2Gi")):
-        if role in draft.fields:
-            draft.fields.setdefault("roles", {}).setdefault("launcher", {})[role] = value
-
-
-def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> None:
-    """Report what happens once in the script, and in each pod of the job."""
+def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int) -> None:
+    """Report what happens on some of the nodes of the script, or once in it, and in each pod of the job."""
+    started = [one for one in runs if one.by_srun]
+    if started and layout.nodes < nodes:
+        what = f"{nodes - layout.nodes} of {nodes} nodes"
+        hint = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
+        draft.drop(started[-1].place, what, "`srun` starts its last program on the others only", hint)
+        if (ray := next((one for one in started if one.words[:2] == ("ray", "start")), None)) is not None:
+            message = "`ray start` on several nodes makes a cluster, and a job of this kind has one pod"
+            draft.cannot_run(
+                ray.place, message, "write a job of kind `ray`: its `command` is the program for the cluster"
+            )
     if layout.nodes == 1 or draft.fields["kind"] == "mpi":
         return
     if not any(one.by_srun for one in runs):

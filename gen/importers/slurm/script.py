@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
 _CHANGE_SHELL: Final = names("exit cd pushd popd set shift trap")
+_WRITES: Final = regex(r"(?<![\d&])>+\s*(?!/dev/|&)")
 _TURNS: Final = regex(r"\b(?:shift|srun)\b")
 """Commands in a loop that the shell of a pod cannot run."""
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
@@ -371,11 +372,13 @@ class BatchScript(BatchCommands):
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
         if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
             self.unclear = self.unclear or self.place(node)
-        if not (assigned or starts or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}):
+        read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
+        exports = "export" in text or self.exported.keys() & {*assigned}
+        changes = starts or exports or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}
+        if not (read or changes or (assigned and _WRITES.search(text))):
             return
         kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"
-        read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
         what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
         self.leave(node, what, "only a shell decides it, in each pod", hint)
         self.as_it_is(node.parent if node.parent is not None and self._has_input(node.parent) else node)

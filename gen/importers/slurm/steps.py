@@ -51,11 +51,12 @@ _MODULES: Final = {
     module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
 }
 _WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
-_OF_KIND: Final = names(
+OF_KIND: Final = names(
     "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK LOCAL_SIZE NNODES"
 )
-"""Variables that the kind of the job or its launcher sets."""
-_GIVEN: Final = _OF_KIND | names(
+"""Variables that the kind of the job or its launcher sets; `mpi` only sets those of its own launcher."""
+RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
+_GIVEN: Final = OF_KIND | names(
     "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
     "SECONDS BASHPID UID PWD OLDPWD"
 )
@@ -239,7 +240,7 @@ def line_of(run: Run) -> str:
 
 def of_program(run: Run) -> list[tuple[str, str]]:
     """The variables that are set for a program alone, without those of the machines."""
-    return [one for one in run.assigned if not OF_SITE.fullmatch(one[0]) and one[0] not in _OF_KIND]
+    return [one for one in run.assigned if not OF_SITE.fullmatch(one[0]) and one[0] not in OF_KIND]
 
 
 def is_of_pod(value: str) -> bool:
@@ -293,21 +294,18 @@ def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
 
 def _is_own(name: str, value: str, script: BatchScript, run: Run) -> bool:
     """Whether a program gets a value of its own for a variable."""
-    of_site = name in _OF_KIND or (OF_SITE.fullmatch(name) and name not in HARMLESS)
+    of_site = name in OF_KIND or (OF_SITE.fullmatch(name) and name not in HARMLESS)
     known = is_known(value.replace(RUN, "")) and name not in script.secrets
     return known and not of_site and not _is_part(name, value, script, [run])
 
 
 def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
     """Set the variables that the batch part exports; those of the site are named and left out."""
+    of_mpi = draft.fields["kind"] == "mpi"
     for name, place in script.exported.items():
         value = script.variables.get(name)
-        if (
-            value is None
-            or name in script.secrets
-            or name in _OF_KIND
-            or (name.startswith("SLURM_") and is_known(str(value)))
-        ):
+        of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS or not is_known(str(value)))
+        if value is None or name in script.secrets or of_kind or (name.startswith("SLURM_") and is_known(str(value))):
             continue
         text = value if isinstance(value, str) else " ".join(value)
         if OF_SITE.fullmatch(name) and name not in HARMLESS:
@@ -353,8 +351,8 @@ def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
     """Values from outside without which the programs cannot run."""
-    of_kind = {*_ADDRESS} if draft.fields["kind"] == "mpi" else set[str]()
-    of_kind -= {*_ADDRESS} if any(one.text.startswith("export MASTER_ADDR=") for one in runs) else set()
+    of_kind = {*RENDEZVOUS} if draft.fields["kind"] == "mpi" else set[str]()
+    of_kind -= {*RENDEZVOUS} if any(one.text.startswith("export MASTER_ADDR=") for one in runs) else set()
     known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID} - of_kind
     names: dict[str, Location] = {}
     for run in runs:
@@ -374,8 +372,8 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
     named = {*unknown(draft, script, runs), *script.kept, *(one for run in runs for one in assigned_in(run.text))}
     messages = " ".join(one.message for one in draft.found)
     for name, place in script.outside_values.items():
-        if name not in named | (_GIVEN - _OF_KIND) and not re.search(rf"\$\{{?{name}\b", messages):
-            given = "the pods have one of the job" if name in _OF_KIND else "the job does without it"
+        if name not in named | (_GIVEN - OF_KIND) and not re.search(rf"\$\{{?{name}\b", messages):
+            given = "the pods have one of the job" if name in OF_KIND else "the job does without it"
             at = place.line - script.first_line
             lines = script.source.split("\n")
             before, behind = (name in assigned_in("\n".join(some)) for some in (lines[:at], lines[at:]))
@@ -393,30 +391,6 @@ def lists_nodes(script: BatchScript, name: str) -> bool:
     return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
 
 
-_ADDRESS: Final = ("MASTER_ADDR", "MASTER_PORT")
-_FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
-DEFAULT_PORT: Final = "29500"
-
-
-def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs of a job with MPI, with the address of its first worker if the script gives them one: only the
-    launcher knows it, and each `mpirun` passes it on.
-    """
-    texts = " ".join(source_text(word) for one in runs for word in (*one.words, one.text))
-    if "MASTER_ADDR" not in script.exported and not re.search(r"\$\{?MASTER_(?:ADDR|PORT)\b", texts):
-        return runs
-    known = str(script.variables.get("MASTER_PORT", DEFAULT_PORT))
-    port = known if known.isdecimal() else DEFAULT_PORT
-    passed = tuple(word for name in _ADDRESS for word in ("-x", name))
-    runs = [
-        replace(one, words=("mpirun", *passed, *one.words[1:])) if one.by_srun and one.words[:1] == ("mpirun",) else one
-        for one in runs
-    ]
-    text = f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
-    first = runs[0]
-    return [Run(text=text, place=first.place, folder=first.folder, folder_place=first.folder_place), *runs]
-
-
 def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     """Assignments of the arrays with items that the pods choose."""
     texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
@@ -428,6 +402,17 @@ def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
             inner = whole if len(whole) <= _WIDE else "\n  ".join(["", *words]) + "\n"
             made.append(Run(words=(), text=f"{name}=({inner})", place=runs[0].place))
     return made
+
+
+def with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs with `set -e` where the script has it, if more than one program follows."""
+    if script.stops is None:
+        return runs
+    line = script.stops.line
+    at = next((number for number, one in enumerate(runs) if one.place.line > line), len(runs))
+    if sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
+        runs[at:at] = [Run(words=(), text="set -e", place=script.stops)]
+    return runs
 
 
 NEEDED_VALUES: Final = (

@@ -39,6 +39,7 @@ from gen.importers.sandbox import (
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm.containers import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
+from gen.importers.slurm.mpi import DEFAULT_PORT
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values
 from gen.importers.slurm.site import (
     SCRIPT,
@@ -49,7 +50,6 @@ from gen.importers.slurm.site import (
     without_placeholders,
 )
 from gen.importers.slurm.steps import (
-    DEFAULT_PORT,
     Run,
     launcher_of,
     without_set,

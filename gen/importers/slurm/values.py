@@ -56,7 +56,7 @@ class BatchValues(Conditions):
     """Whether each assignment exports its variable."""
     matching = ""
     """The option that changes what patterns match."""
-    stops = False
+    stops: Location | None = None
     """Whether the script ends at the first error."""
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
@@ -77,7 +77,7 @@ class BatchValues(Conditions):
         """Values of variables that a job reads from a Secret."""
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
-        self.fails = False
+        self.fails = ""
         self._said = ""
         self.before: dict[str, Value] = {}
         """Variables that a construct of the shell reads."""

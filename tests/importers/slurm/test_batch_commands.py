@@ -57,6 +57,9 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ('D=$(cd -- "$(dirname -- "$0")/../.." >/dev/null 2>&1 && pwd)\nsrun a $D/b', "a ./../../b"),
         ("cat > b.sh <<E\nc\nE\nchmod +x b.sh\nsrun ./b.sh d", "bash /etc/job/b.sh d"),
         ("A=(b)\nC=$(D=($A))\nsrun a $C $(E=1)c", "a c"),
+        ('set -- b "c d"\nsrun a "${@:2}" "${@:3}"\nset --\nsrun e "${@:2}" "${@}"', "a 'c d'\ne"),
+        ("A=1\nN=($(scontrol show hostnames))\nfor n in ${!N[@]}; do echo $n $A; i=$n; done\nsrun a $A", "a 1"),
+        ("for n in $(ask); do echo $n >> b; i=$n; done\nsrun a", "for n in $(ask); do echo $n >> b; i=$n; done\na"),
         ("A=b\nB=$(A=c; echo $A)\nsrun d $B $A", "d $(A=c; echo $A) b"),
         ("builtin cd b\njobs\ndisown\nsrun a", "cd b\na"),
         ("A=$\n\n# B the c\nsrun a $A", "a '$'"),
@@ -103,8 +106,8 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ('[ ! $B = x ] || A=1\n[ ! $B ] && C=2\n[ ! -n $B -o "$B" ] || D=3\nsrun a $A $C $D', "a 1 2 3"),
         ("B='x -o y'\n[ -z $B ] && A=1\n[ $B = x ] && C=2\n[ \"$B\" != '*' ] && D=3\nsrun a $C $D", "a 2 3"),
         (
-            "[ '(' = b ] || A=1\nif test \\( b = c \\); then B=1; fi\nsrun a $A",
-            "if test \\( b = c \\); then B=1; fi\na 1",
+            "[ '(' = b ] || A=1\nif test \\( b = c \\); then B=1; fi\nsrun a $A $B",
+            "if test \\( b = c \\); then B=1; fi\na 1 $B",
         ),
     ],
 )
@@ -316,7 +319,7 @@ def test_a_trap_is_not_a_program_of_mpirun() -> None:
 
 def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
     fields = job(script("-N 2", "--ntasks-per-node=2", body="srun A=$SLURM_JOB_ID a", interpreter=BASH)).fields
-    assert fields["command"] == "mpirun sh -c '\"A={{ run.id }}\" a'"
+    assert fields["command"] == "mpirun A={{ run.id }} a"
 
 
 NAMES = "scontrol show hostnames $SLURM_JOB_NODELIST"
@@ -423,7 +426,8 @@ UNCLEAR = "the address `"
         (("-N 2", "--ntasks-per-node=2"), "srun bash -c 'srun a'", 5, "`srun` behind `srun` does not work in a pod"),
         (NODE, "(A=b)\nsrun -J ${!A} c", 5, "gen cannot read the syntax of the shell here"),
         (NODES, "srun -n1 --ntasks-per-node=4 a\nsrun b", 6, "the single start of `a` is not carried"),
-        (NODE, "a\nexit 1\nb", 5, "the error at the end of the script is not carried: the job succeeds"),
+        (NODE, "a\nexit 1\nb", 5, "the script ends here with an error"),
+        (NODE, "a\nexit $1\nb", 5, "the error at the end of the script is not carried: the job succeeds"),
         (NODE, "chmod +x a\nexit 1", 1, "the script starts no program"),
         (NODE, "if ask; then srun a; else b; fi", 4, "`srun` does not work in a pod, and only its shell decides"),
         (NODE, "eval 'a &\nwait'", 4, "gen does not follow several commands of `eval`"),

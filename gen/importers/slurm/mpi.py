@@ -1,0 +1,122 @@
+"""Tasks of `srun` as processes of MPI: a job of kind `mpi`, and the ranks and addresses of its processes.
+
+`mpirun` gives a process its numbers in variables of its own. Those that PyTorch reads have to come from the script.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec.structs import replace
+
+from gen.importers.draft import JobDraft
+from gen.importers.slurm.conditions import OF_FILES
+from gen.importers.slurm.expansion import is_known, marked, needs_bash, shown, source_text
+from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.site import Layout, is_silent
+from gen.importers.slurm.steps import OF_KIND, RENDEZVOUS, Run, of_program, parts_of, text_of_words
+from gen.importers.slurm.values import VARIABLE
+from gen.job.launchers import deepspeed, mpirun
+
+_OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})
+"""Expressions, which have a value before a shell reads the command."""
+_WIDE: Final = 110
+"""Characters of a text for a shell that are on one line."""
+OF_SHELL: Final = ((), ("cd",), ("trap",))
+"""Starts of what a shell does itself."""
+_FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
+DEFAULT_PORT: Final = "29500"
+
+
+def of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
+    """The variables of Slurm in a task, as those of the pod or of `mpirun`."""
+    if per_node == 1 and not by_mpi:
+        return {
+            **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), marked("$RANK") if nodes > 1 else "0"),
+            "SLURM_LOCALID": "0",
+        }
+    return {
+        "SLURM_PROCID": marked("$OMPI_COMM_WORLD_RANK"),
+        "SLURM_LOCALID": marked("$OMPI_COMM_WORLD_LOCAL_RANK"),
+        "SLURM_NODEID": marked(f"$((OMPI_COMM_WORLD_RANK / {per_node}))"),
+    }
+
+
+def is_of_mpi(run: Run, layout: Layout) -> bool:
+    """Whether a program needs `mpirun`, or the hosts of its operator."""
+    if run.launcher is deepspeed.LAUNCHER:
+        return layout.nodes > 1
+    starts_each = run.launcher is None and run.by_srun and run.words[:1] not in OF_SHELL
+    return run.launcher is mpirun.LAUNCHER or (starts_each and max(layout.per_node, run.per_node) > 1)
+
+
+def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
+    """A program that `srun` starts, started by `mpirun`, and by a shell if only that knows its rank.
+
+    Variables in `kept` are those of the launcher's shell.
+    """
+    per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
+    start = ("mpirun", *numbers(layout, per_node, total))
+    start += tuple(word for name, value in of_program(run) for word in ("-x", f"{name}={value}"))
+    run = replace(run, assigned=tuple(_ranks_of_task(run)))
+    parts = {*parts_of(run)} - _OF_RUN
+    own = {name for one in parts for name in VARIABLE.findall(one)} & kept
+    of_launcher = {f"${name}" for name in kept}
+    if parts <= of_launcher:
+        return replace(run, words=(*start, *run.words))
+    start += tuple(word for name in sorted(own) for word in ("-x", name + "=" + marked(f'"${name}"')))
+    shell = "bash" if needs_bash("", parts) else "sh"
+    ranks = [f"{name}={shown(value)}" for name, value in run.assigned]
+    text, behind = [*ranks, *text_of_words(run.words)], tuple[str, ...]()
+    if len(" ".join(text)) > _WIDE and {*parts_of(replace(run, assigned=()))} - _OF_RUN <= of_launcher:
+        text, behind = [*ranks, 'exec "$@"'], (shell, *run.words)  # options stay on lines of their own
+    return replace(run, words=(*start, shell, "-c", source_text(" ".join(text)), *behind), assigned=())
+
+
+def numbers(layout: Layout, per_node: int, total: int) -> tuple[str, ...]:
+    """Options of `mpirun` for other numbers of processes than one in each slot."""
+    known = (("-npernode", per_node, layout.per_node), ("-np", total, layout.nodes * layout.per_node))
+    for name, number, slots in known:
+        if number and number != slots:
+            return (name, str(number), *(("--oversubscribe",) if number > slots else ()))
+    return ()
+
+
+def set_sizes(draft: JobDraft, layout: Layout) -> None:
+    """Set the kind, and its numbers of workers and processes."""
+    draft.set("mpi", "kind")
+    if layout.nodes > 1:
+        draft.set(layout.nodes, "workers")
+    draft.set(max(layout.per_node, 1), "slotsPerWorker", place=draft.place)
+    for role, value in (("cpu", 1), ("memory", "2Gi")):
+        if role in draft.fields:
+            draft.fields.setdefault("roles", {}).setdefault("launcher", {})[role] = value
+
+
+def _ranks_of_task(run: Run) -> list[tuple[str, str]]:
+    """The variables for the ranks of a program that only the shell of each task knows."""
+    if run.words[:1] == () or is_silent(run.words[0]) or run.words[0] in OF_FILES:
+        return []
+    given = {name: value for name, value in run.exported.items() if isinstance(value, str)} | dict(run.assigned)
+    of_task = [name for name in given if name in OF_KIND and name not in RENDEZVOUS and not is_known(given[name])]
+    return [(name, given[name]) for name in of_task if given[name] != marked(f"${name}")]
+
+
+def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs of a job with MPI, with the address of its first worker if the script gives them one: only the
+    launcher knows it, and each `mpirun` passes it on.
+    """
+    texts = " ".join(source_text(word) for one in runs for word in (*one.words, one.text))
+    if "MASTER_ADDR" not in script.exported and not re.search(r"\$\{?MASTER_(?:ADDR|PORT)\b", texts):
+        return runs
+    known = str(script.variables.get("MASTER_PORT", DEFAULT_PORT))
+    port = known if known.isdecimal() else DEFAULT_PORT
+    passed = tuple(word for name in RENDEZVOUS for word in ("-x", name))
+    runs = [
+        replace(one, words=("mpirun", *passed, *one.words[1:])) if one.by_srun and one.words[:1] == ("mpirun",) else one
+        for one in runs
+    ]
+    text = f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
+    first = runs[0]
+    return [Run(text=text, place=first.place, folder=first.folder, folder_place=first.folder_place), *runs]

@@ -1,0 +1,92 @@
+"""Tasks of `srun` become processes of MPI with the ranks that the script gives them, on all its nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.importers import sandbox
+from tests.cases import for_each
+from tests.importers.slurm.test_slurm import BASH, job, read, script
+from tests.importers.slurm.test_task_comparison import compared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TASKS = ("-N 2", "--ntasks-per-node=4", "--gres=gpu:4")
+RANKS = "RANK=$OMPI_COMM_WORLD_RANK LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK"
+LONG = " ".join(f"--number-{number} {number}" for number in range(9))
+RAY = """
+srun -N 1 -n 1 -w a ray start --head --block &
+srun -N 1 -n 1 -w b ray start --address a:6379 --block &
+python train.py
+"""
+REFUSAL = sandbox.refusal()
+
+
+@for_each(
+    ("body", "expected", "env"),
+    [
+        ("export WORLD_SIZE=$SLURM_NTASKS\nsrun python a.py", "mpirun python a.py", {"WORLD_SIZE": "8"}),
+        (
+            "export WORLD_SIZE=8\nsrun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python a.py'",
+            f"mpirun sh -c '{RANKS} python a.py'",
+            {"WORLD_SIZE": "8"},
+        ),
+        (
+            "srun bash -c 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID; mkdir -p b; python a.py'",
+            f"mpirun mkdir -p b\nmpirun sh -c '{RANKS} python a.py'",
+            {},
+        ),
+        (
+            f"srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python a.py {LONG}'",
+            f"mpirun sh -c '{RANKS} exec \"$@\"' sh python a.py \\\n  " + LONG.replace(" --", " \\\n  --"),
+            {},
+        ),
+        (
+            f"srun python a.py --id $SLURM_JOB_ID {LONG}",
+            "mpirun python a.py \\\n  --id {{ run.id }} \\\n  " + LONG.replace(" --", " \\\n  --"),
+            {},
+        ),
+        ("srun python a.py --rank $SLURM_PROCID", "mpirun python a.py --rank 0", {}),
+    ],
+)
+def test_processes_have_the_ranks_that_the_script_gives_them(body: str, expected: str, env: dict[str, str]) -> None:
+    fields = job(script(*TASKS, body=body, interpreter=BASH)).fields
+    assert fields["command"] == expected
+    assert fields.get("env", {}) == env
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(REFUSAL is not None, reason=str(REFUSAL))
+@for_each(
+    ("changed", "same"), [(None, True), ({"command": "mpirun python a.py", "env": {}}, False)], ids=["same", "without"]
+)
+def test_the_proof_compares_ranks(tmp_path: Path, changed: dict[str, object] | None, *, same: bool) -> None:
+    body = "export WORLD_SIZE=8\nsrun bash -c 'RANK=$SLURM_PROCID python a.py'"
+    _, is_same, found = compared(tmp_path, script(*TASKS, body=body, interpreter=BASH), changed)
+    assert (is_same, found == []) == (same, same)
+
+
+@for_each(
+    ("body", "messages"),
+    [
+        (
+            "srun -N 1 -n 1 python a.py",
+            ["1 of 2 nodes is not carried: `srun` starts its last program on the others only"],
+        ),
+        ("srun -N 1 -n 1 hostname\nsrun python a.py", []),
+        (RAY, ["`ray start` on several nodes makes a cluster", "1 of 2 nodes is not carried"]),
+    ],
+)
+def test_nodes_that_a_job_lacks_are_named(body: str, messages: list[str]) -> None:
+    _, found = read(script("-N 2", "--ntasks-per-node=1", "--gres=gpu:8", body=body, interpreter=BASH))
+    about = [one.message for one in found if "nodes" in one.message and "--node" not in one.message]
+    assert [any(one.startswith(message) for one in about) for message in messages] == [True] * len(about)
+
+
+def test_a_folder_that_the_script_uses_itself_is_made() -> None:
+    body = "mkdir -p out\ncp a.yaml out\nsrun --container-mounts=$PWD/out:/out python a.py"
+    command = job(script("-N 1", body=body, interpreter=BASH)).fields["command"]
+    assert command == "mkdir -p out\ncp a.yaml out\npython a.py"
