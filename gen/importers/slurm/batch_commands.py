@@ -156,10 +156,10 @@ class BatchCommands(BatchValues):
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
         variables, functions = {**self.variables}, {**self.functions}
-        for name in dict.fromkeys(_CALLS.findall(command.strip())):
-            if name in self.functions and name not in self.of_outputs:
-                self.of_outputs.add(name)
-                self.keep_function(name)
+        called = dict.fromkeys(_CALLS.findall(command.strip()))
+        for name in [one for one in called if one in self.functions.keys() - self.of_outputs]:
+            self.of_outputs.add(name)
+            self.keep_function(name)
         self.variables, self.functions = variables, functions  # the shell of the output is one of its own
         return super().output(command)
 
@@ -439,8 +439,6 @@ class BatchCommands(BatchValues):
         program, text = called.program, called.text
         if program not in SILENT or (self.in_task and program not in SILENT_IN_TASKS):
             return False
-        if program == "set" and re.match(r"-\w*e", " ".join(called.words[1:2])):
-            self.stops = self.stops or called.place
         if program in ("echo", "printf"):
             self._said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
         unset = [one for one in sources(" ".join(called.words)) if one[1:] in self.early]

@@ -35,6 +35,7 @@ from gen.importers.slurm.values import uses_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_FOLLOWED: Final = frozenset({*READERS, "srun"})
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
 _CHANGE_SHELL: Final = names("exit cd pushd popd set shift trap")
 _WRITES: Final = regex(r"(?<![\d&])>+\s*(?!/dev/|&)")
@@ -179,8 +180,7 @@ class BatchScript(BatchCommands):
         words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
         words += self.words(" ".join(self._behind))
         self._behind = []
-        # `time` is a word of bash, which sh lacks
-        words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words
+        words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
         if words and words[0] in READERS:
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             if line:
@@ -223,7 +223,7 @@ class BatchScript(BatchCommands):
             what = f"bash reads the file `{self.value(files[0])[:60]}` here, and does not run this line without it"
             self.refuse(self.place(node), what, "quote the `<`, or remove it")
             return
-        if files and kept and program not in (*READERS, "srun") and self.starts_program(node):
+        if files and kept and program not in _FOLLOWED and self.starts_program(node):
             self.as_it_is(node)
             return
         before = len(self.steps)
@@ -256,12 +256,7 @@ class BatchScript(BatchCommands):
             self.name_lines(text, self.place(inner), path)
         elif program == "read" and body is not None:
             self.read_line(self.words(self.text(body))[1:], text)
-        elif (
-            body is not None
-            and body.type == "command"
-            and program not in (*READERS, "srun")
-            and self.starts_program(node)
-        ):
+        elif body is not None and body.type == "command" and program not in _FOLLOWED and self.starts_program(node):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
             source = self.text(node)
@@ -285,10 +280,9 @@ class BatchScript(BatchCommands):
         if programs[:1] == ["tee"]:
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)
+        hint = "add it to `command`, if the run needs it"
         for one, to in [pair for pair in zip(others, programs, strict=True) if pair[1] != "tee"][:1]:
-            self.leave(
-                one, f"the pipe to `{to}`", "the cluster keeps the logs", "add it to `command`, if the run needs it"
-            )
+            self.leave(one, f"the pipe to `{to}`", "the cluster keeps the logs", hint)
 
     def _list(self, node: Node) -> None:
         parts = [one for one in node.children if one.is_named]
@@ -361,10 +355,10 @@ class BatchScript(BatchCommands):
         text = self.text(node)
         assigned = assigned_in(text)
         starts = self.starts_program(node)
-        known = {name: self.variables[name] for name in assigned if name in self.variables}
-        self.before = {
-            name: old for name, old in known.items() if old != marked(f"${name}") and f"for {name} in" not in text
+        known = {
+            name: self.variables.get(name, marked(f"${name}")) for name in assigned if f"for {name} in" not in text
         }
+        self.before = {name: old for name, old in known.items() if old != marked(f"${name}")}
         for name in assigned:
             self.kept.add(name)
             if not self.keeps(node, name):
@@ -373,9 +367,10 @@ class BatchScript(BatchCommands):
         if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
             self.unclear = self.unclear or self.place(node)
         read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
-        exports = "export" in text or self.exported.keys() & {*assigned}
-        changes = starts or exports or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}
-        if not (read or changes or (assigned and _WRITES.search(text))):
+        changes = "export" in text or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}
+        if not (
+            starts or changes or read or (assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text)))
+        ):
             return
         kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"

@@ -356,9 +356,13 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID} - of_kind
     names: dict[str, Location] = {}
     for run in runs:
-        texts = [part for word in run.words for part in sources(word)] or [expanded_part(run.text)]
+        texts = [expanded_part(part) for part in (*(one for word in run.words for one in sources(word)), run.text)]
         texts += (
-            run.words[-1:] if run.words[-3:-1] == ("sh", "-c") else run.words[1:2] if run.words[:1] == ("trap",) else ()
+            run.words[-1:]
+            if run.words[-3:-1] in (("sh", "-c"), ("bash", "-c"))
+            else run.words[1:2]
+            if run.words[:1] == ("trap",)
+            else ()
         )
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in VARIABLE.findall(text)):

@@ -265,6 +265,8 @@ class BatchValues(Conditions):
         """Follow options of `set` and `shopt` that change variables, patterns, or how the shell reads what follows."""
         if options & {"a", "allexport"}:
             self.exports_all = on
+        if on and options & {"e", "errexit"}:
+            self.stops = self.stops or place
         if on and (found := sorted(options & _OF_READING)):
             self.refuse(place, f"gen does not follow the option `{found[0]}` of the shell", "remove it")
         if found := sorted((options | {"noglob"} if "f" in options else options) & _OF_PATTERNS):
