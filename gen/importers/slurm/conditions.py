@@ -374,8 +374,8 @@ def raw_parts(text: str) -> list[range]:
 
 _ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
-    "ifconfig ip lsof md5sum netstat nproc nslookup nvidia-smi od printf pwd readlink realpath scontrol sed seq "
-    "sha1sum shuf sort srun ss ssh tail tr uniq uuidgen wc which whoami xargs"
+    "ifconfig ip lsof md5sum netstat nproc nslookup nvidia-smi od paste printf pwd readlink realpath rev scontrol sed "
+    "seq sha1sum shuf sort srun ss ssh tac tail tr uniq uuidgen wc which whoami xargs"
 )
 """Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
 _FIRST: Final = regex(

@@ -15,7 +15,7 @@ from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import is_known, marked, needs_bash, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import Layout, is_silent
-from gen.importers.slurm.steps import OF_KIND, RENDEZVOUS, Run, of_program, parts_of, text_of_words
+from gen.importers.slurm.steps import DEVICES, OF_KIND, RENDEZVOUS, Run, of_program, parts_of, text_of_words
 from gen.importers.slurm.values import VARIABLE
 from gen.job.launchers import deepspeed, mpirun
 
@@ -58,14 +58,16 @@ def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     """
     per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
     start = ("mpirun", *numbers(layout, per_node, total))
-    start += tuple(word for name, value in of_program(run) for word in ("-x", f"{name}={value}"))
-    run = replace(run, assigned=tuple(_ranks_of_task(run)))
+    ranks_of_task = _ranks_of_task(run)
+    own = [one for one in of_program(run) if one not in ranks_of_task]
+    start += tuple(word for name, value in own for word in ("-x", f"{name}={value}"))
+    run = replace(run, assigned=tuple(ranks_of_task))
     parts = {*parts_of(run)} - _OF_RUN
-    own = {name for one in parts for name in VARIABLE.findall(one)} & kept
+    passed = {name for one in parts for name in VARIABLE.findall(one)} & kept
     of_launcher = {f"${name}" for name in kept}
     if parts <= of_launcher:
         return replace(run, words=(*start, *run.words))
-    start += tuple(word for name in sorted(own) for word in ("-x", name + "=" + marked(f'"${name}"')))
+    start += tuple(word for name in sorted(passed) for word in ("-x", name + "=" + marked(f'"${name}"')))
     shell = "bash" if needs_bash("", parts) else "sh"
     ranks = [f"{name}={shown(value)}" for name, value in run.assigned]
     text, behind = [*ranks, *text_of_words(run.words)], tuple[str, ...]()
@@ -95,11 +97,13 @@ def set_sizes(draft: JobDraft, layout: Layout) -> None:
 
 
 def _ranks_of_task(run: Run) -> list[tuple[str, str]]:
-    """The variables for the ranks of a program that only the shell of each task knows."""
+    """The variables for the rank of a program, and for its GPUs, that only the shell of each task knows."""
     if run.words[:1] == () or is_silent(run.words[0]) or run.words[0] in OF_FILES:
         return []
     given = {name: value for name, value in run.exported.items() if isinstance(value, str)} | dict(run.assigned)
-    of_task = [name for name in given if name in OF_KIND and name not in RENDEZVOUS and not is_known(given[name])]
+    of_task = [
+        name for name in given if name in OF_KIND | DEVICES and name not in RENDEZVOUS and not is_known(given[name])
+    ]
     return [(name, given[name]) for name in of_task if given[name] != marked(f"${name}")]
 
 

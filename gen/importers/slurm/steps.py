@@ -60,6 +60,12 @@ _GIVEN: Final = OF_KIND | names(
     "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
     "SECONDS BASHPID UID PWD OLDPWD"
 )
+DEVICES: Final = names("CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES")
+"""Variables by which programs of one node share its GPUs."""
+_OF_MACHINES: Final = (
+    "it belongs to the machines of the site",
+    "set it in the image or in a network of the overlay, if it is needed",
+)
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
 _MOST_OPTIONS: Final = 3
 """Number of words behind `srun` that can be such variables."""
@@ -103,6 +109,8 @@ def runs_of(
             ends = {"background": step.background, "input": step.input, "otherwise": step.otherwise}
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
+        lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_of_machines(name))
+        script.left += [DroppedPart(place, f"the variable `{name}`", *_OF_MACHINES) for place, name in lost]
         runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
     for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
         alone = runs[number].background and runs[number + 1].words == ("wait",)
@@ -239,8 +247,12 @@ def line_of(run: Run) -> str:
 
 
 def of_program(run: Run) -> list[tuple[str, str]]:
-    """The variables that are set for a program alone, without those of the machines."""
-    return [one for one in run.assigned if not OF_SITE.fullmatch(one[0]) and one[0] not in OF_KIND]
+    """The variables that are set for a program alone, without those of the machines and of the kind."""
+    return [one for one in run.assigned if not _is_of_machines(one[0]) and one[0] not in OF_KIND]
+
+
+def _is_of_machines(name: str) -> bool:
+    return OF_SITE.fullmatch(name) is not None and name not in HARMLESS | DEVICES
 
 
 def is_of_pod(value: str) -> bool:
@@ -309,8 +321,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None
             continue
         text = value if isinstance(value, str) else " ".join(value)
         if OF_SITE.fullmatch(name) and name not in HARMLESS:
-            hint = "set it in the image or in a network of the overlay, if it is needed"
-            draft.drop(place, f"the variable `{name}`", "it belongs to the machines of the site", hint)
+            draft.drop(place, f"the variable `{name}`", *_OF_MACHINES)
         elif _is_part(name, text, script, runs):
             draft.drop(
                 place, f"the variable `{name}`", "the command has its value", "add it to `env` if the program reads it"
@@ -335,12 +346,18 @@ _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofil
 """A shell without a script."""
 
 
+_ASKS_SLURM: Final = regex(r"\$\(\s*(scontrol|squeue|sacct|sinfo|sacctmgr|sbatch|salloc)\b")
+
+
 def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
     """Report shells that start nothing in a pod, or ask Slurm, and constructs of a shell in tasks of MPI."""
     for run in runs:
         if any(map(INNER_SRUN.search, (run.text, *parts_of(run)))):
             why = "`srun` does not work in a pod, and only its shell decides this part"
             draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
+        if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_SLURM.search(part)) is not None), ""):
+            why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
+            draft.cannot_run(run.place, why, "write the value that it gives")
         if run.text and run.by_srun and draft.fields["kind"] == "mpi":
             why = "only a shell in each task decides this part, and `mpirun` starts programs only"
             draft.cannot_run(run.place, why, "write it into a file of the image, and start that with `srun`")
@@ -357,13 +374,8 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     names: dict[str, Location] = {}
     for run in runs:
         texts = [expanded_part(part) for part in (*(one for word in run.words for one in sources(word)), run.text)]
-        texts += (
-            run.words[-1:]
-            if run.words[-3:-1] in (("sh", "-c"), ("bash", "-c"))
-            else run.words[1:2]
-            if run.words[:1] == ("trap",)
-            else ()
-        )
+        shells = (("sh", "-c"), ("bash", "-c"))
+        texts += run.words[-1:] if run.words[-3:-1] in shells else run.words[1:2] if run.words[:1] == ("trap",) else ()
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in VARIABLE.findall(text)):
             if (name not in known or (run.words and name in script.early)) and not (run.text and name in script.kept):

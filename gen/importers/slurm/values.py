@@ -371,7 +371,7 @@ class BatchValues(Conditions):
                 return match[0]
             if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./\ue004 -]*", known)):
                 return known
-            parts = sources(known) if isinstance(known, str) and "$(" not in known else []
+            parts = sources(known) if isinstance(known, str) and "$(" not in known.replace("$((", "") else []
             if len(parts) == 1 and known == marked(parts[0]):
                 name = parts[0].removeprefix("$")
                 joined = name.isidentifier() and re.match(r"\w", text[match.end() :])

@@ -57,6 +57,11 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ('D=$(cd -- "$(dirname -- "$0")/../.." >/dev/null 2>&1 && pwd)\nsrun a $D/b', "a ./../../b"),
         ("cat > b.sh <<E\nc\nE\nchmod +x b.sh\nsrun ./b.sh d", "bash /etc/job/b.sh d"),
         ("A=(b)\nC=$(D=($A))\nsrun a $C $(E=1)c", "a c"),
+        (
+            "CUDA_VISIBLE_DEVICES=0 a &\nCUDA_VISIBLE_DEVICES=1 b",
+            "CUDA_VISIBLE_DEVICES=0 a &\nCUDA_VISIBLE_DEVICES=1 b",
+        ),
+        ("A=$(grep x y | awk '{print $2}')\nsrun a $A", "a $(grep x y | awk '{print $2}')"),
         ('set -- b "c d"\nsrun a "${@:2}" "${@:3}"\nset --\nsrun e "${@:2}" "${@}"', "a 'c d'\ne"),
         ("A=1\nN=($(scontrol show hostnames))\nfor n in ${!N[@]}; do echo $n $A; i=$n; done\nsrun a $A", "a 1"),
         ("for n in $(ask); do echo $n >> b; i=$n; done\nsrun a", "for n in $(ask); do echo $n >> b; i=$n; done\na"),
@@ -311,6 +316,13 @@ def test_words_of_the_shell_do_what_they_do_in_bash(body: str, expected: str) ->
     assert command(body, *NODE) == expected
 
 
+def test_the_task_of_an_array_chooses_a_line() -> None:
+    body = 'srun a $(sed -n "${SLURM_ARRAY_TASK_ID}p" b)'
+    fields = job(script("-N 1", "--array=1-9", body=body, interpreter=BASH)).fields
+    assert (fields["array"], fields["workers"]) == (True, 9)
+    assert fields["command"] == 'a $(sed -n "$((JOB_COMPLETION_INDEX + 1))p" b)'
+
+
 def test_a_trap_is_not_a_program_of_mpirun() -> None:
     body = "srun bash -c 'trap a EXIT; b'"
     fields = job(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH)).fields
@@ -426,6 +438,9 @@ UNCLEAR = "the address `"
         (("-N 2", "--ntasks-per-node=2"), "srun bash -c 'srun a'", 5, "`srun` behind `srun` does not work in a pod"),
         (NODE, "(A=b)\nsrun -J ${!A} c", 5, "gen cannot read the syntax of the shell here"),
         (NODES, "srun -n1 --ntasks-per-node=4 a\nsrun b", 6, "the single start of `a` is not carried"),
+        (NODE, "NCCL_P2P_DISABLE=1 a", 4, "the variable `NCCL_P2P_DISABLE` is not carried: it belongs to the machines"),
+        (NODE, "a $(squeue -h | grep b)", 4, "`squeue` has no answer in a pod"),
+        (NODE, "a $(scontrol show hostnames | paste -sd,)", 4, "`$SLURM_JOB_NODELIST` has no value in a pod"),
         (NODE, "a\nexit 1\nb", 5, "the script ends here with an error"),
         (NODE, "a\nexit $1\nb", 5, "the error at the end of the script is not carried: the job succeeds"),
         (NODE, "chmod +x a\nexit 1", 1, "the script starts no program"),

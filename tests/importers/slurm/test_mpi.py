@@ -49,6 +49,11 @@ REFUSAL = sandbox.refusal()
             "mpirun python a.py \\\n  --id {{ run.id }} \\\n  " + LONG.replace(" --", " \\\n  --"),
             {},
         ),
+        (
+            "srun bash -c 'CUDA_VISIBLE_DEVICES=$SLURM_LOCALID python a.py'",
+            "mpirun sh -c 'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK python a.py'",
+            {},
+        ),
         ("srun python a.py --rank $SLURM_PROCID", "mpirun python a.py --rank 0", {}),
     ],
 )
