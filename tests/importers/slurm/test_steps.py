@@ -638,3 +638,13 @@ def test_a_path_below_the_start_of_the_script_is_named_for_a_program_in_a_contai
     made, found = read(script("-N 1", body=body, interpreter="/bin/bash"))
     assert made[0].fields["env"] == {"B": "./b"}
     assert [one.place.line for one in found if "the variable `A`" in one.message] == [4]
+
+
+def test_an_option_in_quotes_has_a_line_of_its_own() -> None:
+    options = (
+        "--save-frequency 1 --train-data='pipe:aws s3 cp s3://bucket/{0..9}.tar -' --epochs 10 --rate 1e-4 --name 'a b'"
+    )
+    lines = command(f"python train.py {options}", "-N 1").split("\n")
+    assert [one.strip().strip("'").split("=")[0].split()[0] for one in lines] == [
+        *("python", "--save-frequency", "--train-data", "--epochs", "--rate", "--name"),
+    ]
