@@ -55,7 +55,6 @@ class BatchCommands(BatchValues):
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         super().__init__(constants, in_task=in_task)
-        self.steps: list[Step] = []
         self.of_outputs: set[str] = set()
         """Functions that the command has for the outputs of commands."""
         self.leaving = ("", 0)

@@ -71,10 +71,22 @@ def other_images(options: Iterable[Sequence[Option]], own: Sequence[Option]) -> 
             yield _other_image(one.value, one.place, image.value if image is not None else "")
 
 
-def named_images(steps: Iterable[Step]) -> set[str]:
-    """The images of `srun` as the script has them."""
-    known = (one for step in steps for one in options_of([*step.options], step.place, Findings())[0])
-    return {one.value for one in known if one.name == "container-image"}
+def named_images(script: BatchValues) -> set[str]:
+    """The images of the programs as the script has them."""
+    return {image for image, _ in script.images} | {*_values(script.steps, "container-image")}
+
+
+def container_words(script: BatchValues) -> set[str]:
+    """The images and mounts of a script, and folders of machines that its containers do not have by this name."""
+    parts = [part for one in _values(script.steps, "container-mounts") for part in one.split(",")]
+    parts += [part for part, _ in script.mounts]
+    pairs = (one.split(":") for one in parts if ":" in one)
+    return named_images(script) | {*parts} | {source for source, target, *_ in pairs if source != target}
+
+
+def _values(steps: Iterable[Step], name: str) -> Iterator[str]:
+    for step in steps:
+        yield from (one.value for one in options_of([*step.options], step.place, Findings())[0] if one.name == name)
 
 
 def _last_image(options: Sequence[Option]) -> Option | None:

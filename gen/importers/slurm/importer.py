@@ -106,7 +106,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
     if steps.gives_up(script, found):
         return None, lacking
-    asked = {image for image, _ in script.images} | named_images(script.steps)
+    asked = named_images(script)
     image = given.image or site.image
     _incomplete(draft, text, [one for one in marks if not image or one[1] not in asked])
     report_incomplete(draft, text, site, of_site)

@@ -18,7 +18,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
-from gen.importers.slurm.containers import other_images, with_named_image
+from gen.importers.slurm.containers import container_words, other_images, with_named_image
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -336,10 +336,14 @@ def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None
 
 
 def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> bool:
-    """Whether the command has the value of a variable, such as that of its options."""
+    """Whether the command or its container has the value of a variable, such as that of options, and no program."""
     used = regex(rf"\$\{{?{name}\b")
     left = any(used.search(part) for one in runs for part in (*one.words, one.text))
-    return len(text.split()) > 1 and used.search(script.source) is not None and not left
+    programs = {
+        word for one in runs for word in one.words if word == one.words[one.at] or word.endswith((".py", ".sh"))
+    }
+    own = programs | container_words(script)
+    return (len(text.split()) > 1 or {*text.split(",")} <= own) and used.search(script.source) is not None and not left
 
 
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")

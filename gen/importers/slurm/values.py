@@ -28,7 +28,7 @@ from gen.importers.slurm.expansion import (
     shown,
     sources,
 )
-from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT, SCRIPT, DroppedPart
+from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT, SCRIPT, DroppedPart, Step
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -70,6 +70,7 @@ class BatchValues(Conditions):
         self.folder_place: Location | None = None
         self.exported: dict[str, Location] = {}
         self.left: list[DroppedPart] = []
+        self.steps: list[Step] = []
         self.images: list[tuple[str, Location]] = []
         """Images of the containers that run the programs of the script."""
         self.mounts: list[tuple[str, Location]] = []

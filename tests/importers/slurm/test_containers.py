@@ -114,3 +114,17 @@ def test_an_image_to_complete(body: str) -> None:
     job, found = read(body, image="")
     assert job.fields["image"].startswith("change-me-")
     assert any("is a placeholder" in one.message for one in job.obstacles), found
+
+
+PARTS = """
+export SIF=/appl/torch.sif TORCHRUN=torchrun TRAIN=train.py CACHE=/fsx/cache BINDS=/fsx/a:/a,/fsx/b:/b DATA=/fsx/data
+export PROJECT=bert
+srun singularity exec -B $CACHE:/root/.cache -B $BINDS -B $DATA:$DATA $SIF $TORCHRUN $TRAIN --project $PROJECT
+"""
+
+
+def test_a_variable_of_the_script_alone_is_not_in_the_job() -> None:
+    job, found = read(PARTS, site="{}")
+    assert job.fields["env"] == {"DATA": "/fsx/data", "PROJECT": "bert"}
+    dropped = {one.split("`")[1] for one in found if "the command has its value" in one}
+    assert dropped == {"SIF", "TORCHRUN", "TRAIN", "CACHE", "BINDS"}
