@@ -220,7 +220,15 @@ def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
     _memory(draft, last, cpus * per_node, gpus)
     indices = _array(draft, last.get("array"), nodes)
     array = "array" in draft.fields
-    return Layout(nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=indices, array=array)
+    return Layout(
+        nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=indices, array=array, names=_names(last)
+    )
+
+
+def _names(last: Mapping[str, Option]) -> dict[str, str]:
+    """Variables of Slurm with the names that options give. Of several partitions, Slurm chooses one."""
+    known = {name: last[name].value for name in ("account", "partition", "qos") if name in last}
+    return {f"SLURM_JOB_{name.upper()}": value for name, value in known.items() if not {*",$"} & {*value}}
 
 
 def _number(draft: JobDraft, option: Option | None) -> int | None:

@@ -312,6 +312,8 @@ class Layout(Struct, frozen=True, kw_only=True):
     """Tasks of an array."""
     array: bool = False
     """Whether they are the pods of one job."""
+    names: Mapping[str, str] = {}
+    """Variables of Slurm with the account, the partition and the quality of service."""
 
 
 def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
@@ -335,7 +337,7 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
     elif layout.indices:
         constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
         constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
-    return {**constants, **values}
+    return {**constants, **layout.names, **values}
 
 
 def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:

@@ -202,6 +202,14 @@ def test_reports(text: str, severity: str, message: str) -> None:
     assert any(item.message.startswith(message) and item.severity == severity for item in found), found
 
 
+def test_the_account_and_the_partition_have_the_values_of_their_options() -> None:
+    names = "$SLURM_JOB_ACCOUNT $SLURM_JOB_PARTITION $SLURM_JOB_QOS"
+    options = ("--account=a1", "-p gpu", "--qos=high")
+    assert job(script(*options, body=f"python a.py {names}")).fields["command"] == "python a.py a1 gpu high"
+    given = script("-A a1", "-p gpu,cpu", body=f"python a.py {names}")
+    assert job(given).fields["command"] == "python a.py a1 $SLURM_JOB_PARTITION $SLURM_JOB_QOS"
+
+
 @pytest.mark.parametrize("line", ["hetjob", "packjob "])
 def test_a_heterogeneous_job_has_the_options_of_its_first_component(line: str) -> None:
     options = ("--nodes=2", "--gres=gpu:8", line, "--nodes=1", line, "--mem=1G")
