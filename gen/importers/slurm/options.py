@@ -143,9 +143,9 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("dependency", "begin", "hold", "deadline"), _START),
     **dict.fromkeys(
         names(
-            "cpu-bind mem-bind distribution extra-node-info hint core-spec threads-per-core sockets-per-node gpu-bind "
-            "cores-per-socket cpu-freq contiguous thread-spec ntasks-per-socket ntasks-per-core ntasks-per-gpu "
-            "gpus-per-socket gpu-freq"
+            "cpu-bind cpu_bind mem-bind mem_bind distribution extra-node-info hint core-spec threads-per-core "
+            "sockets-per-node gpu-bind cores-per-socket cpu-freq contiguous thread-spec ntasks-per-socket "
+            "ntasks-per-core ntasks-per-gpu gpus-per-socket gpu-freq"
         ),
         _CPUS,
     ),

@@ -210,6 +210,13 @@ def test_the_account_and_the_partition_have_the_values_of_their_options() -> Non
     assert job(given).fields["command"] == "python a.py a1 $SLURM_JOB_PARTITION $SLURM_JOB_QOS"
 
 
+@pytest.mark.parametrize("option", ["--cpu_bind=none", "--mem_bind local"])
+def test_older_spellings_of_options(option: str) -> None:
+    jobs, found = read(script("-N 1", body=f"srun {option} python a.py"))
+    assert jobs[0].fields["command"] == "python a.py"
+    assert ["Kubernetes has no field for it" in item.message for item in found] == [True]
+
+
 @pytest.mark.parametrize("line", ["hetjob", "packjob "])
 def test_a_heterogeneous_job_has_the_options_of_its_first_component(line: str) -> None:
     options = ("--nodes=2", "--gres=gpu:8", line, "--nodes=1", line, "--mem=1G")
