@@ -19,7 +19,7 @@ from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import mpi, steps
 from gen.importers.slurm.containers import Lacking, carry_containers, in_container, mount_folders, named_images
 from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text, sources
-from gen.importers.slurm.options import Option, carry, directives, layout_of, with_values
+from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     BETWEEN,
@@ -38,10 +38,7 @@ from gen.kubernetes.objects import Body
 
 _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
-_TEMPLATE: Final = regex(
-    r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
-)
-"""Expressions of Jinja, which bash would read as words."""
+_COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
 _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
@@ -76,7 +73,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     of_site = {name: one for name, one in site.places.items() if name in site.define.keys() - given.define.keys()}
     options = [with_values(one, values, of_site) for one in options]
     place = Location(given.file)
-    if not options:
+    if not options and not TEMPLATE.search(text):
         hint = "name a script with `#SBATCH` lines before its first command"
         if re.search(r"(?m)^\s*sbatch\b.*<<", text):
             hint = "write the script behind `sbatch <<` into a file of its own, and import that"
@@ -118,7 +115,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
 def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]]) -> None:
     """Report the first expression of a template, and the first placeholder in the commands of a script."""
     for number, line in enumerate(text.split("\n"), 1):
-        if (match := _TEMPLATE.search(line)) is not None and not line.lstrip().startswith("#"):
+        if (match := TEMPLATE.search(line)) is not None and not _COMMENT.match(line):
             hint = "write it with the tool of the template first, and import the result"
             what = f"the script is a template: `{match[0][:60]}` has no value"
             draft.cannot_run(Location(draft.place.file, number), what, hint)

@@ -47,13 +47,20 @@ class Option(Struct, frozen=True):
     place: Location
 
 
+TEMPLATE: Final = regex(
+    r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
+)
+"""Expressions of Jinja, which bash would read as words."""
+_STATEMENT: Final = regex(r"\{%[^%]*%\}")
+
+
 def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int]:
     """Options of the `#SBATCH` lines, and the number of lines before the first command: Slurm ignores later ones."""
     options: list[Option] = []
     first = True
     lines = text.split("\n")[:MAX_LINES]
     for number, line in enumerate(lines):
-        stripped = line.strip()
+        stripped = _STATEMENT.sub("", line).strip()
         if stripped and not stripped.startswith("#"):
             return options, number
         if (match := _DIRECTIVE.match(stripped)) is None:
@@ -82,7 +89,8 @@ def with_values(option: Option, values: Mapping[str, str], places: Mapping[str, 
 
 
 def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
-    """Options in a line."""
+    """Options in a line, without those that only a template has."""
+    text = TEMPLATE.sub(lambda match: "".join(match[0].split()), text)
     mark = TO_COMPLETE.match(text)
     try:
         words = shlex.split(_COMMENT.sub("", text[mark.end() :] if mark is not None else text))
@@ -96,7 +104,7 @@ def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
     if left:
         hint = "write the name of an option with `--`"
         found.warning(NOT_CARRIED, place, f"`{left[0]}` is not carried: it is not an option", hint)
-    yield from options
+    yield from (one for one in options if not TEMPLATE.search(one.value))
 
 
 def options_of(words: list[str], place: Location, found: Findings) -> tuple[list[Option], list[str]]:

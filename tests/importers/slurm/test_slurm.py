@@ -217,6 +217,21 @@ def test_older_spellings_of_options(option: str) -> None:
     assert ["Kubernetes has no field for it" in item.message for item in found] == [True]
 
 
+@for_each(
+    ("lines", "workers"),
+    [
+        (["#SBATCH --nodes={{ nodes }}", "#SBATCH --time={{ hours | default('1') }}:00:00"], None),
+        (["#SBATCH --nodes=2", "{% if gpus %}", "#SBATCH --gres=gpu:{{gpus}}", "{% endif %}"], 2),
+        (["{% if nodes %}#SBATCH --nodes={{ nodes }}{% endif %}", "#SBATCH --nodes=2"], 2),
+    ],
+)
+def test_a_template_is_named_as_one(lines: list[str], workers: int | None) -> None:
+    jobs, found = read("\n".join(["#!/bin/sh", *lines, "srun python a.py", ""]))
+    assert jobs[0].fields.get("workers") == workers
+    (item,) = found
+    assert item.message.startswith("the script is a template: `{")
+
+
 @pytest.mark.parametrize("line", ["hetjob", "packjob "])
 def test_a_heterogeneous_job_has_the_options_of_its_first_component(line: str) -> None:
     options = ("--nodes=2", "--gres=gpu:8", line, "--nodes=1", line, "--mem=1G")
