@@ -164,7 +164,7 @@ class Imports:
         folder = source.path.parent
         if folder not in self._sites:
             texts = [(str(one.path), one.text) for one in self._scripts if one.path.parent == folder]
-            self._sites[folder] = site_template(texts)
+            self._sites[folder] = _completed(site_template(texts))
         return self._sites[folder]
 
     def own_site_of(self, source: Source) -> tuple[str, bool]:
@@ -173,7 +173,7 @@ class Imports:
             site = self.site_of(source)
             ready = self.result(source, source.text, site, prove=False).outcome in _GOOD
             if not ready:
-                site = _with_all(source, site_template([(str(source.path), source.text)]))
+                site = _with_all(source, _completed(site_template([(str(source.path), source.text)])))
                 ready = self.result(source, source.text, site, prove=False).outcome in _GOOD
             self._own[source.path] = site, ready
         return self._own[source.path]
@@ -214,6 +214,11 @@ class Imports:
                 return Result("traceback", (traceback.format_exc(limit=-4),))
             proof, silent = _proof(report) if prove else ("", ())
             return Result(outcome, (*problems, *silent), proof)
+
+
+def _completed(template: str) -> str:
+    """A template of a site file with words in place of its placeholders."""
+    return re.sub(r"<(\w+)>", lambda match: _IMAGE if match[1] == "IMAGE" else match[1].lower(), template)
 
 
 def _with_all(source: Source, site: str) -> str:
