@@ -22,6 +22,7 @@ from gen.importers.slurm.values import BatchValues
 
 _FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
 """Images in a file of the machines."""
+_FILE_SYSTEM: Final = regex(r"\.(?:sqsh|squashfs|sqfs|sif|img|ext3)$")
 _PREFIX: Final = regex(r"^docker:(?://)?")
 """Shifter does without the slashes."""
 _CONTAINERS: Final = frozenset({"apptainer", "singularity"})
@@ -63,6 +64,12 @@ def with_named_image(options: list[Option], images: dict[str, Option]) -> list[O
     return [*options, images[name]] if name in images and "container-image" not in last else options
 
 
+def of_container(options: Sequence[Sequence[Option]]) -> list[Option]:
+    """The image and the mounts of the last container, for a training that `srun` does not start."""
+    last: Sequence[Option] = next((one for one in reversed(options) if _last_image(one) is not None), ())
+    return [one for one in last if one.name in ("container-image", "container-mounts")]
+
+
 def other_images(options: Iterable[Sequence[Option]], own: Sequence[Option]) -> Iterator[DroppedPart]:
     """The images of `srun` that differ from that of the job."""
     image = _last_image(own)
@@ -95,7 +102,7 @@ def _last_image(options: Sequence[Option]) -> Option | None:
 
 def _other_image(written: str, place: Location, own: str) -> DroppedPart:
     other, here = (source_text(_PREFIX.sub("", one))[:60] for one in (written, own))
-    why = f"a pod has one image, here {f'`{here}`' if here else 'that of the last program'}"
+    why = f"a pod has one image, {f'here `{here}`' if here else 'and the training starts without it'}"
     hint = "use one image for all programs, or import a script for each image"
     return DroppedPart(place, f"the image `{other}`", why, hint)
 
@@ -122,6 +129,9 @@ def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> Iterator[
     if OPEN in part or "$" in part or not source.startswith("/") or not target.startswith("/"):
         hint = "mount a volume of the overlay with `data`, if the program needs it"
         draft.drop(place, f"the mount `{source_text(part)[:60]}`", "its folder is known only on the machines", hint)
+    elif "image-src" in flags or (source != target and _FILE_SYSTEM.search(source)):
+        hint = "unpack it into a folder of a volume, and mount that with `data`"
+        draft.drop(place, f"the mount `{part[:80]}`", "it is a file system in a file, and not a folder", hint)
     elif known is not None:
         folder, volume = known
         inner = posixpath.relpath(source, folder)

@@ -18,7 +18,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
-from gen.importers.slurm.containers import container_words, other_images, with_named_image
+from gen.importers.slurm.containers import container_words, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -121,7 +121,8 @@ def runs_of(
     script.left += site.matched(runs, script.files)
     if layout.nodes > 1:
         script.left += site.unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])
-    of_step = options.get(started[-1], []) if runs else []
+    kept = [[*images.values()]] if any(INNER_SRUN.search(one.text) for one in runs) else []
+    of_step = options.get(started[-1], of_container([*options.values(), *kept])) if runs else []
     script.left += other_images(options.values(), of_step)
     return runs, of_step
 

@@ -50,6 +50,13 @@ def test_mounts_of_folders_of_the_site(mounts: str, data: dict[str, Any], volume
     assert sorted(named) == sorted(f"`{one}`" for one in volumes[1:])
 
 
+@for_each("part", ["/lustre/a.squashfs:/data:image-src=/", "/lustre/a.img:/data"])
+def test_a_mount_of_a_file_system_in_a_file_is_named(part: str) -> None:
+    job, found = read(f"apptainer exec -B {part} docker://a/b:1 python train.py")
+    assert "data" not in job.fields
+    assert found == [f"train.sh:4: the mount `{part}` is not carried: it is a file system in a file, and not a folder"]
+
+
 def test_a_folder_of_the_machine_stays_read_only() -> None:
     job, _ = read(f"{A} --container-mounts=/scratch/a:/data:ro python train.py", site="{}")
     assert job.fields["data"] == {"host-data": {"path": "/data", "readOnly": True}}
@@ -61,6 +68,9 @@ def test_a_mount_stays_if_the_command_names_another_folder_of_its_volume() -> No
 
 
 NAMED = "srun --container-image=a/b:1 --container-name=x{} true\nsrun --container-name=x{} torchrun train.py"
+WITHOUT = (
+    "mpirun hostname\nsrun --container-image=a/b:1 --ntasks=1 -N 1 --container-mounts=/lustre/a:/a python train.py"
+)
 OTHER = "srun --container-image=a/b:1 python prepare.py\nsrun --container-image=a/b:2 torchrun train.py"
 
 
@@ -70,11 +80,18 @@ OTHER = "srun --container-image=a/b:1 python prepare.py\nsrun --container-image=
         (NAMED.format("", ""), "a/b:1", ""),
         (NAMED.format(":create", ":exec"), "a/b:1", ""),
         (NAMED.format("", "y"), "a/c:9", ""),
+        (
+            NAMED.format("", "").replace("srun --container-name", "for i in $(a); do\nsrun --container-name")
+            + "\ndone",
+            "a/b:1",
+            "",
+        ),
+        (WITHOUT, "a/b:1", ""),
         (OTHER, "a/b:2", "4: the image `a/b:1` is not carried: a pod has one image, here `a/b:2`"),
         (
             "srun --container-image=a/b:1 python prepare.py\nsrun torchrun train.py",
             "a/c:9",
-            "4: the image `a/b:1` is not carried: a pod has one image, here that of the last program",
+            "4: the image `a/b:1` is not carried: a pod has one image, and the training starts without it",
         ),
         (
             "apptainer exec docker://a/b:1 python prepare.py\napptainer exec docker://a/b:2 python train.py",
