@@ -51,6 +51,8 @@ TEMPLATE: Final = regex(
     r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
 )
 """Expressions of Jinja, which bash would read as words."""
+_OPEN: Final = regex(rf"(?<![\"']){TEMPLATE.pattern}(?![\"'])|(?<![\"'])<[A-Za-z][^<>\"']*>|\{{ \w+ \}}")
+"""What people replace, which is a word."""
 _STATEMENT: Final = regex(r"\{%[^%]*%\}")
 
 
@@ -90,10 +92,10 @@ def with_values(option: Option, values: Mapping[str, str], places: Mapping[str, 
 
 def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
     """Options in a line, without those that only a template has."""
-    text = TEMPLATE.sub(lambda match: "".join(match[0].split()), text)
     mark = TO_COMPLETE.match(text)
     try:
-        words = shlex.split(_COMMENT.sub("", text[mark.end() :] if mark is not None else text))
+        text = _OPEN.sub(lambda match: f"'{match[0]}'", text[mark.end() :] if mark is not None else text)
+        words = shlex.split(_COMMENT.sub("", text))
     except ValueError:
         found.error(INVALID_COMMAND_LINE, place, "a quote is not closed", "close it")
         return
@@ -356,7 +358,10 @@ def _seconds(match: re.Match[str]) -> int:
 def _place(draft: JobDraft, last: dict[str, Option], site: Site) -> None:
     _queue(draft, last.get("partition"), site)
     account = last.get("account")
-    if account is not None and (named := site.accounts.get(account.value, label(account.value, "default"))):
+    if account is not None and account.value not in site.accounts and _OPEN.search(account.value):
+        hint = "replace it, or set `labels` of the job"
+        draft.drop(account.place, f"the account `{account.value[:60]}`", "it is a placeholder", hint)
+    elif account is not None and (named := site.accounts.get(account.value, label(account.value, "default"))):
         draft.set(named, "labels", "account", place=account.place)
     constraint = last.get("constraint")
     if constraint is not None and constraint.value in site.constraints:
@@ -380,6 +385,10 @@ def _queue(draft: JobDraft, partition: Option | None, site: Site) -> None:
     if partition is None:
         return
     first, *others = partition.value.split(",")
+    if first not in site.partitions and _OPEN.search(first):
+        hint = "replace it, or set `queue` of the job"
+        draft.drop(partition.place, f"the partition `{first[:60]}`", "it is a placeholder", hint)
+        return
     name = site.partitions.get(first, label(first, "default") if not site.partitions else "")
     if name:
         draft.join(name, {"kueue": {"localQueue": name}}, partition.place)

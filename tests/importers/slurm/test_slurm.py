@@ -299,6 +299,14 @@ def test_a_secret_near_a_command_is_a_reference(line: str) -> None:
     assert jobs[0].fields["env"]["DB_PASSWORD"] == {"secret": "train-env", "key": "DB_PASSWORD"}
 
 
+@pytest.mark.parametrize("name", ["<account>", "<your account>", "{ account }", "{{ account }}"])
+def test_a_name_to_complete_is_no_name(name: str) -> None:
+    jobs, found = read(script("-N 1", f"-A {name}", f"--partition={name}"))
+    assert not {"labels", "queue"} & jobs[0].fields.keys()
+    expected = ["the script is a template"] if name.startswith("{{") else ["the account `", "the partition `"]
+    assert [item.message.startswith(one) for item, one in zip(found, expected, strict=True)] == [True] * len(expected)
+
+
 def test_an_account_is_a_label_of_kubernetes() -> None:
     assert job(script("--account=six@v100")).fields["labels"] == {"account": "six-v100"}
 
