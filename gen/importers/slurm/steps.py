@@ -349,8 +349,6 @@ def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> 
 
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
 """A shell without a script."""
-
-
 _ASKS_SLURM: Final = regex(r"\$\(\s*(scontrol|squeue|sacct|sinfo|sacctmgr|sbatch|salloc)\b")
 
 
