@@ -17,7 +17,14 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import mpi, steps
-from gen.importers.slurm.containers import Lacking, carry_containers, in_container, mount_folders, named_images
+from gen.importers.slurm.containers import (
+    Lacking,
+    carry_containers,
+    container_words,
+    in_container,
+    mount_folders,
+    named_images,
+)
 from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text, sources
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.script import BatchScript
@@ -150,6 +157,7 @@ def _translate(
     by_mpi = any(steps.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
     ranks = partial(mpi.of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
+    script.container_words = container_words(script)
     layout = carry(draft, options, of_step, site)
     last = {one.name: one for one in (*options, *of_step)}
     lacking.folders += carry_containers(draft, last, script, image, site)

@@ -18,7 +18,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
-from gen.importers.slurm.containers import container_words, of_container, other_images, with_named_image
+from gen.importers.slurm.containers import of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -343,7 +343,7 @@ def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> 
     programs = {
         word for one in runs for word in one.words if word == one.words[one.at] or word.endswith((".py", ".sh"))
     }
-    own = programs | container_words(script)
+    own = programs | script.container_words
     return (len(text.split()) > 1 or {*text.split(",")} <= own) and used.search(script.source) is not None and not left
 
 

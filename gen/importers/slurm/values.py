@@ -74,6 +74,8 @@ class BatchValues(Conditions):
         self.images: list[tuple[str, Location]] = []
         """Images of the containers that run the programs of the script."""
         self.mounts: list[tuple[str, Location]] = []
+        self.container_words: set[str] = set()
+        """Words of the script about its containers, which no program reads."""
         self.secrets: dict[str, tuple[str, Location]] = {}
         """Values of variables that a job reads from a Secret."""
         self.ended: tuple[Location, str] | None = None
