@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -35,8 +36,9 @@ from gen.importers.slurm.site import (
     Called,
     DroppedPart,
     Step,
+    uses_of,
 )
-from gen.importers.slurm.values import ARGUMENT, BatchValues, uses_of
+from gen.importers.slurm.values import ARGUMENT, BatchValues
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -100,18 +102,6 @@ class BatchCommands(BatchValues):
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")
 
-    @property
-    def needed_steps(self) -> list[Step]:
-        """The steps without those that set a variable for no other one."""
-        steps: list[Step] = []
-        texts = ""
-        for step in reversed(self.steps):
-            if not step.sets or uses_of(step.sets, texts):
-                steps.append(step)
-                words = (*step.words, *step.options, *(value for _, value in step.assigned), step.input)
-                texts += "\n".join([step.text, *map(source_text, words)])
-        return steps[::-1]
-
     def call(self, words: Sequence[str]) -> bool:
         """Follow the body of a function with these arguments. False if there is none of this name."""
         function = self.functions.get(words[0])
@@ -151,6 +141,7 @@ class BatchCommands(BatchValues):
             self.kept |= {*local}
             self.variables |= {name: marked(f"${name}") for name in local}
             self.as_it_is(called)
+            self.steps[-1] = replace(self.steps[-1], sets=f"{name}()")
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
@@ -184,11 +175,12 @@ class BatchCommands(BatchValues):
 
     def follow_text(self, called: Called) -> bool:
         """`bash -c TEXT`."""
-        words = called.words
-        if "-c" not in words[1:3] or words[-1].startswith("-"):
+        options = [*takewhile(lambda word: word.startswith("-"), called.words[1:])]
+        at = next((number for number, one in enumerate(options, 2) if re.fullmatch(r"-[a-zA-Z]*c", one)), 0)
+        if not at or called.words[-1].startswith("-"):
             return False
         inner = self.inner(called.place.line)
-        text, *behind = words[words.index("-c") + 1 :]
+        text, *behind = called.words[at:]
         of_outer = {one[1:]: marked(one) for one in sources(text)}
         inner.variables = {name: value for name, value in self.variables.items() if name in self.exported}
         inner.variables |= dict(called.assigned)
@@ -360,10 +352,15 @@ class BatchCommands(BatchValues):
         return True
 
     def _wait(self, called: Called) -> bool:
-        behind = any(one.background for one in self.steps)
-        if behind:
+        behind = [one for one in self.steps if one.background]
+        if len(called.words) > 1 and called.program == "wait" and behind[-1:] == self.steps[-1:] != []:
+            self.steps[-1] = replace(behind[-1], background=False)
+        elif behind:
+            if called.program == "wait" and 1 < len(called.words) <= len(behind):
+                why, hint = "the pod waits for all programs in the background", "write it into `command`"
+                self._drop(called, f"`{called.text}`", why, hint)
             self._start(called.words if called.program == "sleep" else ("wait",), called)
-        return behind or called.program == "wait" or self._shows(called)
+        return bool(behind) or called.program == "wait" or self._shows(called)
 
     def _trap(self, called: Called) -> bool:
         words, hint = called.words, "save checkpoints on SIGTERM"

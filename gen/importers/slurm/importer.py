@@ -30,6 +30,7 @@ from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, lay
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     BETWEEN,
+    OF_MACHINES,
     Layout,
     Site,
     constants,
@@ -312,16 +313,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
     given = steps.without_set(run)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
-        if run.by_srun and run.nodes * run.per_node > 1:
-            what, hint = f"{run.nodes * run.per_node} starts of `{run.words[run.at]}`", "start it once, without `srun`"
-            draft.drop(run.place, what, "one start reaches the processes of all pods", hint)
-        options: tuple[str, ...] = ("--hostfile", "/etc/mpi/hostfile")
-        if run.launcher is mpirun.LAUNCHER:
-            per_node, total = (
-                int(f"0{one}"[:7]) if one.isdecimal() else 0 for one in (given.processes, given.all_processes)
-            )
-            options = mpi.numbers(layout, per_node, 0 if per_node else total)
-        return replace(run, words=(*words[: run.at + 1], *options, *words[run.at + 1 :]))
+        return _once(draft, run, given, layout)
     if of_mpi and run.by_srun and layout.nodes > 1:
         name = run.words[run.at].rpartition("/")[2]
         message = f"`{name}` starts in one pod only, because the script starts other programs with MPI"
@@ -340,6 +332,22 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
         name = next(one for one in run.words if "nproc" in one).partition("=")[0]
         words = [*words[: run.at + 1], f"{name}={processes}", *words[run.at + 1 :]]
     return replace(run, words=tuple(words))
+
+
+def _once(draft: JobDraft, run: Run, given: steps.Options, layout: Layout) -> Run:
+    """A launcher that starts the processes of all pods."""
+    if run.by_srun and run.nodes * run.per_node > 1:
+        what, hint = f"{run.nodes * run.per_node} starts of `{run.words[run.at]}`", "start it once, without `srun`"
+        draft.drop(run.place, what, "one start reaches the processes of all pods", hint)
+    options: tuple[str, ...] = ("--hostfile", "/etc/mpi/hostfile")
+    if run.launcher is mpirun.LAUNCHER:
+        per_node, total = (
+            int(f"0{one}"[:7]) if one.isdecimal() else 0 for one in (given.processes, given.all_processes)
+        )
+        options = mpi.numbers(layout, per_node, 0 if per_node else total)
+    for one in given.left:
+        draft.drop(run.place, f"`{one[:60]}`", *OF_MACHINES)
+    return replace(run, words=(*given.words[: run.at + 1], *options, *given.words[run.at + 1 :]))
 
 
 def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int) -> None:

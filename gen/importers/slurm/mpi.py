@@ -14,9 +14,8 @@ from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import is_known, marked, needs_bash, shown, source_text
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import Layout, is_silent
-from gen.importers.slurm.steps import DEVICES, OF_KIND, RENDEZVOUS, Run, of_program, parts_of, text_of_words
-from gen.importers.slurm.values import VARIABLE
+from gen.importers.slurm.site import DEVICES, VARIABLE, Layout, is_silent
+from gen.importers.slurm.steps import OF_KIND, RENDEZVOUS, Run, of_program, parts_of, text_of_words
 from gen.job.launchers import deepspeed, mpirun
 
 _OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})

@@ -7,7 +7,7 @@ the variables of a pod. What cannot be known stays as it is, or has no value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -29,8 +29,7 @@ from gen.importers.shell_script import (
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent
-from gen.importers.slurm.values import uses_of
+from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -164,7 +163,7 @@ class BatchScript(BatchCommands):
         variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
         place, outer, self.is_inner = (self.folder, self.folder_place), (self.has_more, self.is_inner), True
         self.follow_block(() if whole else node.children)
-        if whole:
+        if whole and (node.type in _ASSIGNMENTS or self.starts_program(node)):
             self._statement(node)
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
         self.ended, self.leaving, (self.has_more, self.is_inner) = None, ("", 0), outer
@@ -206,8 +205,7 @@ class BatchScript(BatchCommands):
         heredoc = next((one for one in node.children if one.type == "heredoc_redirect"), None)
         if heredoc is not None:
             self._heredoc(node, body, heredoc)
-            return
-        if body is None:
+        if heredoc is not None or body is None:
             return
         program = next(iter(self.text(body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
@@ -259,8 +257,7 @@ class BatchScript(BatchCommands):
         elif body is not None and body.type == "command" and program not in _FOLLOWED and self.starts_program(node):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
-            source = self.text(node)
-            self.add(Step(text=source if quoted else self.residual(source), place=self.place(node)))
+            self.add(Step(text=self.text(node) if quoted else self.residual(self.text(node)), place=self.place(node)))
         elif body is not None and program not in READERS:
             self._statement(body)
             if program == "srun":
@@ -268,8 +265,7 @@ class BatchScript(BatchCommands):
 
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]
-        programs = [next(iter(self.text(one).split()), "") for one in others]
-        before = len(self.steps)
+        programs, before = [next(iter(self.text(one).split()), "") for one in others], len(self.steps)
         if {*programs} <= OF_LOGS or self.text(first).split()[:1] == ["srun"]:
             self._subshell(first, whole=True)
         elif self.starts_program(node):
@@ -299,24 +295,30 @@ class BatchScript(BatchCommands):
         elif known is None and (sets or parts[0].type in ("test_command", "negated_command")):
             self._undecided(node)
         elif known is None:
-            start = len(self.steps)
-            self._statement(parts[0])
-            middle = len(self.steps)
-            if sign == "&&" and len(parts) > 1:
-                self._statement(parts[1])
-                second = self.steps[middle : middle + 1] if middle > start else []
-                self.steps[middle : middle + len(second)] = [replace(one, joined=True) for one in second]
-            elif middle > start and sign == "||" and (end := _ENDS.search(self.text(parts[-1]))) is not None:
-                if "exit" in end[0] and "\n" not in self.steps[-1].text:
-                    self.steps[-1] = replace(self.steps[-1], otherwise=" ".join(end[0].split()))
-                else:
-                    hint = "write both into `command`, as the script has them"
-                    self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
-            elif self.starts_program(parts[-1]):
-                hint = "write it into `command`, if the run needs it"
-                self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)
+            self._of_program(parts, sign)
         elif known is (sign == "&&") and len(parts) > 1:
             self._guarded(parts[0], parts[1:2])
+
+    def _of_program(self, parts: Sequence[Node], sign: str) -> None:
+        """A program, and what follows if it succeeds or fails."""
+        start = len(self.steps)
+        self._statement(parts[0])
+        middle = len(self.steps)
+        if sign == "&&" and len(parts) > 1:
+            self._statement(parts[1])
+            second = self.steps[middle : middle + 1] if middle > start else []
+            self.steps[middle : middle + len(second)] = [replace(one, joined=True) for one in second]
+        elif middle > start and sign == "||" and (end := _ENDS.search(self.text(parts[-1]))) is not None:
+            if "exit" in end[0] and "\n" not in self.steps[-1].text:
+                self.steps[-1] = replace(self.steps[-1], otherwise=" ".join(end[0].split()))
+            else:
+                hint = "write both into `command`, as the script has them"
+                self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
+        elif middle > start and self.stops is not None and not self.starts_program(parts[-1]):
+            self.steps[-1] = replace(self.steps[-1], otherwise="true")
+        elif self.starts_program(parts[-1]):
+            hint = "write it into `command`, if the run needs it"
+            self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)
 
     def _if(self, node: Node) -> None:
         for clause in (node, *(one for one in node.children if one.type in ("elif_clause", "else_clause"))):

@@ -1,5 +1,5 @@
 """The site file: names of a company's Slurm with their meaning in an overlay, once for all its scripts. Programs and
-variables of the machines of any site, which no pod has.
+variables of the machines of any site, which no pod has. The steps of a script, and the texts of its commands.
 
 image: registry.example.com/train:1    # the software of the nodes
 nodes: {gpus: 8, cpu: 96}              # a whole node, of --exclusive and of scripts without --gres
@@ -41,6 +41,7 @@ from gen.importers.slurm.expansion import (
     marked,
     relative,
     shown,
+    source_text,
     sources,
 )
 from gen.job.launchers import BY_PROGRAM, base
@@ -234,6 +235,12 @@ OF_SITE: Final = regex(
     re.IGNORECASE,
 )
 """Variables of the machines, of the network and of Slurm, which a pod gets from its image and its overlay."""
+DEVICES: Final = names("CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES")
+"""Variables by which programs of one node share its GPUs."""
+OF_MACHINES: Final = (
+    "it belongs to the machines of the site",
+    "set it in the image or in a network of the overlay, if it is needed",
+)
 HARMLESS: Final = frozenset(
     {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_TIMEOUT"}
 )
@@ -351,3 +358,57 @@ def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
         else one
         for one in steps
     ]
+
+
+VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")
+
+
+def uses_of(name: str, text: str) -> int:
+    """The number of places where a text reads a variable, with or without `$`."""
+    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^()\n]*(?<![\w$]){name}\b", text))
+
+
+def is_called(name: str, text: str) -> bool:
+    """Whether a text has the name of a function, which ends with `()`."""
+    return name.endswith("()") and re.search(rf"(?<![\w-]){re.escape(name[:-2])}(?![\w-])", text) is not None
+
+
+_WHOLE: Final = regex(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
+
+
+def start_of(text: str, line: int) -> int:
+    """The first line of a command that backslashes continue."""
+    lines = ["", "", *text.split("\n")]
+    while line < len(lines) and lines[line].endswith("\\"):
+        line -= 1
+    return line
+
+
+def command_at(text: str, line: int) -> str:
+    """A command with the lines that backslashes and quotes continue."""
+    rest = "\n".join(text.split("\n")[start_of(text, line) - 1 :])
+    return match[0] if (match := _WHOLE.match(rest)) is not None else ""
+
+
+def read_by(text: str, line: int) -> str:
+    """A command, and the assignments of all variables that it reads."""
+    parts = [command_at(text, line)] if line else []
+    seen = set[str]()
+    for part in parts:  # which grows
+        for name in {*VARIABLE.findall(part)} - seen:
+            seen.add(name)
+            starts = re.finditer(rf"(?<![\w$-]){name}(?:\[[^]\n]*\])?\+?=", text)
+            parts += [whole[0] for one in starts if (whole := _WHOLE.match(text, one.start())) is not None]
+    return "\n".join(parts)
+
+
+def needed_steps(steps: Sequence[Step]) -> list[Step]:
+    """The steps without variables and functions that no other one needs."""
+    needed: list[Step] = []
+    texts = ""
+    for step in reversed(steps):
+        if not step.sets or uses_of(step.sets, texts) or is_called(step.sets, texts):
+            needed.append(step)
+            words = (*step.words, *step.options, *(value for _, value in step.assigned), step.input)
+            texts += "\n".join([step.text, *map(source_text, words)])
+    return needed[::-1]

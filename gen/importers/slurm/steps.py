@@ -37,8 +37,8 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.options import Option, changed_sizes, options_of, tasks_of, with_export
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import HARMLESS, OF_SITE, DroppedPart, Layout, Step
-from gen.importers.slurm.values import VARIABLE, expanded_part
+from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, OF_SITE, VARIABLE, DroppedPart, Layout, Step
+from gen.importers.slurm.values import expanded_part
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -47,6 +47,7 @@ _MORE: Final = frozenset(
     {"rdzv_backend", "rdzv_id", "rdzv_conf", "same_network", "no_ssh", "no_ssh_check", "launcher", "force_multi"}
 )
 """Other options about the other pods."""
+_OF_NETWORK: Final = regex(r"_if_(?:in|ex)clude|btl|pml|ucx|plm|ras|UCX|NCCL")
 _MODULES: Final = {
     module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
 }
@@ -59,12 +60,6 @@ RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
 _GIVEN: Final = OF_KIND | names(
     "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
     "SECONDS BASHPID UID PWD OLDPWD"
-)
-DEVICES: Final = names("CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES")
-"""Variables by which programs of one node share its GPUs."""
-_OF_MACHINES: Final = (
-    "it belongs to the machines of the site",
-    "set it in the image or in a network of the overlay, if it is needed",
 )
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
 _MOST_OPTIONS: Final = 3
@@ -94,7 +89,7 @@ def runs_of(
     runs: list[Run] = []
     options: dict[int, list[Option]] = {}
     images: dict[str, Option] = {}
-    for step in script.needed_steps:
+    for step in site.needed_steps(script.steps):
         inner, tasks = [step], (1, 1)
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
@@ -110,7 +105,7 @@ def runs_of(
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_of_machines(name))
-        script.left += [DroppedPart(place, f"the variable `{name}`", *_OF_MACHINES) for place, name in lost]
+        script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
     for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
         alone = runs[number].background and runs[number + 1].words == ("wait",)
@@ -189,6 +184,8 @@ class Options(Struct):
     all_processes: str = ""
     pods: str = ""
     hosts: bool = False
+    left: tuple[str, ...] = ()
+    """Options about the machines of a site."""
 
 
 def without_set(run: Run) -> Options:
@@ -213,9 +210,9 @@ def without_set(run: Run) -> Options:
                 given.all_processes = value
             given.pods = value if name in run.launcher.roles.get(PODS, ()) else given.pods
             given.hosts = given.hosts or name in run.launcher.roles.get(HOSTS, ())
-        elif not (
-            run.launcher is mpirun.LAUNCHER and re.search(r"_if_(?:in|ex)clude|btl|pml|ucx|plm|ras|UCX|NCCL", value)
-        ):
+        elif run.launcher is mpirun.LAUNCHER and _OF_NETWORK.search(value) and value.partition("=")[0] not in HARMLESS:
+            given.left += (" ".join(run.words[at : at + size]),)
+        else:
             kept += run.words[at : at + size]
         at += size
     kept += run.words[at:]
@@ -322,7 +319,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None
             continue
         text = value if isinstance(value, str) else " ".join(value)
         if OF_SITE.fullmatch(name) and name not in HARMLESS:
-            draft.drop(place, f"the variable `{name}`", *_OF_MACHINES)
+            draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
         elif _is_part(name, text, script, runs):
             draft.drop(
                 place, f"the variable `{name}`", "the command has its value", "add it to `env` if the program reads it"

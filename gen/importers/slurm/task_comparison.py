@@ -43,18 +43,18 @@ from gen.importers.slurm.mpi import DEFAULT_PORT
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values
 from gen.importers.slurm.site import (
     SCRIPT,
+    VARIABLE,
     Layout,
     Site,
+    command_at,
     constants,
+    read_by,
     read_site,
+    start_of,
+    uses_of,
     without_placeholders,
 )
-from gen.importers.slurm.steps import (
-    Run,
-    launcher_of,
-    without_set,
-)
-from gen.importers.slurm.values import VARIABLE, command_at, read_by, start_of, uses_of
+from gen.importers.slurm.steps import Run, launcher_of, without_set
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 

@@ -33,7 +33,6 @@ from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT, SCRIPT, Dr
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
@@ -412,37 +411,3 @@ def expanded_part(text: str) -> str:
     for part in reversed(raw_parts(text)):
         text = text[: part.start] + text[part.stop :]
     return text
-
-
-def uses_of(name: str, text: str) -> int:
-    """The number of places where a text reads a variable, with or without `$`."""
-    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^()\n]*(?<![\w$]){name}\b", text))
-
-
-_WHOLE: Final = regex(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
-
-
-def start_of(text: str, line: int) -> int:
-    """The first line of a command that backslashes continue."""
-    lines = ["", "", *text.split("\n")]
-    while line < len(lines) and lines[line].endswith("\\"):
-        line -= 1
-    return line
-
-
-def command_at(text: str, line: int) -> str:
-    """A command with the lines that backslashes and quotes continue."""
-    rest = "\n".join(text.split("\n")[start_of(text, line) - 1 :])
-    return match[0] if (match := _WHOLE.match(rest)) is not None else ""
-
-
-def read_by(text: str, line: int) -> str:
-    """A command, and the assignments of all variables that it reads."""
-    parts = [command_at(text, line)] if line else []
-    seen = set[str]()
-    for part in parts:  # which grows
-        for name in {*VARIABLE.findall(part)} - seen:
-            seen.add(name)
-            starts = re.finditer(rf"(?<![\w$-]){name}(?:\[[^]\n]*\])?\+?=", text)
-            parts += [whole[0] for one in starts if (whole := _WHOLE.match(text, one.start())) is not None]
-    return "\n".join(parts)
