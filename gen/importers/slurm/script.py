@@ -177,7 +177,7 @@ class BatchScript(BatchCommands):
         own = self.set_for(before, name)
         start = max(name.start_byte, self.read_until)
         words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
-        words += self.words(" ".join(self._behind))
+        words += self.words(with_braces(" ".join(self._behind)))
         self._behind = []
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
         if words and words[0] in READERS:
