@@ -80,20 +80,20 @@ def other_images(options: Iterable[Sequence[Option]], own: Sequence[Option]) -> 
 
 def named_images(script: BatchValues) -> set[str]:
     """The images of the programs as the script has them."""
-    return {image for image, _ in script.images} | {*_values(script.steps, "container-image")}
+    return {image for image, _ in script.images} | {one.value for one in _options(script.steps, "container-image")}
 
 
 def container_words(script: BatchValues) -> set[str]:
     """The images and mounts of a script, and folders of machines that its containers do not have by this name."""
-    parts = [part for one in _values(script.steps, "container-mounts") for part in one.split(",")]
+    parts = [part for one in _options(script.steps, "container-mounts") for part in one.value.split(",")]
     parts += [part for part, _ in script.mounts]
     pairs = (one.split(":") for one in parts if ":" in one)
     return named_images(script) | {*parts} | {source for source, target, *_ in pairs if source != target}
 
 
-def _values(steps: Iterable[Step], name: str) -> Iterator[str]:
+def _options(steps: Iterable[Step], name: str) -> Iterator[Option]:
     for step in steps:
-        yield from (one.value for one in options_of([*step.options], step.place, Findings())[0] if one.name == name)
+        yield from (one for one in options_of([*step.options], step.place, Findings())[0] if one.name == name)
 
 
 def _last_image(options: Sequence[Option]) -> Option | None:
@@ -176,11 +176,24 @@ def carry_containers(
     """
     option = last.get("container-image") or last.get("image")
     _image(draft, (option.value, option.place) if option is not None else ("", draft.place), script, image, site)
-    mounts = last.get("container-mounts")
-    parts = [(part, mounts.place) for part in mounts.value.split(",")] if mounts is not None else []
-    return [
-        folder for part, place in dict.fromkeys((*parts, *script.mounts)) for folder in _mount(draft, part, place, site)
+    asked = [
+        one for one in (last.get("container-mounts"), *_options(script.steps, "container-mounts")) if one is not None
     ]
+    parts: dict[str, Location] = {}
+    for part, place in (*((part, one.place) for one in asked for part in one.value.split(",")), *script.mounts):
+        parts.setdefault(part, place)
+    folders: list[str] = []
+    mounted = set[str]()
+    for part, place in parts.items():
+        source, _, rest = part.partition(":")
+        target = rest.partition(":")[0] or source
+        if target in mounted:
+            hint = "mount it at another path, or import a script without the other program"
+            draft.drop(place, f"the mount `{source_text(part)[:60]}`", "the training has another folder there", hint)
+            continue
+        mounted.add(target)
+        folders += _mount(draft, part, place, site)
+    return folders
 
 
 def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues, image: str, site: Site) -> None:

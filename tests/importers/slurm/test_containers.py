@@ -50,6 +50,18 @@ def test_mounts_of_folders_of_the_site(mounts: str, data: dict[str, Any], volume
     assert sorted(named) == sorted(f"`{one}`" for one in volumes[1:])
 
 
+def test_a_pod_has_the_mounts_of_all_programs() -> None:
+    first = f"{A} --container-mounts=/lustre/a:/a,/lustre/b:/b python prepare.py"
+    job, found = read(f"{first}\n{A} --container-mounts=/lustre/b:/b,/lustre/c:/a python train.py")
+    assert job.fields["data"] == {
+        "lustre": {"path": "/b", "subPath": "b"},
+        "lustre-a": {"path": "/a", "subPath": "c"},
+    }
+    assert "train.sh:4: the mount `/lustre/a:/a` is not carried: the training has another folder there" in found
+    job, _ = read(f"{first}\n{A} python train.py")
+    assert [*job.fields["data"]] == ["lustre", "lustre-b"]
+
+
 @for_each("part", ["/lustre/a.squashfs:/data:image-src=/", "/lustre/a.img:/data"])
 def test_a_mount_of_a_file_system_in_a_file_is_named(part: str) -> None:
     job, found = read(f"apptainer exec -B {part} docker://a/b:1 python train.py")
