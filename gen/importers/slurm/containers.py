@@ -87,8 +87,7 @@ def container_words(script: BatchValues) -> set[str]:
     """The images and mounts of a script, and folders of machines that its containers do not have by this name."""
     parts = [part for one in _options(script.steps, "container-mounts") for part in one.value.split(",")]
     parts += [part for part, _ in script.mounts]
-    pairs = (one.split(":") for one in parts if ":" in one)
-    return named_images(script) | {*parts} | {source for source, target, *_ in pairs if source != target}
+    return named_images(script) | {*parts} | {source for source, target, _ in map(_split, parts) if source != target}
 
 
 def _options(steps: Iterable[Step], name: str) -> Iterator[Option]:
@@ -118,11 +117,16 @@ _OF_MACHINES: Final = names("dev proc sys etc run var tmp usr")
 """Folders at the top of a machine that belong to it."""
 
 
-def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> Iterator[str]:
-    """Set the mount of `SOURCE:TARGET:FLAGS`. The folder at the top of a machine that becomes a volume."""
+def _split(part: str) -> tuple[str, str, str]:
+    """The parts of the mount `SOURCE:TARGET:FLAGS`."""
     source, _, rest = part.partition(":")
     target, _, flags = rest.partition(":")
-    target = target or source
+    return source, target or source, flags
+
+
+def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> Iterator[str]:
+    """Set a mount. The folder at the top of a machine that becomes a volume."""
+    source, target, flags = _split(part)
     known = site.volume_of(source)
     details: Fields = {"path": literal(target)}
     protected = {"readOnly": True} if "ro" in flags.split("+") else {}
@@ -185,8 +189,7 @@ def carry_containers(
     folders: list[str] = []
     mounted = set[str]()
     for part, place in parts.items():
-        source, _, rest = part.partition(":")
-        target = rest.partition(":")[0] or source
+        target = _split(part)[1].rstrip("/")
         if target in mounted:
             hint = "mount it at another path, or import a script without the other program"
             draft.drop(place, f"the mount `{source_text(part)[:60]}`", "the training has another folder there", hint)
@@ -269,13 +272,12 @@ def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) ->
         for match in PATH.finditer(_PATTERNS.sub("", text)):
             path = match[0]
             known = site.volume_of(path)
-            if known is not None and known[0] not in mounted:
+            around = [one for one in (*mounted, *files) if f"{path}/".startswith(f"{one.rstrip('/')}/")]
+            if known is not None and len(known[0]) > max(map(len, around), default=0):
                 folder, volume = known
                 _mount_volume(draft, volume, {"path": folder}, _line_of(draft, source, path))
                 mounted.append(folder)
-            elif any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in (*mounted, *files)):
-                continue
-            elif [*roots_of(path)]:
+            elif not around and [*roots_of(path)]:
                 root = f"/{path.split('/')[1]}"
                 mounted.append(root)
                 lacking.folders.append(root)

@@ -77,6 +77,8 @@ def test_a_folder_of_the_machine_stays_read_only() -> None:
 def test_a_mount_stays_if_the_command_names_another_folder_of_its_volume() -> None:
     job, _ = read(f"{A} --container-mounts=/lustre/a:/data python train.py --log /lustre/log")
     assert job.fields["data"] == {"lustre": {"path": "/data", "subPath": "a"}, "lustre-lustre": "/lustre"}
+    job, _ = read(f"{A} --container-mounts=/lustre/a:/lustre/b python train.py --data /lustre/b/x")
+    assert job.fields["data"] == {"lustre": {"path": "/lustre/b", "subPath": "a"}}
 
 
 NAMED = "srun --container-image=a/b:1 --container-name=x{} true\nsrun --container-name=x{} torchrun train.py"
