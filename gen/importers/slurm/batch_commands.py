@@ -146,10 +146,10 @@ class BatchCommands(BatchValues):
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
         variables, functions = {**self.variables}, {**self.functions}
-        called = dict.fromkeys(_CALLS.findall(command.strip()))
-        for name in [one for one in called if one in self.functions.keys() - self.of_outputs]:
-            self.of_outputs.add(name)
-            self.keep_function(name)
+        for name in dict.fromkeys(_CALLS.findall(command.strip())):
+            if name in self.functions.keys() - self.of_outputs:
+                self.of_outputs.add(name)
+                self.keep_function(name)
         self.variables, self.functions = variables, functions  # the shell of the output is one of its own
         return super().output(command)
 
@@ -187,7 +187,7 @@ class BatchCommands(BatchValues):
         inner.exported |= dict.fromkeys(dict(called.assigned), called.place)
         inner.set_arguments(behind[1:])
         inner.variables |= {name: value for name, value in of_outer.items() if name not in self.variables}
-        for name in of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}:
+        for name in sorted(of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}):
             hint = "quote the text with single quotes, or set it before"
             why = "its outer shell expands it before the inner sets it"
             self._drop(called, f"the empty value of `${name}`", why, hint)
@@ -262,7 +262,7 @@ class BatchCommands(BatchValues):
         if self.matching and any({*"*?"} & {*sources(word)} for word in step.words):
             what, why = f"the meaning of patterns with `{self.matching}`", "a pod does not have it"
             self.left.append(DroppedPart(step.place, what, why, "write the files, or set it in `command`"))
-        for part in {part.strip('"') for word in step.words for part in sources(word)}:
+        for part in dict.fromkeys(part.strip('"') for word in step.words for part in sources(word)):
             if self.outputs.get(part, step.folder) != step.folder:
                 hint = "compute it behind `cd`, or with the path of its file"
                 what, why = f"the folder of `{part[:60]}`", "the script computes it in another one than the pod"

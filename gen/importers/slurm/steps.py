@@ -288,7 +288,7 @@ def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
     now = {**runs[-1].exported}
     script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
     script.variables |= now
-    outer = {name: script.constants[name] for name in now.keys() & script.constants.keys()}
+    outer = {name: script.constants[name] for name in now if name in script.constants}
     made: list[Run] = []
     for run in runs:
         given = ((name, str(one)) for name, one in {**outer, **run.exported}.items() if one != now.get(name))

@@ -614,3 +614,10 @@ def test_a_pause_behind_a_program_in_the_background_stays(body: str, expected: s
 def test_a_pause_is_no_program_that_starts_once() -> None:
     _, found = read(script("-N 2", body="srun serve &\nsleep 10\nsrun python a.py"))
     assert [one.message for one in found] == []
+
+
+def test_the_functions_of_an_output_are_in_the_order_of_their_calls() -> None:
+    names = [f"f{number}" for number in range(12)]
+    functions = "\n".join(f"{name}() {{ curl {name}; }}" for name in sorted(names, reverse=True))
+    text = command(f"{functions}\nA=$({'; '.join(names)})\npython a.py $A", "-N 1")
+    assert [line.partition("()")[0] for line in text.split("\n") if "()" in line] == names
