@@ -212,6 +212,7 @@ def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues,
     hint = "import it again with `--image`, or map it with `images` of a site file"
     if (open_image := TO_COMPLETE.search(written) if not image else TO_COMPLETE.match(named)) is not None:
         place = site.places.get("image", place) if image else place
+        hint = "write the image there, or import it again with `--image`" if image else hint
         draft.cannot_run(place, f"`{open_image[0]}` is a placeholder", hint)
         named = f"change-me-{label(open_image[0], 'image')}"
     elif script.images and not own and not TO_COMPLETE.search(written):

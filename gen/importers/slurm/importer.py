@@ -76,10 +76,13 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     values = {**site.define, **given.define}
     hidden = {name: value for name, value in values.items() if is_secret(name, value)}
     values |= {name: marked(f"${name}") for name in hidden}
-    text, marks = without_placeholders(text, values)
+    unfinished = site.open_values({*given.define, *hidden})
+    text, marks = without_placeholders(text, values | unfinished)
     options, start = directives(text, given.file, found)
     of_site = {name: one for name, one in site.places.items() if name in site.define.keys() - given.define.keys()}
     options = [with_values(one, values, of_site) for one in options]
+    options = [one for one in options if one.place not in map(of_site.get, unfinished)]
+    values |= unfinished
     place = Location(given.file)
     if not options and not TEMPLATE.search(text):
         hint = "name a script with `#SBATCH` lines before its first command"
@@ -102,19 +105,15 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     script.follow(body)
     for number, line in enumerate(text.split("\n")[start:], start + 1):
         if line.lstrip().startswith("#SBATCH"):
-            draft.drop(
-                Location(given.file, number),
-                f"`{line.strip()}`",
-                "Slurm ignores it behind the first command",
-                "remove it",
-            )
+            why = "Slurm ignores it behind the first command"
+            draft.drop(Location(given.file, number), f"`{line.strip()}`", why, "remove it")
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
     if steps.gives_up(script, found):
         return None, lacking
     asked = named_images(script)
     image = given.image or site.image
     _incomplete(draft, text, [one for one in marks if not image or one[1] not in asked])
-    report_incomplete(draft, text, site, of_site)
+    report_incomplete(draft, text, site, unfinished)
     _translate(draft, script, options, image, site, lacking)
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from shlex import quote
@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
-from gen.importers.draft import JobDraft
+from gen.importers.draft import JobDraft, label
 from gen.importers.shell_script import placeholders
 from gen.importers.slurm.expansion import (
     DEEP,
@@ -65,6 +65,11 @@ class Site(Struct, frozen=True, kw_only=True):
     define: Mapping[str, str] = {}
     places: Mapping[str, Location] = {}
     """Those of the image, and of the values in `define` by name."""
+
+    def open_values(self, known: Collection[str]) -> dict[str, str]:
+        """Words in place of the placeholders in `define`, which a shell would read as redirections."""
+        left = (name for name, value in self.define.items() if name not in known and TO_COMPLETE.fullmatch(value))
+        return {name: f"change-me-{label(name, 'value')}" for name in left}
 
     def volume_of(self, path: str) -> tuple[str, str] | None:
         """The longest folder of the file that has a path, and its volume."""
@@ -246,13 +251,12 @@ HARMLESS: Final = frozenset(
 )
 
 
-def report_incomplete(draft: JobDraft, text: str, site: Site, places: Mapping[str, Location]) -> None:
+def report_incomplete(draft: JobDraft, text: str, site: Site, names: Iterable[str]) -> None:
     """Report values of a site file that nobody has completed, and that the script reads."""
-    for name, place in places.items():
-        used = re.search(rf"(?m)^(?!\s*#(?!SBATCH)).*\$\{{?{re.escape(name)}\b", text)
-        if used is not None and TO_COMPLETE.fullmatch(site.define[name]):
+    for name in names:
+        if re.search(rf"(?m)^(?!\s*#(?!SBATCH)).*\$\{{?{re.escape(name)}\b", text) is not None:
             hint = f"write its value there, or give it with `--define {name}=VALUE`"
-            draft.cannot_run(place, f"`{site.define[name]}` is a placeholder", hint)
+            draft.cannot_run(site.places[name], f"`{site.define[name]}` is a placeholder", hint)
 
 
 def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, str, str]]]:

@@ -130,20 +130,26 @@ def test_a_template_has_names_of_the_site_only(
 
 
 def test_a_template_that_nobody_completed_is_no_site(repo: Repository) -> None:
-    text = script("-N 1", "--container-image=/images/a.sqsh", body="$PROFILE_CMD python train.py")
+    body = 'srun bash -c "export A=1; ${PROFILE_CMD} python train.py"'
+    text = script("--nodes=$NODES", "--container-image=/images/a.sqsh", body=body)
     site = (
         "image: <IMAGE>\nimages: {/images/a.sqsh: <IMAGE>}\ndefine:\n  OTHER: <OTHER>\n  PROFILE_CMD: <PROFILE_CMD>\n"
+        "  NODES: <NODES>\n"
     )
     report, code = slurm(repo, text, site)
     found = [f"{one.place.line}: {one.message}" for one in report.findings if one.place.file.endswith("site.yaml")]
-    assert found == ["1: `<IMAGE>` is a placeholder", "5: `<PROFILE_CMD>` is a placeholder"]
+    assert found == [
+        f"{line}: `<{name}>` is a placeholder" for line, name in ((1, "IMAGE"), (5, "PROFILE_CMD"), (6, "NODES"))
+    ]
     assert (code, "renders, but cannot run" in report.summary) == (1, True)
-    report, code = slurm(repo, text, site, image="a/b:1", define=("PROFILE_CMD=nsys",), name="other")
-    assert [one.message for one in report.findings] == []
+    assert "change-me-profile-cmd python train.py" in (repo.root / "jobs/team/train.yaml").read_text()
+    report, code = slurm(repo, text, site, image="a/b:1", define=("PROFILE_CMD=nsys", "NODES=1"), name="other")
+    assert [one.message for one in report.findings if one.place.file.endswith("site.yaml")] == []
+    assert "which is ready" in report.summary or "needs" in report.summary
 
 
 def test_a_value_of_a_site_file_is_wrong_there(repo: Repository) -> None:
-    report, _ = slurm(repo, script("--nodes=$NODES", body="python a.py"), "image: a/b:1\ndefine:\n  NODES: <NODES>\n")
+    report, _ = slurm(repo, script("--nodes=$NODES", body="python a.py"), "image: a/b:1\ndefine:\n  NODES: many\n")
     assert [(one.place.file.endswith("site.yaml"), one.place.line) for one in report.findings if one.is_error] == [
         (True, 3)
     ]
