@@ -53,7 +53,9 @@ def _values(field: str, route: Pattern, body: Body, every: list[Template]) -> It
 
 def _is_default(model: type[Job], field: str, value: object) -> bool:
     known = next((one for one in model.model_fields.values() if one.alias == field), None)
-    return known is not None and not isinstance(value, dict | list) and str(known.default).lower() == str(value).lower()
+    if known is None or isinstance(value, dict | list):
+        return known is not None and as_read(known.default) == as_read(value)
+    return str(known.default).lower() == str(value).lower()
 
 
 def fitted(draft: JobDraft, model: type[Job], replicas: dict[str, int]) -> dict[str, Role]:

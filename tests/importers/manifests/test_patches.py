@@ -262,6 +262,48 @@ def test_a_role_can_run_the_program_of_its_image() -> None:
     assert made.job.fields["roles"]["ps"]["args"] == []
 
 
+def with_plugins(**plugins: list[str]) -> dict[str, Any]:
+    body = deepcopy(EQUAL["volcano"])
+    body["spec"]["plugins"] = plugins
+    return body
+
+
+@for_each(
+    "plugins",
+    [{"ssh": [], "svc": []}, {"env": [], "ssh": ["--no-root"], "svc": []}, {"svc": ["--publish-not-ready-addresses"]}],
+)
+def test_an_entry_with_an_empty_value_is_carried(plugins: dict[str, list[str]]) -> None:
+    made = proof_of(with_plugins(**plugins))
+    assert (made.patch, made.remaining) == (None, ())
+    assert made.job.fields["plugins"] == plugins
+
+
+def test_the_comparison_sees_an_entry_with_an_empty_value() -> None:
+    (lost,) = proof_of(with_plugins(svc=[], env=[], other=[])).remaining  # Volcano refuses a patch with it
+    assert (lost.route, lost.original) == (("spec", "plugins", "other"), [])
+
+
+def test_the_default_plugins_are_left_out() -> None:
+    assert "plugins" not in proof_of(with_plugins(svc=[], env=[])).job.fields
+
+
+ALL_NAMESPACES = {"topologyKey": "zone", "labelSelector": {}, "namespaceSelector": {}}
+
+
+def test_an_empty_value_that_means_something_is_a_patch() -> None:
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ALL_NAMESPACES]}}
+    assert operations(changed(PYTORCH, affinity=affinity)) == {"affinity": affinity}
+
+
+@for_each(
+    "of_pod",
+    [{"securityContext": {}}, {"affinity": {}}, {"tolerations": []}, {"nodeSelector": {}}, {"initContainers": []}],
+)
+def test_an_empty_value_that_means_nothing_is_left_out(of_pod: dict[str, Any]) -> None:
+    made = proof_of(changed(PYTORCH, **of_pod))
+    assert (made.patch, made.remaining) == (None, ())
+
+
 def test_defaults_are_left_out() -> None:
     body = deepcopy(EQUAL["jobset"])
     for number, one in enumerate(body["spec"]["replicatedJobs"]):
