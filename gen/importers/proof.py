@@ -321,12 +321,13 @@ def _accepted(
 
 
 def _run_of(body: Body, job: ImportedJob, original: Original) -> Body:
+    run = body["metadata"]["name"]
     if original.step:
         templates = body["spec"]["templates"]
         body = json.loads(next(one for one in templates if one["name"] == original.step)["resource"]["manifest"])
     body = cleaned(body)
     name, wanted = body["metadata"]["name"], original.body["metadata"].get("name", job.name)
-    renamed: Body = with_texts(body, lambda text: text.replace(name, wanted))
+    renamed: Body = with_texts(body, lambda text: text.replace(name, wanted).replace(run, wanted))
     return renamed
 
 

@@ -1,20 +1,24 @@
-"""A compiled pipeline of either version: templates that run something, groups of tasks that call them, and retries.
+"""A compiled pipeline of either version: templates that run something, groups of tasks that call them, retries, and
+settings for Kubernetes.
 
 Argo runs the container again in a new pod up to `limit` times, after the first one (`RetryStrategy` in
 `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows), as a Job does up to `backoffLimit`. `retryPolicy` of
 the IR becomes this strategy: `getTaskRetryStrategyFromInput` in `backend/src/v2/compiler/argocompiler/container.go`
 of kubeflow/pipelines.
+The settings are in `kubernetes_platform/proto` there; `extendPodSpecPatch` in `backend/src/v2/driver/k8s.go` makes a
+pod of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from gen.base import Route, at, regex
-from gen.kubernetes.objects import Body
+from gen.base import Route, as_list, as_mapping, at, regex
+from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
     import re
@@ -205,3 +209,158 @@ def as_text(value: object) -> str:
     import json
 
     return value if isinstance(value, str) else json.dumps(value)
+
+
+_OF_PODS: Final = frozenset(
+    {"pvcMount", "secretAsEnv", "configMapAsEnv", "secretAsVolume", "configMapAsVolume", "nodeSelector", "tolerations"}
+    | {"imagePullPolicy", "fieldPathAsEnv", "podMetadata", "imagePullSecret", "activeDeadlineSeconds", "nodeAffinity"}
+    | {"genericEphemeralVolume", "emptyDirMounts", "enabledSharedMemory", "securityContext", "initContainers"}
+)
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def on_kubernetes(leaf: Leaf, settings: object) -> Leaf:
+    """A component with its settings for Kubernetes. Settings that no pod has stay as they are, so that the comparison
+    with the object of gen finds them.
+    """
+    if not isinstance(settings, dict) or not leaf.pod:
+        return leaf
+    container = leaf.pod["containers"][0]
+    volumes = list(_volumes(settings))
+    names = {known: name for known, name, _, _ in volumes}
+    own = present(
+        imagePullPolicy=settings.get("imagePullPolicy"),
+        env=[*as_list(container.get("env")), *_variables(settings)],
+        volumeMounts=[present(name=name, **mount) for _, name, _, mount in volumes],
+        securityContext=_security(settings.get("securityContext")),
+    )
+    selector = at(settings, "nodeSelector", "nodeSelectorJson") or {}
+    labels = _json(selector) if selector else at(settings, "nodeSelector", "labels")
+    of_pod = present(
+        nodeSelector=labels,
+        nodeSelectorJson=selector if labels is None else None,
+        volumes=[{"name": name, **source} for _, name, source, _ in volumes],
+        tolerations=[toleration for one in as_list(settings.get("tolerations")) for toleration in _tolerations(one)],
+        affinity=present(nodeAffinity=_affinity(as_list(settings.get("nodeAffinity")))),
+        imagePullSecrets=[{"name": _name(one, "secret")} for one in as_list(settings.get("imagePullSecret"))],
+        initContainers=[_before(as_mapping(one), names) for one in as_list(settings.get("initContainers"))],
+        **{str(name): value for name, value in settings.items() if name not in _OF_PODS},
+    )
+    seconds = _number(settings.get("activeDeadlineSeconds")) or leaf.seconds
+    pod = {**leaf.pod, "containers": [{**container, **own}], **of_pod}
+    return replace(leaf, pod=pod, metadata=as_mapping(settings.get("podMetadata")), seconds=seconds)
+
+
+def _variables(settings: Body) -> Iterator[Body]:
+    for field_name, source, key in (
+        ("secretAsEnv", "secret", "secretKey"),
+        ("configMapAsEnv", "configMap", "configMapKey"),
+    ):
+        for one in as_list(settings.get(field_name)):
+            more = {"name": _name(one, source), **present(optional=at(one, "optional") or None)}
+            for pair in as_list(at(one, "keyToEnv")):
+                yield {"name": at(pair, "envVar"), "valueFrom": {f"{source}KeyRef": {**more, "key": at(pair, key)}}}
+    for one in as_list(settings.get("fieldPathAsEnv")):
+        yield {"name": at(one, "name"), "valueFrom": {"fieldRef": {"fieldPath": at(one, "fieldPath")}}}
+
+
+def _volumes(settings: Body) -> Iterator[tuple[object, str, Body, Body]]:
+    """For each volume: its name for init containers, its name in the pod, its source and its mount."""
+    for field_name, source, key in (
+        ("pvcMount", "pvc", "claimName"),
+        ("secretAsVolume", "secret", "secretName"),
+        ("configMapAsVolume", "configMap", "name"),
+    ):
+        for number, one in enumerate(as_list(settings.get(field_name))):
+            named = "persistentVolumeClaim" if source == "pvc" else source
+            made = {key: _name(one, source), **present(optional=at(one, "optional") or None)}
+            mount = present(mountPath=at(one, "mountPath"), subPath=at(one, "subPath"))
+            yield made[key], f"{source.lower()}-{number}", {named: made}, mount
+    for one in as_list(settings.get("genericEphemeralVolume")):
+        spec = present(
+            accessModes=at(one, "accessModes"),
+            resources={"requests": {"storage": at(one, "size")}},
+            storageClassName=None if at(one, "defaultStorageClass") else at(one, "storageClassName"),
+        )
+        template = present(metadata=at(one, "metadata"), spec=spec)
+        yield _volume(one, {"ephemeral": {"volumeClaimTemplate": template}}, at(one, "mountPath"))
+    for one in as_list(settings.get("emptyDirMounts")):
+        directory = present(medium=at(one, "medium"), sizeLimit=at(one, "sizeLimit"))
+        yield _volume(one, {"emptyDir": directory}, at(one, "mountPath"))
+    if one := settings.get("enabledSharedMemory"):
+        directory = present(medium="Memory", sizeLimit=at(one, "size"))
+        yield _volume(one, {"emptyDir": directory}, "/dev/shm")  # noqa: S108 - the mount path in the pod
+
+
+def _volume(one: object, source: Body, path: object) -> tuple[object, str, Body, Body]:
+    name = str(at(one, "volumeName"))
+    return name, name, source, {"mountPath": path}
+
+
+def _before(container: Body, names: Mapping[object, str]) -> Body:
+    """An init container, with the names that its volumes have in the pod."""
+    mounts = [
+        {"name": names.get(name := at(one, "volumeName"), name), "mountPath": at(one, "mountPath")}
+        for one in as_list(container.get("volumeMounts"))
+    ]
+    return {**container, **present(volumeMounts=mounts)}
+
+
+def _security(context: object) -> Body:
+    """The security context of the container; the driver drops all capabilities then."""
+    numbers = {name: _number(value) for name, value in as_mapping(context).items() if name.startswith("runAs")}
+    kept = {name: as_mapping(context)[name] if number is None else number for name, number in numbers.items()}
+    return {**kept, "capabilities": {"drop": ["ALL"]}} if isinstance(context, dict) else {}
+
+
+def _tolerations(one: object) -> Iterator[object]:
+    if (parameter := at(one, "tolerationJson")) is None:
+        seconds = _number(at(one, "tolerationSeconds"))
+        yield {**as_mapping(one), "tolerationSeconds": seconds} if seconds is not None else one
+        return
+    known = _json(parameter)
+    yield from [one] if known is None else known if isinstance(known, list) else [known] if known else []
+
+
+def _affinity(terms: list[Any]) -> Body:
+    required: list[Any] = []
+    preferred: list[Any] = []
+    for one in terms:
+        known = _json(parameter) if (parameter := at(one, "nodeAffinityJson")) is not None else {}
+        required += as_list(at(known, _REQUIRED, "nodeSelectorTerms"))
+        preferred += as_list(at(known, _PREFERRED)) if known is not None else [one]  # no pod has it
+        term = present(matchExpressions=at(one, "matchExpressions"), matchFields=at(one, "matchFields"))
+        if parameter is None and term:
+            weight = at(one, "weight")
+            preferred += [{"weight": _whole(weight), "preference": term}] if weight is not None else []
+            required += [term] if weight is None else []
+    made = {_REQUIRED: {"nodeSelectorTerms": required}} if required else {}
+    return {**made, **present(**{_PREFERRED: preferred})}
+
+
+def _json(parameter: object) -> Any:
+    """The constant of a parameter; None for a value that only a run has. All numbers of pods are whole."""
+    constant = at(parameter, "runtimeValue", "constant")
+    return _whole(constant) if isinstance(constant, dict | list) else None
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _whole(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _name(one: object, source: str) -> str:
+    """The name of an object: a constant, an input of the component, or the output of a task."""
+    given = at(one, f"{source}NameParameter") or one
+    if isinstance(
+        plain := at(given, "runtimeValue", "constant") or at(given, "constant") or at(given, f"{source}Name"), str
+    ):
+        return plain
+    if isinstance(outer := at(given, "componentInputParameter"), str):
+        return f"{{{{inputs.parameters.{outer}}}}}"
+    output = at(given, "taskOutputParameter")
+    return f"{{{{tasks.{at(output, 'producerTask')}.outputs.parameters.{at(output, 'outputParameterKey')}}}}}"

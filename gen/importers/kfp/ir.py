@@ -23,6 +23,7 @@ from gen.importers.kfp.graph import (
     Task,
     as_text,
     items_of,
+    on_kubernetes,
     retries_of_task,
 )
 from gen.kubernetes.objects import Body, present
@@ -66,7 +67,7 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
             label = str(at(component, "executorLabel") or "")
             route = (*start, "deploymentSpec", "executors", label, "container")
             leaf = _leaf(str(name), component, at(executors, label, "container"), route)
-            templates[str(name)] = _on_kubernetes(leaf, at(platforms, label))
+            templates[str(name)] = on_kubernetes(leaf, at(platforms, label))
     parameters = {name: value for name, value in _defaults(at(spec, "root")).items() if value}
     given = at(document, "runtimeConfig", "parameterValues")
     types = at(spec, "root", "inputDefinitions", "parameters")
@@ -192,60 +193,6 @@ def _leaf(name: str, component: object, container: object, route: Route) -> Leaf
         defaults=_defaults(component),
         component=component if isinstance(component, dict) else {},
     )
-
-
-_OF_PODS: Final = frozenset(
-    {"pvcMount", "secretAsEnv", "configMapAsEnv", "secretAsVolume", "configMapAsVolume", "nodeSelector", "tolerations"}
-    | {"imagePullPolicy", "fieldPathAsEnv", "podMetadata"}
-)
-
-
-def _on_kubernetes(leaf: Leaf, settings: object) -> Leaf:
-    """A component with its settings for Kubernetes, from `kubernetes_platform/proto` of kubeflow/pipelines."""
-    if not isinstance(settings, dict) or not leaf.pod:
-        return leaf
-    container = leaf.pod["containers"][0]
-    env, mounts, volumes = [*as_list(container.get("env"))], [], []
-    for field, source, key in (("secretAsEnv", "secret", "secretKey"), ("configMapAsEnv", "configMap", "configMapKey")):
-        for one in as_list(settings.get(field)):
-            name = _constant_name(one, source)
-            for pair in as_list(at(one, "keyToEnv")):
-                reference = {"name": name, "key": at(pair, key)}
-                env.append({"name": at(pair, "envVar"), "valueFrom": {f"{source}KeyRef": reference}})
-    env += [
-        {"name": at(one, "name"), "valueFrom": {"fieldRef": {"fieldPath": at(one, "fieldPath")}}}
-        for one in as_list(settings.get("fieldPathAsEnv"))
-    ]
-    for field, source, key in (
-        ("pvcMount", "pvc", "claimName"),
-        ("secretAsVolume", "secret", "secretName"),
-        ("configMapAsVolume", "configMap", "name"),
-    ):
-        for number, one in enumerate(as_list(settings.get(field))):
-            name = f"{source.lower()}-{number}"
-            named = "persistentVolumeClaim" if source == "pvc" else source
-            volumes.append({"name": name, named: {key: _constant_name(one, source)}})
-            mounts.append(present(name=name, mountPath=at(one, "mountPath"), subPath=at(one, "subPath")))
-    selector = at(settings, "nodeSelector", "labels")
-    own = present(imagePullPolicy=settings.get("imagePullPolicy"), env=env or None, volumeMounts=mounts or None)
-    pod = {**leaf.pod, "containers": [{**container, **own}], **present(nodeSelector=selector, volumes=volumes or None)}
-    if tolerations := settings.get("tolerations"):
-        pod["tolerations"] = tolerations
-    lost = tuple(str(name) for name in settings if name not in _OF_PODS)
-    return replace(leaf, pod=pod, metadata=as_mapping(settings.get("podMetadata")), lost=(*leaf.lost, *lost))
-
-
-def _constant_name(one: object, source: str) -> str:
-    """The name of an object: a constant, an input of the component, or the output of a task."""
-    given = at(one, f"{source}NameParameter") or one
-    if isinstance(
-        plain := at(given, "runtimeValue", "constant") or at(given, "constant") or at(given, f"{source}Name"), str
-    ):
-        return plain
-    if isinstance(outer := at(given, "componentInputParameter"), str):
-        return f"{{{{inputs.parameters.{outer}}}}}"
-    output = at(given, "taskOutputParameter")
-    return f"{{{{tasks.{at(output, 'producerTask')}.outputs.parameters.{at(output, 'outputParameterKey')}}}}}"
 
 
 def output_of(leaf: Leaf, step: str, name: str, part: str = "artifacts") -> str | None:

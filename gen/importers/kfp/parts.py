@@ -23,7 +23,7 @@ from gen.importers.kfp.graph import INPUT, OF_RUN, PARAMETER, PLACEHOLDER, RUN_I
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
-from gen.kubernetes.objects import present
+from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
     from gen.importers import Fields, ImportedJob, ImportInput
@@ -245,12 +245,19 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     limited = ALL_KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
     if call.leaf.seconds is not None and limited:
         fields["attemptTimeout" if "retries" in fields else "timeout"] = f"{call.leaf.seconds}s"
-    same = () if RUN_ID in text else job.originals  # the name of a run is not in the original
-    originals = tuple(replace(one, place=place) for one in same)
-    places = dict.fromkeys(job.places, place)
     name = label(job.name.replace(RUN_ID, ""), "job")
+    originals = tuple(replace(one, body=_of_run(one.body, name), place=place) for one in job.originals)
+    places = dict.fromkeys(job.places, place)
     made = replace(job, name=name, fields=fields, place=place, places=places, originals=originals)
     return Part(job=made, params=params)
+
+
+def _of_run(body: Body, name: str) -> Body:
+    """An object with its name in place of that of the run, as the comparison writes the name of the run of gen."""
+    if RUN_ID not in json.dumps(body):
+        return body
+    made: Body = with_texts(body, lambda text: text.replace(RUN_ID, name))
+    return {**made, "metadata": {**made["metadata"], "name": name}}
 
 
 def param_name(name: str) -> str:

@@ -11,8 +11,12 @@ import yaml
 
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput
+from gen.importers.overlay_needs import fragment
+from gen.importers.proof import NAME, Proof, overlay_text, prove
+from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, order, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import read
+from tests.support import PROJECT
 
 IR: dict[str, Any] = {
     "pipelineInfo": {"name": "flow"},
@@ -269,6 +273,119 @@ def test_settings_for_kubernetes_are_in_the_steps() -> None:
     assert [one.message for one in found] == [
         "step `claim` creates the claim `rows` in each run, and gen never deletes data",
     ]
+
+
+def proven(**settings: Any) -> dict[str, Proof]:
+    """The proofs of the steps with these settings of the training, which has the path of a run in its command."""
+    platforms = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": {"exec-train": settings}}}}}
+    (job,), found = read(FUNCTIONS, platforms)
+    assert [one.message for one in found] == []
+    text, own = overlay_text(fragment([job])), Findings()
+    proofs = {one.original.step: one for one in prove(PROJECT, job, NAME, text, own)}
+    assert list(own) == []
+    return proofs
+
+
+NEAR = {"matchExpressions": [{"key": "disk", "operator": "Exists"}], "weight": 50.0}
+TERMS = {"preferredDuringSchedulingIgnoredDuringExecution": [{"preference": {}, "weight": 7.0}]}
+TAINT = {"key": "a", "operator": "Exists"}
+SCRATCH = {"accessModes": ["ReadWriteOnce"], "defaultStorageClass": True, "size": "5Gi", "volumeName": "scratch"}
+BEFORE = {"name": "before", "image": "busybox:1", "volumeMounts": [{"volumeName": "empty", "mountPath": "/e"}]}
+
+
+def test_settings_for_kubernetes_are_fields() -> None:
+    fields = proven(
+        emptyDirMounts=[{"volumeName": "empty", "mountPath": "/empty", "medium": "Memory", "sizeLimit": "1Gi"}],
+        enabledSharedMemory={"volumeName": "shm", "size": "2Gi"},
+        imagePullSecret=[{"secretNameParameter": {"runtimeValue": {"constant": "pull"}}}],
+        activeDeadlineSeconds="20",
+        tolerations=[{"tolerationJson": {"runtimeValue": {"constant": [TAINT]}}}],
+        nodeSelector={"nodeSelectorJson": {"runtimeValue": {"constant": {"disk": "fast"}}}},
+        secretAsEnv=[
+            {"secretName": "keys", "optional": True, "keyToEnv": [{"secretKey": "key", "envVar": "KEY"}]},
+        ],
+    )["train"].job.fields
+    step = fields["steps"]["train"]
+    assert step["data"] == {"empty": "/empty", "pipeline": "/pipeline"}
+    assert (step["sharedMemory"], step["timeout"], step["imagePullSecrets"]) == ("2Gi", "20s", ["pull"])
+    assert step["placement"] == {"nodeSelector": {"disk": "fast"}, "tolerations": [TAINT]}
+    assert step["env"] == {"KEY": {"secret": "keys", "key": "key", "optional": True}}
+
+
+@for_each(
+    ("settings", "expected"),
+    [
+        (
+            {"nodeAffinity": [NEAR, {"nodeAffinityJson": {"runtimeValue": {"constant": TERMS}}}]},
+            {
+                "affinity": {
+                    "nodeAffinity": {
+                        "preferredDuringSchedulingIgnoredDuringExecution": [
+                            {"weight": 50, "preference": {"matchExpressions": NEAR["matchExpressions"]}},
+                            {"weight": 7, "preference": {}},
+                        ]
+                    }
+                }
+            },
+        ),
+        (
+            {"genericEphemeralVolume": [{**SCRATCH, "mountPath": "/scratch"}]},
+            {
+                "containers/0/volumeMounts/-": {"name": "scratch", "mountPath": "/scratch"},
+                "volumes/-": {
+                    "name": "scratch",
+                    "ephemeral": {
+                        "volumeClaimTemplate": {
+                            "spec": {
+                                "accessModes": ["ReadWriteOnce"],
+                                "resources": {"requests": {"storage": "5Gi"}},
+                            }
+                        }
+                    },
+                },
+            },
+        ),
+        (
+            {"emptyDirMounts": [{"volumeName": "empty", "mountPath": "/e"}], "initContainers": [BEFORE]},
+            {
+                "initContainers": [
+                    {"name": "before", "image": "busybox:1", "volumeMounts": [{"name": "empty", "mountPath": "/e"}]}
+                ]
+            },
+        ),
+        (
+            {"securityContext": {"runAsUser": "65534", "runAsGroup": "0"}},
+            {
+                "containers/0/securityContext": {
+                    "runAsUser": 65534,
+                    "runAsGroup": 0,
+                    "capabilities": {"drop": ["ALL"]},
+                }
+            },
+        ),
+    ],
+    ids=["affinity", "ephemeral", "init", "security"],
+)
+def test_settings_without_a_field_are_patches(settings: dict[str, Any], expected: dict[str, Any]) -> None:
+    proof = proven(**settings)["train"]
+    assert proof.remaining == ()
+    assert proof.patch is not None
+    assert {one["path"].rpartition("/spec/")[2]: one["value"] for one in proof.patch["patch"]} == expected
+
+
+@for_each(
+    ("settings", "route"),
+    [
+        ({"podResourceClaims": [{"resourceClaimTemplateName": "gpus"}]}, "podResourceClaims"),
+        ({"nodeAffinity": [{"nodeAffinityJson": {"componentInputParameter": "where"}}]}, "affinity"),
+        ({"nodeSelector": {"nodeSelectorJson": {"componentInputParameter": "where"}}}, "nodeSelectorJson"),
+        ({"tolerations": [{"tolerationJson": {"componentInputParameter": "where"}}]}, "tolerations"),
+    ],
+)
+def test_settings_that_nothing_carries_differ(settings: dict[str, Any], route: str) -> None:
+    proofs = proven(**settings)
+    assert [str(one.route[-1]) for one in proofs["train"].remaining] == [route]
+    assert proofs["prepare"].remaining == ()
 
 
 def test_a_claim_of_version_1_is_a_volume_of_the_overlay() -> None:
