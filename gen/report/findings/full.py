@@ -112,7 +112,7 @@ def _findings(report: Report, terminal: Terminal, lines: Lines) -> Iterator[str]
         url = report.documentation.finding(finding.code) if terminal.links else ""
         yield from _finding(finding, terminal, lines, url)
         if more:
-            yield from _wrapped(f"  {folded_phrase(finding, more)}", terminal, "  ")
+            yield from _wrapped(f"  {folded_phrase(finding, more, len(more))}", terminal, "  ")
         yield ""
     yield from _explained(report, terminal)
 

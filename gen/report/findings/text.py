@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gen.base import Diagnostic, counted
+from gen.base import Diagnostic, counted, regex
 from gen.base.line_changes import unified
 from gen.report.escaping import sanitize
 from gen.report.terminal import Terminal, wrap_line
@@ -19,6 +19,10 @@ _MANY = 4
 """Equal findings, from which on they are one."""
 _FEW = 3
 """Places that one finding for several lists."""
+_MAX_SUBJECTS = 20
+"""Subjects of findings at one place that are listed."""
+_SUBJECT = regex(r"`[^`]*`|[0-9]+")
+"""Parts of messages that findings of one kind have differently."""
 _MAX_PATHS = 40
 """Paths that are printed when changes are listed without a diff."""
 
@@ -38,25 +42,34 @@ def hidden_lines(report: Report) -> Iterator[str]:
 
 
 def folded(findings: Sequence[Diagnostic]) -> list[tuple[Diagnostic, tuple[Diagnostic, ...]]]:
-    """Findings, each with those that say the same at other places, or almost the same at its place."""
+    """Findings, each with those that say the same at other places, or the same of other subjects at its place."""
     groups: dict[tuple[object, ...], list[Diagnostic]] = {}
     for one in findings:
         groups.setdefault((one.severity, one.code, one.message, one.hint), []).append(one)
     single = [one for group in groups.values() if len(group) == 1 for one in group]
     at_place: dict[tuple[object, ...], list[Diagnostic]] = {}
     for one in single:
-        at_place.setdefault((one.severity, one.code, one.place), []).append(one)
+        same = _SUBJECT.sub("`", one.message), _SUBJECT.sub("`", one.hint)
+        at_place.setdefault((one.severity, one.code, one.place, *same), []).append(one)
     first = {id(group[0]): tuple(group[1:]) for group in (*groups.values(), *at_place.values()) if len(group) >= _MANY}
     hidden = {id(one) for more in first.values() for one in more}
     return [(one, first.get(id(one), ())) for one in findings if id(one) not in hidden]
 
 
-def folded_phrase(finding: Diagnostic, more: Sequence[Diagnostic]) -> str:
-    """`and 23 more like it, at a.yaml:1:1, b.yaml:1:1, …`."""
+def folded_phrase(finding: Diagnostic, more: Sequence[Diagnostic], shown: int = _MAX_SUBJECTS) -> str:
+    """`and 23 more like it, at a.yaml:1:1, b.yaml:1:1, …`, or with at most `shown` of their subjects."""
     if all(one.place == finding.place for one in more):
-        return f"and {len(more)} more like it at this place"
+        subjects = list(dict.fromkeys(_subject(one, finding) for one in more))
+        rest = ", …; `--output full` has them all" if len(subjects) > shown else ""
+        return f"and {len(more)} more like it at this place: {', '.join(subjects[:shown])}{rest}"
     places = ", ".join(str(one.place) for one in more[:_FEW])
     return f"and {len(more)} more like it, at {places}{', …' if len(more) > _FEW else ''}"
+
+
+def _subject(finding: Diagnostic, first: Diagnostic) -> str:
+    """The names and numbers in a message that are not those of the first one."""
+    pairs = zip(_SUBJECT.findall(finding.message), _SUBJECT.findall(first.message), strict=False)
+    return " ".join(one for one, other in pairs if one != other) or finding.message
 
 
 def concise(report: Report) -> str:

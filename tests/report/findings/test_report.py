@@ -97,9 +97,25 @@ def test_equal_findings_are_one_with_their_number() -> None:
     for name in ("text", "full"):
         said = REPORTERS[name](report)
         assert "and 499 more like it, at jobs/team/1.yaml:1:1, " in said
-        assert "and 23 more like it at this place" in said
+        assert "and 23 more like it at this place: 1, 2, 3, " in said
         assert said.count("\n") < 20
     assert REPORTERS["concise"](report).count("\n") == 525, "one line for each"
+
+
+def test_only_findings_of_one_kind_are_one_at_a_place() -> None:
+    place = Location("submit.sh", 3)
+    options = [Diagnostic(place, "lost", f"`--option-{one}` is not carried: no field", "check it") for one in "abcdef"]
+    others = [Diagnostic(place, "lost", f"{one} is lost", "check it") for one in ("a port", "a volume", "an account")]
+    hints = [Diagnostic(place, "lost", "`--x` is not carried: no field", hint) for hint in ("do this", "do that")]
+    for name in ("text", "full"):
+        said = " ".join(REPORTERS[name](Report((*options, *others, *hints), (), "done")).split())
+        for finding in (*options, *others):
+            assert finding.message.partition(" is")[0] in said
+        assert "do this" in said
+        assert "do that" in said
+    many = [Diagnostic(place, "lost", f"`--option-{one}` is not carried", "check it") for one in range(99)]
+    assert "`--output full` has them all" in REPORTERS["text"](Report(tuple(many), (), "done"))
+    assert all(f"`--option-{one}`" in REPORTERS["full"](Report(tuple(many), (), "done")) for one in range(99))
 
 
 def test_warnings_about_jobs_that_did_not_change_are_counted() -> None:
