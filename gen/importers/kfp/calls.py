@@ -176,7 +176,8 @@ def claim_of(call: Call) -> dict[str, str]:
     claim, given = call.leaf.claim, call.values
     if "inputs" in claim:  # of version 2
         name = given.get("pvc_name") or given.get("pvc_name_suffix", "")
-        found = {"size": given.get("size", ""), "storageClass": given.get("storage_class_name", "")}
+        storage_class = given.get("storage_class_name") or given.get("storage_class", "")
+        found = {"size": given.get("size", ""), "storageClass": storage_class}
         modes = given.get("access_modes", "")
     else:
         name, modes = claim["name"], claim["accessModes"]
@@ -234,7 +235,7 @@ class Reader:
             for name, one in templates.items():
                 if isinstance(one, graph.Leaf):
                     self._template(name, name, (), _Scope(values={}))
-        return list(self.calls.values())
+        return [self._with_claims(one) for one in self.calls.values()]
 
     def _template(self, name: str, task: str, route: Route, scope: _Scope) -> _Ends:
         template = self.pipeline.templates.get(name)
@@ -257,8 +258,6 @@ class Reader:
         retries = scope.retries if scope.retries is not graph.NO_RETRIES else leaf.retries
         values = {**leaf.defaults, **scope.values}
         leaf = with_files(leaf, name, values, self.pipeline.parameters)
-        if leaf.pod.get("volumes"):
-            leaf = replace(leaf, pod={**leaf.pod, "volumes": [self._claimed(one) for one in leaf.pod["volumes"]]})
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -316,8 +315,16 @@ class Reader:
         values = {key: self._of_outputs(text, ends) for key, text in task.values.items()}
         return self._calls(replace(task, values=values), needs, when, lost, inner)
 
+    def _with_claims(self, call: Call) -> Call:
+        """A call with the names of claims that tasks create, also those behind it: older compilers have no order."""
+        pod = call.leaf.pod
+        if not pod.get("volumes"):
+            return call
+        volumes = [self._claimed(one) for one in pod["volumes"]]
+        return replace(call, leaf=replace(call.leaf, pod={**pod, "volumes": volumes}))
+
     def _claimed(self, volume: Body) -> Body:
-        """A volume with the name of the claim that an earlier task creates."""
+        """A volume with the name of the claim that a task creates."""
         claim = volume.get("persistentVolumeClaim")
         match = _OUTPUT.fullmatch(str(at(claim, "claimName")))
         made = [one for one in self.calls.values() if match is not None and one.task == match[1] and one.leaf.claim]

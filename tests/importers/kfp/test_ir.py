@@ -275,6 +275,27 @@ def test_settings_for_kubernetes_are_in_the_steps() -> None:
     ]
 
 
+def test_a_claim_of_an_older_compiler_is_a_volume_of_the_overlay() -> None:
+    """The task that mounts it does not name its task as one before it, and can be in front of that."""
+    document = deepcopy(FUNCTIONS)
+    document["deploymentSpec"]["executors"]["exec-claim"] = {"container": {"image": "argostub/createpvc"}}
+    document["components"]["comp-claim"] = {"executorLabel": "exec-claim"}
+    constants = {"pvc_name_suffix": "-rows", "size": "5Gi", "storage_class": "fast"}
+    inputs = {name: {"runtimeValue": {"constant": value}} for name, value in constants.items()}
+    document["root"]["dag"]["tasks"]["claim"] = {
+        "componentRef": {"name": "comp-claim"},
+        "inputs": {"parameters": inputs},
+    }
+    output = {"taskOutputParameter": {"producerTask": "claim", "outputParameterKey": "name"}, "mountPath": "/rows"}
+    settings = {"exec-prepare": {"pvcMount": [output]}}
+    jobs, found = read(document, {"platforms": {"kubernetes": {"deploymentSpec": {"executors": settings}}}})
+    assert jobs[0].fields["steps"]["prepare"]["data"] == {"rows": "/rows", "pipeline": "/pipeline"}
+    assert jobs[0].overlay["volumes"]["rows"] == {"size": "5Gi", "storageClass": "fast"}
+    assert [one.message for one in found] == [
+        "step `claim` creates the claim `rows` in each run, and gen never deletes data"
+    ]
+
+
 def proven(**settings: Any) -> dict[str, Proof]:
     """The proofs of the steps with these settings of the training, which has the path of a run in its command."""
     platforms = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": {"exec-train": settings}}}}}
