@@ -14,7 +14,7 @@ from gen.base.engines import ENGINES
 from gen.base.labels import OWN, QUEUE
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
-from gen.importers.manifests.objects import Item, Template, main_index
+from gen.importers.manifests.objects import START, Item, Template, main_index
 from gen.job.kinds.base import Job
 from gen.job.names import LABEL_KEY, LABEL_VALUE
 from gen.job.profile import Effect
@@ -186,8 +186,10 @@ def _container_route(one: Template, container: str | None) -> tuple[str | int, .
 
 
 def has_default_policy(container: Body) -> bool:
-    """Whether the policy is the one that the API server sets."""
+    """Whether the policy is the one that the API server sets. That of a placeholder depends on what replaces it."""
     image = str(container.get("image", ""))
+    if image.startswith(START):
+        return False
     tag = image.rpartition("/")[2].rpartition(":")[2] if ":" in image.rpartition("/")[2] else "latest"
     return container.get("imagePullPolicy") == ("Always" if tag == "latest" and "@" not in image else "IfNotPresent")
 

@@ -304,6 +304,22 @@ def test_an_empty_value_that_means_nothing_is_left_out(of_pod: dict[str, Any]) -
     assert (made.patch, made.remaining) == (None, ())
 
 
+@for_each(
+    ("image", "policy", "expected"),
+    [
+        ("$IMAGE", "Always", "Always"),
+        ("registry.example.com/train:$TAG", "Always", "Always"),
+        ("<image>", "IfNotPresent", "IfNotPresent"),
+        ("registry.example.com/train", "Always", None),
+        ("registry.example.com/train:1", "IfNotPresent", None),
+    ],
+)
+def test_the_pull_policy_of_a_placeholder_is_kept(image: str, policy: str, expected: str | None) -> None:
+    made = proof_of(of_container(image=image, imagePullPolicy=policy))
+    assert (made.patch, made.remaining) == (None, ())
+    assert made.job.fields.get("imagePullPolicy") == expected
+
+
 def test_defaults_are_left_out() -> None:
     body = deepcopy(EQUAL["jobset"])
     for number, one in enumerate(body["spec"]["replicatedJobs"]):
