@@ -202,14 +202,31 @@ def as_program(container: Body) -> Body:
     whole = [*command, *args]
     if whole[1:3] == ["-c", "--"] and whole[0].endswith("sh"):
         whole.remove("--")
-    if len(whole) == len(_SHELL) + 1 and whole[1] == "-c" and command and command[0].endswith("sh"):
+    if _has_script(whole) and command and command[0].endswith("sh"):
         command = whole
         container = {key: value for key, value in container.items() if key != "args"}
     if command[:2] == ["/bin/sh", "-c"]:
         command = [*_SHELL, *command[2:]]
-    if command[1:2] == ["-c"] and command[0].endswith("sh") and len(command) == len(_SHELL) + 1:
+    if _has_script(command):
         command[-1] = _without_blank_end(command[-1])
     return {**container, "command": command} if command else container
+
+
+_SHORT: Final = regex(r"-[a-zA-Z]*")
+"""Options of a shell. The last one has `c` if a script follows, and `o` if its value does."""
+
+
+def _has_script(words: Sequence[str]) -> bool:
+    """Whether the words are a shell with options and a script, such as `bash -xc SCRIPT`, without arguments of it."""
+    if not words or not words[0].endswith("sh"):
+        return False
+    left = [*words[1:]]
+    while left and _SHORT.fullmatch(option := left.pop(0)):
+        if option.endswith("o") and left:
+            left.pop(0)
+        elif "c" in option:
+            return len(left) == 1
+    return False
 
 
 def _without_blank_end(script: str) -> str:

@@ -234,6 +234,9 @@ def test_a_secret_of_another_container_is_reported() -> None:
     assert operations(body)["initContainers"][0]["env"] == [{"name": "DB_PASSWORD", "valueFrom": reference}]
 
 
+PIPEFAIL = ["/bin/bash", "-x", "-o", "pipefail", "-c"]
+
+
 @pytest.mark.parametrize(
     ("program", "command"),
     [
@@ -241,6 +244,9 @@ def test_a_secret_of_another_container_is_reported() -> None:
         ({"command": ["/bin/bash", "-c", "--"], "args": ["a"]}, ["/bin/bash", "-c", "a"]),
         ({"command": ["/bin/sh", "-c", "a"]}, "a"),
         ({"command": ["bash", "-c"], "args": ["a"]}, ["bash", "-c", "a"]),
+        ({"command": ["bash", "-xc", "a --b\n"]}, ["bash", "-xc", "a --b"]),
+        ({"command": ["bash", "-euxc"], "args": ["a\nb"]}, ["bash", "-euxc", "a\nb\n"]),
+        ({"command": ["/bin/bash", "-x", "-o", "pipefail", "-c", "a\n\n"]}, [*PIPEFAIL, "a"]),
     ],
 )
 def test_a_script_of_a_shell_is_one_field(program: dict[str, Any], command: object) -> None:
@@ -251,6 +257,15 @@ def test_a_script_of_a_shell_is_one_field(program: dict[str, Any], command: obje
     made = proof_of(body)
     assert (made.patch, made.remaining) == (None, ())
     assert (made.job.fields["command"], "args" in made.job.fields) == (command, False)
+
+
+@for_each(
+    "command",
+    [["bash", "-xc", "a $0\n", "name"], ["bash", "-x", "a\n"], ["python", "-c", "a\n"], ["bash", "-o", "-c", "a\n"]],
+)
+def test_other_arguments_keep_their_ends(command: list[str]) -> None:
+    proof = proof_of(of_container(command=command))
+    assert proof.job.fields["command"] == command
 
 
 def test_a_role_can_run_the_program_of_its_image() -> None:
