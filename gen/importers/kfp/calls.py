@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Final
 
@@ -150,8 +150,28 @@ def _compared(condition: str) -> bool | None:
 _MAX_CALLS: Final = 64
 _MAX_TASKS: Final = 1000
 """Tasks that are read, so that loops in loops end."""
-_MAX_NAME: Final = 20
-"""Characters of a step, so that the names of its pods are short enough."""
+_MAX_NAMES: Final = 40
+"""Characters of a pipeline and of a step together, so that the names of its pods are short enough."""
+_LEAST_NAME: Final = _MAX_NAMES // 2
+"""Characters that each of the two can have."""
+
+
+def shortened(name: str, most: int) -> str:
+    """A name without the words at its end that have no room."""
+    if len(name) <= most:
+        return name
+    whole = _AND.sub("", name[:most] if name[most] == "-" else name[:most].rpartition("-")[0])
+    return (whole if len(whole) * 2 >= most else name[:most]).strip("-")
+
+
+_AND: Final = regex(r"(?:-(?:a|and|by|for|from|in|of|on|the|to|with))+$")
+"""Words that another one must follow."""
+
+
+def pipeline_name(wanted: str, steps: Iterable[str]) -> str:
+    """A name of a pipeline that has room beside its steps."""
+    name = shortened(label(wanted, "pipeline"), max(_MAX_NAMES - max(map(len, steps)), _LEAST_NAME))
+    return name if name[:1].isalpha() else f"pipeline-{name}"
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -203,6 +223,8 @@ class _Scope(Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
     """Templates that are being read."""
+    path: tuple[str, ...] = ()
+    """Tasks of the groups around it."""
 
 
 class _Ends(Struct, frozen=True, kw_only=True):
@@ -221,9 +243,23 @@ class Reader:
         self.lost: list[tuple[str, Route]] = []
         """Values of groups that no job has, with their routes."""
         self._tasks = 0
+        self._most = _MAX_NAMES
+        self._homes: dict[str, set[tuple[str, ...]]] = {}
+        """The tasks around each name of a task."""
+        self._several: set[str] = set()
+        """Names of tasks in several groups."""
 
     def read(self) -> list[Call]:
-        """The calls from the entry on. A document without one has each of its templates once."""
+        """The calls from the entry on. A document without one has each of its templates once. The second reading knows
+        which names the tasks of several groups have, and how much room is left by the name of the pipeline.
+        """
+        if len(self._read()) > 1:
+            self._most = max(_MAX_NAMES - len(label(self.pipeline.name, "pipeline")), _LEAST_NAME)
+        self.calls, self.lost, self._tasks = {}, [], 0
+        self._several = {name for name, paths in self._homes.items() if len(paths) > 1}
+        return [self._with_claims(one) for one in self._read()]
+
+    def _read(self) -> list[Call]:
         templates = self.pipeline.templates
         values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in self.pipeline.parameters}
         if self.pipeline.entry in templates:
@@ -235,7 +271,7 @@ class Reader:
             for name, one in templates.items():
                 if isinstance(one, graph.Leaf):
                     self._template(name, name, (), _Scope(values={}))
-        return [self._with_claims(one) for one in self.calls.values()]
+        return list(self.calls.values())
 
     def _template(self, name: str, task: str, route: Route, scope: _Scope) -> _Ends:
         template = self.pipeline.templates.get(name)
@@ -248,13 +284,13 @@ class Reader:
             return nothing
         if isinstance(template, graph.Leaf):
             return self._leaf(template, task or name, scope)
-        return self._group(template, name, scope)
+        return self._group(template, name, task, scope)
 
     def _full(self) -> bool:
         return len(self.calls) >= _MAX_CALLS or self._tasks > _MAX_TASKS
 
     def _leaf(self, leaf: graph.Leaf, task: str, scope: _Scope) -> _Ends:
-        name = self._free(task)
+        name = self._free(task, scope.path)
         retries = scope.retries if scope.retries is not graph.NO_RETRIES else leaf.retries
         values = {**leaf.defaults, **scope.values}
         leaf = with_files(leaf, name, values, self.pipeline.parameters)
@@ -272,17 +308,25 @@ class Reader:
         )
         return _Ends(last=(name,), every=(name,))
 
-    def _free(self, wanted: str) -> str:
-        """A name of a step after `wanted`, which no other has."""
-        base = label(wanted, "step")[:_MAX_NAME].strip("-")
+    def _free(self, wanted: str, path: tuple[str, ...]) -> str:
+        """A name of a step after `wanted`, which no other has: of a task that several groups have, after the task of
+        its group.
+        """
+        base = label(wanted, "step")
+        self._homes.setdefault(base, set()).add(path)
+        if base in self._several and path:
+            alone = all(path not in paths for name, paths in self._homes.items() if name != base)
+            base = label(path[-1] if alone else f"{path[-1]}-{base}", "step")
+        base = shortened(base, self._most)
         base = base if base[:1].isalpha() and base != "main" else f"step-{base}"
         names = (f"{base}-{number}" if number else base for number in (0, *range(2, _MAX_CALLS + 2)))
         return next(name for name in names if name not in self.calls)
 
-    def _group(self, group: graph.Group, name: str, scope: _Scope) -> _Ends:
+    def _group(self, group: graph.Group, name: str, task: str, scope: _Scope) -> _Ends:
         by_name = {one.name: one for one in group.tasks[:_MAX_TASKS]}
         values = {**group.defaults, **scope.values}
-        inner = _Scope(values=values, item=scope.item, above=(*scope.above, name))
+        path = (*scope.path, task) if task else scope.path
+        inner = _Scope(values=values, item=scope.item, above=(*scope.above, name), path=path)
         ends: dict[str, _Ends] = {}
         pending = list(by_name)
         while pending:
@@ -359,7 +403,14 @@ class Reader:
                 key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()
             }
             scope = _Scope(
-                values=values, item=item, needs=needs, when=when, retries=task.retries, lost=lost, above=inner.above
+                values=values,
+                item=item,
+                needs=needs,
+                when=when,
+                retries=task.retries,
+                lost=lost,
+                above=inner.above,
+                path=inner.path,
             )
             made.append(self._template(task.calls, task.name, task.route, scope))
             if self._tasks > _MAX_TASKS:

@@ -21,9 +21,9 @@ from gen.base import Diagnostic, Findings, Location, at, regex
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
-from gen.importers.draft import label, literal
+from gen.importers.draft import literal
 from gen.importers.kfp.argo import pipeline_of_argo
-from gen.importers.kfp.calls import Call, Reader, claim_of
+from gen.importers.kfp.calls import Call, Reader, claim_of, pipeline_name
 from gen.importers.kfp.graph import Pipeline, When, items_of
 from gen.importers.kfp.ir import pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
@@ -31,8 +31,6 @@ from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds.pipeline import PipelineJob
 from gen.kubernetes.manifests.read import Manifests, read_manifests, resolved
 
-_MAX_NAME: Final = 20
-"""Characters of the pipeline, so that the names of its pods fit."""
 _MAX_SHOWN: Final = 100
 _ACCOUNT: Final = "gen-pipeline"
 _MERGED: Final = frozenset({"labels", "annotations", "metrics"})
@@ -73,7 +71,6 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     for step in steps:
         _hoist(fields, step, found)
     fields_of = {step.name: _own(step, fields) for step in steps}
-    name = label(pipeline.name, "pipeline")[:_MAX_NAME].strip("-")
     _check_clashes(steps, found)
     params = frozenset().union(*(step.part.params for step in steps))
     overlay: Fields = {}
@@ -83,7 +80,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
         merge(grants, one.grants)
     merge(overlay, {"pipelines": {"argo": {"serviceAccount": pipeline.account or _ACCOUNT}}})
     job = ImportedJob(
-        name=name if name[:1].isalpha() else f"pipeline-{name}",
+        name=pipeline_name(pipeline.name, fields_of),
         namespace=jobs[0].namespace,
         fields={**fields, **({"params": own_params} if own_params else {}), "steps": fields_of},
         overlay=overlay,

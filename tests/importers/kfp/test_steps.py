@@ -262,3 +262,38 @@ def test_the_steps_of_a_pipeline_are_rendered_together(monkeypatch: pytest.Monke
     assert (len(every), [one.remaining for one in every]) == (16, [()] * 16)
     assert all((one.patch is not None) is lost for one in every)
     assert len(renders) <= 2
+
+
+def test_a_task_of_several_groups_has_the_name_of_its_group() -> None:
+    echo = program("echo", "{{item}}")
+    thrice = {"name": "thrice", "steps": [[{"name": "echo", "template": "echo", "withItems": [1, 2]}]]}
+    both = dag(task("echo"), task("count", "echo"), name="both")
+    steps = pipeline(workflow(dag(task("A", "thrice"), task("B", "thrice"), task("C", "both")), echo, thrice, both))
+    assert [name for name in steps if name] == ["a", "a-2", "b", "b-2", "c-echo", "count"]
+
+
+@for_each(
+    ("name", "tasks", "expected"),
+    [
+        ("xgboost-sample-pipeline", ["train", "evaluate"], ("xgboost-sample-pipeline", "train", "evaluate")),
+        (
+            "xgboost-sample-pipeline",
+            ["chicago-taxi-trips-dataset", "train"],
+            ("xgboost-sample", "chicago-taxi-trips", "train"),
+        ),
+        ("flow", ["chicago-taxi-trips-dataset", "train"], ("flow", "chicago-taxi-trips-dataset", "train")),
+        ("flow", ["a" * 50, "b"], ("flow", "a" * 36, "b")),
+        ("x" * 50, ["a-b", "b"], ("x" * 37, "a-b", "b")),
+    ],
+)
+def test_names_are_cut_between_words_if_they_do_not_fit(name: str, tasks: list[str], expected: tuple[str, ...]) -> None:
+    document = workflow(dag(*map(task, tasks)), *map(program, tasks))
+    document["metadata"]["generateName"] = f"{name}-"
+    (job,), _ = read(document)
+    assert (job.name, *job.fields["steps"]) == expected
+
+
+def test_the_name_of_a_single_step_is_not_cut() -> None:
+    name = "print-hello-with-an-empty-affinity"
+    (job,), _ = read(workflow(dag(task(name)), program(name)))
+    assert job.name == name

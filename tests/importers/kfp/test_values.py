@@ -269,5 +269,5 @@ def test_the_comment_has_the_whole_name_of_the_pipeline() -> None:
     document = workflow(dag(task("a", "x"), task("b", "x")), program("x", "run"))
     document["metadata"] = {"name": "a-name-that-is-longer-than-the-name-of-the-job"}
     (job,), _ = read(document)
-    assert job.name == "a-name-that-is-longe"
+    assert job.name == "a-name-that-is-longer-than-the-name"
     assert job.comment == "Imported from the pipeline a-name-that-is-longer-than-the-name-of-the-job."
