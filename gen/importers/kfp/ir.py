@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from gen.importers.kfp.graph import (
     on_kubernetes,
     retries_of_task,
 )
+from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 
 _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
@@ -226,15 +227,14 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     used = any(RUN_ID in one for part in words.values() for one in part)
     launched = any("{{$}}" in one for one in leaf.words)
     if not launched and outputs and words["command"]:
-        folder = f"mkdir -p {' '.join(dict.fromkeys(one.rpartition('/')[0] for one in outputs))}"
-        words["command"] = ["sh", "-c", f'{folder} && exec "$0" "$@"', *words["command"]]
+        words = _with_folders(words, dict.fromkeys(one.rpartition("/")[0] for one in outputs))
     volumes: Body = {}
     if used:
         mount = {"name": _VOLUME, "mountPath": _FOLDER}
         container = {**container, "volumeMounts": [*as_list(container.get("volumeMounts")), mount]}
         volume = {"name": _VOLUME, "persistentVolumeClaim": {"claimName": _VOLUME}}
         volumes = {"volumes": [*as_list(leaf.pod.get("volumes")), volume]}
-    container = {**container, **{part: several for part, several in words.items() if several}}
+    container = {key: value for key, value in container.items() if key not in words} | present(**words)
     files: dict[str, str] = {}
     if (program := _python(words["command"])) is not None:
         text, source = program
@@ -244,6 +244,20 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
         files = {_SOURCE: source}
     pod = {**leaf.pod, **volumes, "containers": [container]}
     return replace(leaf, pod=pod, words=(*words["command"], *words["args"]), files=files)
+
+
+def _with_folders(words: Mapping[str, list[str]], folders: Iterable[str]) -> dict[str, list[str]]:
+    """A program that finds the folders of its outputs: in its own script, or in one that starts it. A text that is
+    known later has no quotes of a script.
+    """
+    made, program = f"mkdir -p {' '.join(folders)}", [*words["command"], *words["args"]]
+    if (place := script_place(program)) is not None:
+        script = program[place].rstrip("\n")
+        program[place] = f"{made}\n{script}\n"
+        return {"command": program, "args": []}
+    if any("{{" in one for one in program):
+        return {**words, "command": ["sh", "-c", f'{made} && exec "$0" "$@"', *words["command"]]}
+    return {"command": ["sh", "-c", f"{made} &&\n{shlex.join(program)}"], "args": []}
 
 
 def _lines(args: Sequence[str]) -> Iterator[str]:
@@ -257,15 +271,17 @@ def _lines(args: Sequence[str]) -> Iterator[str]:
 
 
 _SOURCE: Final = "/component/main.py"
+_EXECUTOR: Final = regex(r"(?:_KFP_RUNTIME=true )?python3 -m kfp\.(?:\w+\.)+executor_main")
 _PIP: Final = regex(r"python3 -m pip install [^\n]*?(?=\s+&&|\n|$)")
 
 
 def _python(command: Sequence[str]) -> tuple[str, str] | None:
     """The script that starts a function of Python, without its options, and the source; None for another command."""
-    if len(command) < _WORDS or "kfp.dsl.executor_main" not in command[-2] or "$0" not in command[-2]:
+    started = _EXECUTOR.search(command[-2]) if len(command) >= _WORDS and "$0" in command[-2] else None
+    if started is None:
         return None
     installs = [_plain(one.strip()) for one in _PIP.findall(command[2])] if len(command) > _WORDS else []
-    start = f"_KFP_RUNTIME=true python3 -m kfp.dsl.executor_main --component_module_path {_SOURCE}"
+    start = f"{started[0]} --component_module_path {_SOURCE}"
     return " &&\n".join([*installs, start]), f"{command[-1].strip()}\n"
 
 

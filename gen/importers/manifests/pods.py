@@ -216,17 +216,21 @@ _SHORT: Final = regex(r"-[a-zA-Z]*")
 """Options of a shell. The last one has `c` if a script follows, and `o` if its value does."""
 
 
-def _has_script(words: Sequence[str]) -> bool:
-    """Whether the words are a shell with options and a script, such as `bash -xc SCRIPT`, without arguments of it."""
-    if not words or not words[0].endswith("sh"):
-        return False
-    left = [*words[1:]]
-    while left and _SHORT.fullmatch(option := left.pop(0)):
-        if option.endswith("o") and left:
-            left.pop(0)
+def script_place(words: Sequence[str]) -> int | None:
+    """Index of the script of a shell with options, such as `bash -xc SCRIPT`; None for other words."""
+    place = 1 if words and words[0].endswith("sh") else len(words)
+    while place < len(words) and _SHORT.fullmatch(option := words[place]):
+        place += 1
+        if option.endswith("o"):
+            place += 1
         elif "c" in option:
-            return len(left) == 1
-    return False
+            return place if place < len(words) else None
+    return None
+
+
+def _has_script(words: Sequence[str]) -> bool:
+    """Whether the words end with the script of a shell, which has no arguments."""
+    return script_place(words) == len(words) - 1
 
 
 def _without_blank_end(script: str) -> str:

@@ -200,6 +200,12 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 
+PATH = "{{$.outputs.artifacts['rows'].path}}"
+RENDERED = "/pipeline/{{ run.id }}/prepare/rows"
+FOLDERS = "mkdir -p /pipeline/{{ run.id }}/prepare /tmp/outputs"
+TEXT = "{{$.inputs.parameters['text']}}"
+
+
 def _input_of(step: dict[str, Any]) -> Any:
     words = shlex.split(step["command"])
     return json.loads(words[words.index("--executor_input") + 1])
@@ -229,8 +235,34 @@ def test_outputs_of_containers_are_files_in_folders_of_the_run() -> None:
     steps = pipeline(document)
     path = "/pipeline/{{ run.id }}/prepare/rows"
     folders = "mkdir -p /pipeline/{{ run.id }}/prepare /tmp/outputs"
-    assert steps["prepare"]["command"] == ["sh", "-c", f'{folders} && exec "$0" "$@"', "prepare", path]
+    assert steps["prepare"]["command"] == f"{folders} &&\nprepare {path}\n"
     assert steps["train"]["command"] == ["train", path]
+
+
+@for_each(
+    ("command", "expected"),
+    [
+        (["sh", "-ec", "cp a $0\n", PATH], ["sh", "-ec", f"{FOLDERS}\ncp a $0\n", RENDERED]),
+        (["bash", "-c", f"cp a {PATH}"], ["bash", "-c", f"{FOLDERS}\ncp a {RENDERED}\n"]),
+        (["sh", "-c", f"cp a {PATH}"], f"{FOLDERS}\ncp a {RENDERED}\n"),
+        (["cp", "a b", PATH], f"{FOLDERS} &&\ncp 'a b' {RENDERED}\n"),
+        (["cp", TEXT, PATH], ["sh", "-c", f'{FOLDERS} && exec "$0" "$@"', "cp", "{{ params.text }}", RENDERED]),
+    ],
+)
+def test_folders_of_outputs_are_made_as_people_write_it(command: list[str], expected: object) -> None:
+    document = deepcopy(FUNCTIONS)
+    document["deploymentSpec"]["executors"]["exec-prepare"]["container"] = {"image": "busybox:1", "command": command}
+    assert pipeline(document)["prepare"]["command"] == expected
+
+
+def test_functions_of_older_compilers_are_files() -> None:
+    document = deepcopy(FUNCTIONS)
+    command = document["deploymentSpec"]["executors"]["exec-train"]["container"]["command"]
+    command[-2] = command[-2].replace("_KFP_RUNTIME=true python3 -m kfp.dsl", "python3 -m kfp.components")
+    step = pipeline(document)["train"]
+    assert step["files"] == {"/component/main.py": "from kfp.dsl import *\n\ndef train():\n    pass\n"}
+    start = "python3 -m kfp.components.executor_main --component_module_path /component/main.py \\"
+    assert step["command"].splitlines()[1] == start
 
 
 def test_an_output_of_no_single_step_is_reported() -> None:
