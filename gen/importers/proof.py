@@ -18,7 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, at, counted, follow, with_field, with_texts
+from gen.base import Diagnostic, Findings, at, counted, follow, quoted, with_field, with_texts
 from gen.base.codes import FatalCode
 from gen.base.codes.imports import DIFFERS, NEEDS_SECRET
 from gen.base.repository.layout import JobFile
@@ -41,8 +41,6 @@ NAME: Final = "imported"
 """Name of the overlay with only the fields for the jobs, if none is named."""
 _KUBERNETES: Final = "1.37"
 """Kubernetes version for the check of the objects, if no overlay is named."""
-
-
 _TRIED: Final = 40
 """Operations of a refused patch, or fields with a default, that are tried one by one."""
 
@@ -256,15 +254,24 @@ def report_proof(proof: Proof, found: Findings) -> None:
 def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
     """The part of the summary about comparisons, with the patches."""
     for proof in proofs:
-        added = ", ".join(proof.added)
-        lacks = proof.remaining or proof.job.obstacles
-        equal = "does not render all of the original" if lacks else "renders the original"
-        name = _name(proof.job, proof.original)
-        yield f"{proof.job.namespace}/{name} {equal}{f'; gen adds {added}' if added else ''}"
+        added = f"; gen adds {', '.join(proof.added)}" if proof.added else ""
+        yield f"{proof.job.namespace}/{_name(proof.job, proof.original)} {_result(proof)}{added}"
     patches = [proof.patch for proof in proofs if proof.patch is not None]
     if patches:
         yield "values without a field, as `patches` of the overlay; the platform owner decides about them:"
         yield from (f"  {line}" for line in written({"patches": patches}).splitlines())
+
+
+def _result(proof: Proof) -> str:
+    """Whether the object is the original, or what it lacks."""
+    own = [one for one in proof.job.obstacles if not proof.original.step or one.place == proof.original.place]
+    routes = [".".join(map(str, one.route)) for one in proof.remaining]
+    if not own and not routes:
+        return "renders its step" if proof.job.obstacles else "renders the original"
+    messages = list(dict.fromkeys(one.message for one in own))
+    more = f", and {len(messages) - 1} more" if messages[1:] else ""
+    parts = [*filter(None, [quoted(routes, _SHOWN)]), *messages[:1]]
+    return f"lacks a part of the original: {', '.join(parts)}{more}"
 
 
 def _name(job: ImportedJob, original: Original) -> str:

@@ -248,7 +248,8 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     name = label(job.name.replace(RUN_ID, ""), "job")
     originals = tuple(replace(one, body=_of_run(one.body, name), place=place) for one in job.originals)
     places = dict.fromkeys(job.places, place)
-    made = replace(job, name=name, fields=fields, place=place, places=places, originals=originals)
+    obstacles = tuple(replace(one, place=place) for one in job.obstacles)
+    made = replace(job, name=name, fields=fields, place=place, places=places, originals=originals, obstacles=obstacles)
     return Part(job=made, params=params)
 
 

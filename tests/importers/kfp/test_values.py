@@ -155,6 +155,8 @@ def test_a_step_without_a_value_of_the_run_cannot_run(
     assert "renders, but cannot run" in report.summary
     assert why in report.summary
     assert "renders the original" not in report.summary
+    assert "team/flow-a renders its step; gen adds" in report.summary
+    assert ("team/flow-b lacks a part of the original: " in report.summary) == bool(step or words or "inputs" in more)
 
 
 def test_values_of_parameters_can_be_given(repo: Repository) -> None:

@@ -18,7 +18,7 @@ from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each
 from tests.commands.imports import errors
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
-from tests.importers.manifests.forms import EQUAL, an_object, pod
+from tests.importers.manifests.forms import EQUAL, an_object, pod, replicas
 from tests.importers.manifests.proofs import proof_of, read
 from tests.importers.support import run_import
 from tests.support import HERE, PROJECT, Repository, rendered
@@ -571,3 +571,28 @@ def test_a_dependency_with_a_mapping_as_its_name_ends_no_import() -> None:
     ]
     body = an_object("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
     assert not [one for one in read(body)[1] if one.code == "internal-error"]
+
+
+@for_each(
+    ("of_container", "of_pod", "words"),
+    [
+        ({"image": "$IMAGE"}, {}, "`image` has the placeholder `$IMAGE`; gen adds"),
+        ({"image": "$IMAGE", "args": ["$DATA"]}, {}, "`image` has the placeholder `$IMAGE`, and 1 more; gen adds"),
+        ({}, {"unknown": 1}, "`spec.pytorchReplicaSpecs.Master.template.spec.unknown`; gen adds"),
+        (
+            {"image": "$IMAGE"},
+            {"unknown": 1},
+            "`spec.pytorchReplicaSpecs.Master.template.spec.unknown`, `image` has the placeholder `$IMAGE`; gen adds",
+        ),
+    ],
+)
+def test_the_report_names_the_parts_that_a_job_lacks(
+    repo: Repository, of_container: dict[str, Any], of_pod: dict[str, Any], words: str
+) -> None:
+    template = pod("pytorch", **of_container)
+    template["spec"] |= of_pod
+    body = an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas(Master=(1, template))})
+    file = repo.root.parent / "in.yaml"
+    file.write_text(json.dumps(body))
+    report, _ = run_import(repo.root, str(file), importer="manifests", namespace="team")
+    assert f"team/run lacks a part of the original: {words}" in report.summary
