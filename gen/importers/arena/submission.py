@@ -5,7 +5,8 @@ Flags from kubeflow/arena 0.15.5, `pkg/argsbuilder`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct, field
@@ -223,7 +224,7 @@ class Submission(Struct, kw_only=True):
 
 def read_submission(words: tuple[Word, ...], place: Location, found: Findings) -> Submission | None:
     """The submission in a command of `arena`; None, with a finding, for other commands and after an error."""
-    if _report_unknown(words, found):
+    if _report_unknown(words, found) or _report_help(words, found):
         return None
     root = {flag.name: flag for flag in ROOT}
     options, rest = _parsed(words[1:], root, {}, found, stop=True)
@@ -250,6 +251,16 @@ def _report_unknown(words: Iterable[Word], found: Findings) -> bool:
         assert word.unknown is not None  # selected above
         found.error(UNSUPPORTED_SHELL, word.place, word.unknown.reason, word.unknown.hint)
     return bool(unknown)
+
+
+def _report_help(words: Sequence[Word], found: Findings) -> bool:
+    """Report a flag that shows the help of Arena, and submits nothing."""
+    flags = takewhile(lambda word: word.text != "--", words)
+    word = next((one for one in flags if one.text in ("--help", "-h")), None)
+    if word is not None:
+        hint = "remove it; `gen import` reads all flags of `arena submit`"
+        found.error(INVALID_COMMAND_LINE, word.place, f"`{word.text}` shows the help of Arena", hint)
+    return word is not None
 
 
 def _job_type(words: list[str], place: Location, found: Findings) -> tuple[JobType, int] | None:

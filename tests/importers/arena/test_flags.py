@@ -161,3 +161,13 @@ def test_the_branch_of_code_that_is_not_fetched_is_reported() -> None:
         "`GIT_SYNC_BRANCH` is not carried: the job fetches no code",
         "`--sync-source` is not carried: Arena ignores it without `--sync-mode`",
     } <= {one.message for one in found}
+
+
+@for_each(
+    "command", ["arena submit pytorch --help", "arena submit --help", "arena submit mpi --name=a -h", "arena --help"]
+)
+def test_help_is_no_mistyped_flag(command: str) -> None:
+    jobs, found = imported(f"{command}\n")
+    assert jobs == []
+    (finding,) = found
+    assert (finding.code, finding.message.partition("` ")[2]) == ("invalid-command-line", "shows the help of Arena")
