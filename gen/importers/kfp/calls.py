@@ -208,9 +208,6 @@ def claim_of(call: Call) -> dict[str, str]:
     return {**known, "name": label(graph.PLACEHOLDER.sub("", texts["name"]), call.name)}
 
 
-_OUTPUT: Final = regex(r"\{\{(?:tasks|steps)\.([\w-]+)\.outputs\.(artifacts|parameters)\.([\w.-]+)\}\}")
-
-
 class _Scope(Struct, frozen=True, kw_only=True):
     """The surroundings of a template: the values of its inputs, and the calls that it waits for."""
 
@@ -370,7 +367,7 @@ class Reader:
     def _claimed(self, volume: Body) -> Body:
         """A volume with the name of the claim that a task creates."""
         claim = volume.get("persistentVolumeClaim")
-        match = _OUTPUT.fullmatch(str(at(claim, "claimName")))
+        match = graph.OUTPUT.fullmatch(str(at(claim, "claimName")))
         made = [one for one in self.calls.values() if match is not None and one.task == match[1] and one.leaf.claim]
         return {**volume, "persistentVolumeClaim": {"claimName": claim_of(made[-1])["name"]}} if made else volume
 
@@ -386,7 +383,7 @@ class Reader:
                 return output_of(call.leaf, call.name, match[3]) or match[0]
             return claim_of(call)["name"] if call.leaf.claim and match[3].endswith("name") else match[0]
 
-        return _OUTPUT.sub(known, text)
+        return graph.OUTPUT.sub(known, text)
 
     def _calls(
         self, task: graph.Task, needs: tuple[str, ...], when: graph.When, lost: tuple[str, ...], inner: _Scope

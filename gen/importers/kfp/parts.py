@@ -19,7 +19,7 @@ from gen.base import Diagnostic, Findings, Location, as_texts, at, regex, with_t
 from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
-from gen.importers.kfp.graph import INPUT, OF_RUN, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
+from gen.importers.kfp.graph import INPUT, OF_RUN, OUTPUT, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
@@ -129,7 +129,8 @@ class _Known(Struct, frozen=True, kw_only=True):
         text = PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
         text = OF_RUN.sub(RUN_ID, INPUT.sub(lambda match: self._value(match[0], None), text))
         for unknown in dict.fromkeys(PLACEHOLDER.findall(text)):
-            what = f"`{unknown[:60]}` of step `{self.call.task}`"
+            shown = _as_in_ir(unknown) if self.call.leaf.component else f"`{unknown[:60]}`"
+            what = f"{shown} of step `{self.call.task}`"
             if name := _given_name(unknown):
                 message = f"{what} has no value"
                 hint = f"replace `{_name_of(unknown)}` in the job, or import it again with `--define {name}=VALUE`"
@@ -147,6 +148,15 @@ class _Known(Struct, frozen=True, kw_only=True):
             return placeholder if known is None else known
         self.secrets[param_name(name).upper()] = name
         return f"$({param_name(name).upper()})"
+
+
+def _as_in_ir(placeholder: str) -> str:
+    """An input or an output in the words of the IR, which has no placeholders of Argo."""
+    if (given := INPUT.fullmatch(placeholder)) is not None:
+        return f"the input `{given[1].removeprefix(_CHANNEL)}`"
+    if (made := OUTPUT.fullmatch(placeholder)) is not None:
+        return f"the output `{made[3]}` of task `{made[1]}`"
+    return f"`{placeholder[:60]}`"
 
 
 def _given_name(placeholder: str) -> str:

@@ -86,7 +86,7 @@ IR: dict[str, Any] = {
 
 def test_ir_has_the_same_meaning() -> None:
     steps = pipeline(
-        IR, "`{{tasks.x.outputs.parameters.y}}` of step `eval` is not carried: only a run of the pipeline has its value"
+        IR, "the output `y` of task `x` of step `eval` is not carried: only a run of the pipeline has its value"
     )
     assert order(steps) == {
         "train": ([], "succeeded"),
@@ -271,8 +271,7 @@ def test_an_output_of_no_single_step_is_reported() -> None:
     source["outputArtifactKey"] = "other"
     pipeline(
         document,
-        "`{{tasks.prepare.outputs.artifacts.other}}` of step `train` is not carried: "
-        "only a run of the pipeline has its value",
+        "the output `other` of task `prepare` of step `train` is not carried: only a run of the pipeline has its value",
     )
 
 
@@ -507,5 +506,6 @@ def test_a_number_without_a_value_has_no_quotes() -> None:
         "rows": {"parameterType": "NUMBER_INTEGER"},
         "text": {"parameterType": "STRING"},
     }
-    (job,), _ = read(document)
+    (job,), found = read(document)
+    assert "the input `rows` of step `prepare` has no value" in [one.message for one in found]
     assert '{"rows": {{ params.rows }}, "text": "{{ params.text }}"}' in job.fields["steps"]["prepare"]["command"]

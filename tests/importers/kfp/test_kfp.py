@@ -117,7 +117,7 @@ def test_a_single_job_stays_a_job_of_its_kind() -> None:
     assert (job.fields["kind"], job.name) == ("batch", "train")
     assert {item.message for item in found} == {
         "step `prep` is not carried: it needs the launcher of the pipeline, or runs no program",
-        "`{{inputs.parameters.lr}}` of step `train` has no value",
+        "the input `lr` of step `train` has no value",
     }
     assert {item.message for item in job.obstacles} == {item.message for item in found}
 
