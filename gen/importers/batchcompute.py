@@ -14,6 +14,7 @@ from gen.base import Findings, Location, Route, as_list, as_texts, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NEEDS_SECRET, NOT_CARRIED
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, label, literal, literals, opened_container
+from gen.importers.manifests.objects import START
 from gen.kubernetes import quantity
 from gen.kubernetes.manifests.read import read_manifests
 
@@ -266,7 +267,12 @@ def _program(draft: JobDraft, task: Record, given: ImportInput) -> bool:
     named = docker.text("Image") or opened
     named = "" if image and named.startswith("<") else named  # a placeholder such as `<image-name>`
     docker.take("MaxRetryCount")
-    if named or image:
+    if named.startswith("<"):
+        hint = "set `params.image` of the job, or import it again with `--image IMAGE`"
+        draft.cannot_run(docker.place("Image"), f"`image` has the placeholder `{named}`", hint)
+        draft.set(f"{START}-image", "params", "image", place=docker.place("Image"))
+        draft.set("{{ params.image }}", "image", place=docker.place("Image"))
+    elif named or image:
         draft.set(literal(named or image), "image", place=docker.place("Image"))
     else:
         hint = "import it again with `--image`"
@@ -284,6 +290,8 @@ def _machine(draft: JobDraft, task: Record, environments: dict[str, Record]) -> 
     elif named:
         env = environments[named].record("ComputeEnv")
     data = env.record("EnvData")
+    for holder in (env, data):
+        _zone_of(draft, holder.record("Placement"))
     types = [data.text("InstanceType")] if data.has("InstanceType") else data.texts("InstanceTypes")
     if types:
         draft.set(literals(types[0] if len(types) == 1 else types), "placement", "instanceType", place=data.place())

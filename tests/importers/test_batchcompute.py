@@ -248,9 +248,16 @@ def test_docker_run_is_opened() -> None:
 
 def test_a_placeholder_of_the_document_takes_the_image_of_the_option() -> None:
     request = with_task(Application={"Command": DOCKER.replace("hub/x:2", "<image-name>")})
-    for image, expected in (("a/b:1", "a/b:1"), ("", "<image-name>")):
-        (job,), _ = read(request, image=image)
-        assert job.fields["image"] == expected
+    (job,), found = read(request, image="a/b:1")
+    assert job.fields["image"] == "a/b:1"
+    assert not [item for item in job.obstacles if "placeholder" in item.message]
+    (job,), found = read(request)
+    assert (job.fields["image"], job.fields["params"]) == ("{{ params.image }}", {"image": "change-me-image"})
+    why = next(item for item in found if "placeholder" in item.message)
+    assert (why.message, why.hint) == (
+        "`image` has the placeholder `<image-name>`",
+        "set `params.image` of the job, or import it again with `--image IMAGE`",
+    )
 
 
 @for_each("command", ["docker run a/b:1 x && docker run a/b:1 y", "make && docker run a/b:1 x", "docker run 'a"])
@@ -299,3 +306,16 @@ def test_a_document_of_another_form_is_reported() -> None:
     assert [one.message for one in found if one.place.line == 1 and "document" in one.message] == [
         "a document is not carried: it has neither `Job` nor `ComputeEnv`"
     ]
+
+
+@for_each("route", [(), ("ComputeEnv",), ("ComputeEnv", "EnvData")])
+def test_the_zone_of_an_environment_is_that_of_its_jobs(route: tuple[str, ...]) -> None:
+    env, request = deepcopy(ENVIRONMENT), with_task(EnvId="gpu")
+    del request["Placement"]
+    holder: dict[str, Any] = env
+    for name in route:
+        holder = holder[name]
+    holder["Placement"] = {"Zone": "ap-guangzhou-3"}
+    (job,), found = read(env, request)
+    assert job.fields["placement"]["zone"] == "ap-guangzhou-3"
+    assert not [item.message for item in found if "Placement" in item.message or "Zone" in item.message]
