@@ -93,7 +93,23 @@ _BARE: Final = regex(r"(?m)^([ \t]*(?:- +)*(?:[\w./-]+: +|(?<=- )))(\{\{[^\n{}]*
 
 
 def _with_values(raw: bytes, values: Mapping[str, str]) -> bytes:
-    """A file with the values of `--define` in place of their variables, also in commands."""
+    """A file with the values of `--define` in place of their variables, also in commands. An image of several
+    placeholders is a single one, unless all have values.
+    """
+    if "image" in values:
+        raw = _IMAGE.sub(lambda found: found[1] + _image(found[2], values), raw)
+    return _with_variables(raw, values)
+
+
+_IMAGE: Final = regex(rb"(?m)(^[^#\n]*?\bimage[\"']?: *[\"']?)([^\s\"'#]+)")
+
+
+def _image(text: bytes, values: Mapping[str, str]) -> bytes:
+    known = _with_variables(text, values)
+    return values["image"].encode() if _OF_IMAGE.search(known.decode("utf-8", "replace")) else known
+
+
+def _with_variables(raw: bytes, values: Mapping[str, str]) -> bytes:
     for name, value in values.items():
         form = rf"\$(?:\{{{(name := re.escape(name))}\}}|{name}\b)|<{name}>|\{{\{{ *\.?(?:Values\.)?{name} *\}}\}}"
         raw = re.sub(form.encode(), lambda _, value=value: value.encode(), raw)  # type: ignore[misc]
@@ -240,7 +256,8 @@ def report_placeholders(
         if one.route[-1] == "value" and is_secret(str(follow(item.body, (*one.route[:-1], "name"))), one.value):
             continue  # the job reads it from a Secret
         place, field, named = item.place(*one.route), _key(one.route), _PLACEHOLDER.fullmatch(one.text)
-        variable = next(filter(None, named.groups()), "").rpartition(".")[2] if named is not None else ""
+        variable = "image" if one.name == field == "image" else ""
+        variable = next(filter(None, named.groups()), "").rpartition(".")[2] if named is not None else variable
         again = f", or import it again with `--define {variable}=VALUE`" if variable.isidentifier() else ""
         message = f"`{field}` has the placeholder `{one.text}`"
         if one.name in values:

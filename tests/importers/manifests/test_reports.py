@@ -389,6 +389,25 @@ def test_placeholders_have_the_values_of_define() -> None:
     assert not job.obstacles
 
 
+@for_each(
+    ("define", "image"),
+    [
+        ({"image": "hub/a:1"}, "hub/a:1"),
+        ({"image": "hub/a:1", "tag": "2"}, "hub/a:1"),
+        ({"account": "1", "image": "a", "tag": "2"}, "1.ecr.com/a:2"),
+        ({"tag": "2"}, "{{ params.image }}"),
+    ],
+)
+def test_an_image_of_several_placeholders_is_one(define: dict[str, str], image: str) -> None:
+    """`--define image=…` was written inside of it, and the rest stayed."""
+    text = FROM_TEMPLATE.replace("${IMAGE_URI}", "<account>.ecr.com/<image>:<tag>")
+    (job,), found = from_template(text, **define)
+    assert job.fields["image"] == image
+    hints = [one.hint for one in found if one.message.startswith("`image` has the placeholder")]
+    again = ["set `params.image` of the job, or import it again with `--define image=VALUE`"]
+    assert hints == (again if "params" in image else [])
+
+
 def test_charts_are_refused() -> None:
     jobs, found = from_template("{{- if .Values.on }}\napiVersion: batch/v1\n{{- end }}\n")
     assert not jobs
