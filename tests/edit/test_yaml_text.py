@@ -67,3 +67,9 @@ def test_a_text_is_read_as_it_was_written(text: str) -> None:
 def test_an_overlay_gets_what_it_lacks(overlay: dict[str, object], lacking: dict[str, object]) -> None:
     needed = {"volumes": {"a": {"claim": "a"}}, "namespaces": {"t": {"queues": ["q"]}}}
     assert missing(needed, overlay, {"t": {"volumes": ["a"]}, "u": {"volumes": ["other"]}}) == lacking
+
+
+def test_words_that_readers_take_for_truths_have_quotes() -> None:
+    assert written({"env": {"A": "on", "B": "No", "C": "true", "D": "once"}, "args": ["y", "yes"]}) == (
+        "env:\n  A: 'on'\n  B: 'No'\n  C: 'true'\n  D: once\nargs:\n  - 'y'\n  - 'yes'\n"
+    )

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gen.base.lazy import regex
+
 _WIDE: Final = 1 << 30
 """Columns before a line is folded: never, because folded commands are hard to change."""
 
@@ -80,14 +82,25 @@ def _prepared(value: object) -> Any:
     return _prepared_text(value) if isinstance(value, str) else value
 
 
+_TRUTH: Final = regex(r"(?i:y|n|yes|no|on|off)")
+"""Texts that readers of YAML 1.1 take for truths."""
+
+
 def _prepared_text(value: str) -> Any:
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString, ScalarString
+    from ruamel.yaml.scalarstring import (
+        DoubleQuotedScalarString,
+        LiteralScalarString,
+        ScalarString,
+        SingleQuotedScalarString,
+    )
 
     if isinstance(value, ScalarString):
         return value
     plain = value.replace("\n", "").replace("\t", "").isprintable()
     if "\n" in value.strip("\n") and plain and not value[0].isspace():
         return LiteralScalarString(value)
+    if _TRUTH.fullmatch(value):
+        return SingleQuotedScalarString(value)
     if value.isascii() and value.isdecimal() and str(int(value[:18])) == value:
         return int(value)
     # readers take spaces of other forms without quotes for mistakes
