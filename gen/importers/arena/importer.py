@@ -344,7 +344,7 @@ _TASK_IMAGES: Final = "ubuntu,nginx,busybox"
 
 
 def volcano(draft: Draft) -> None:
-    """One role for each image; all run the same command."""
+    """One role for each image, which may be that of all; all run the same command."""
     given = draft.given
     containers(draft)
     if "command" not in draft.fields:
@@ -357,7 +357,9 @@ def volcano(draft: Draft) -> None:
     draft.set(given.text("task-memory") or "128Mi", "memory", place=given.place_of("task-memory"))
     for number, image in enumerate(images):
         role = f"{given.text('task-name') or 'task'}-{number}"
-        draft.set(image, "roles", role, "image", place=place)
+        route = ("roles", role, "image") if len({*images}) > 1 else ("image",)
+        draft.set(image, *route, place=place)
+        draft.fields.setdefault("roles", {}).setdefault(role, {})
         draft.carry("task-replicas", "roles", role, "replicas")
     draft.set(given.text("min-available") or "1", "minAvailable", place=given.place_of("min-available"))
     queue_name = given.text("queue")

@@ -150,7 +150,7 @@ OF_TYPE: dict[str, dict[str, str | None]] = {
     "volcanojob": {
         "min-available": "minAvailable",
         "task-name": "roles.part-0",
-        "task-images": "roles.task-0.image",
+        "task-images": "image",
         "task-replicas": "roles.task-0.replicas",
         "task-cpu": "cpu",
         "task-memory": "memory",

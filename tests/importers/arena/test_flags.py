@@ -171,3 +171,14 @@ def test_help_is_no_mistyped_flag(command: str) -> None:
     assert jobs == []
     (finding,) = found
     assert (finding.code, finding.message.partition("` ")[2]) == ("invalid-command-line", "shows the help of Arena")
+
+
+def test_the_same_image_of_all_tasks_is_that_of_the_job() -> None:
+    jobs, _ = imported("arena submit volcanojob --name=a --task-images=busybox,busybox --task-replicas=2 'sleep 5'\n")
+    fields = jobs[0].fields
+    assert fields["image"] == "busybox"
+    assert fields["roles"] == {"task-0": {"replicas": "2"}, "task-1": {"replicas": "2"}}
+    jobs, _ = imported("arena submit volcanojob --name=a --task-images=busybox 'sleep 5'\n")
+    assert (jobs[0].fields["image"], jobs[0].fields["roles"]) == ("busybox", {"task-0": {}})
+    jobs, _ = imported("arena submit volcanojob --name=a --task-images=busybox,nginx 'sleep 5'\n")
+    assert jobs[0].fields["roles"] == {"task-0": {"image": "busybox"}, "task-1": {"image": "nginx"}}
