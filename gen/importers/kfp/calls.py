@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Route, at, regex
+from gen.base import Route, as_list, at, regex
 from gen.importers.draft import label
 from gen.importers.kfp import graph
 from gen.importers.kfp.ir import output_of, with_files
@@ -361,12 +361,12 @@ class Reader:
         pod = call.leaf.pod
         if not pod.get("volumes"):
             return call
-        volumes = [self._claimed(one) for one in pod["volumes"]]
+        volumes = [self._claimed(one) for one in as_list(pod["volumes"])]
         return replace(call, leaf=replace(call.leaf, pod={**pod, "volumes": volumes}))
 
     def _claimed(self, volume: Body) -> Body:
         """A volume with the name of the claim that a task creates."""
-        claim = volume.get("persistentVolumeClaim")
+        claim = at(volume, "persistentVolumeClaim")
         match = graph.OUTPUT.fullmatch(str(at(claim, "claimName")))
         made = [one for one in self.calls.values() if match is not None and one.task == match[1] and one.leaf.claim]
         return {**volume, "persistentVolumeClaim": {"claimName": claim_of(made[-1])["name"]}} if made else volume

@@ -246,10 +246,10 @@ def on_kubernetes(leaf: Leaf, settings: object) -> Leaf:
         affinity=present(nodeAffinity=_affinity(as_list(settings.get("nodeAffinity")))),
         imagePullSecrets=[{"name": _name(one, "secret")} for one in as_list(settings.get("imagePullSecret"))],
         initContainers=[_before(as_mapping(one), names) for one in as_list(settings.get("initContainers"))],
-        **{str(name): value for name, value in settings.items() if name not in _OF_PODS},
     )
+    others = {str(name): value for name, value in settings.items() if name not in _OF_PODS}
     seconds = _number(settings.get("activeDeadlineSeconds")) or leaf.seconds
-    pod = {**leaf.pod, "containers": [{**container, **own}], **of_pod}
+    pod = {**leaf.pod, **others, "containers": [{**container, **own}], **of_pod}
     return replace(leaf, pod=pod, metadata=as_mapping(settings.get("podMetadata")), seconds=seconds)
 
 
@@ -266,7 +266,7 @@ def _variables(settings: Body) -> Iterator[Body]:
         yield {"name": at(one, "name"), "valueFrom": {"fieldRef": {"fieldPath": at(one, "fieldPath")}}}
 
 
-def _volumes(settings: Body) -> Iterator[tuple[object, str, Body, Body]]:
+def _volumes(settings: Body) -> Iterator[tuple[str, str, Body, Body]]:
     """For each volume: its name for init containers, its name in the pod, its source and its mount."""
     for field_name, source, key in (
         ("pvcMount", "pvc", "claimName"),
@@ -275,9 +275,10 @@ def _volumes(settings: Body) -> Iterator[tuple[object, str, Body, Body]]:
     ):
         for number, one in enumerate(as_list(settings.get(field_name))):
             named = "persistentVolumeClaim" if source == "pvc" else source
-            made = {key: _name(one, source), **present(optional=at(one, "optional") or None)}
+            named_object = _name(one, source)
+            made = {key: named_object, **present(optional=at(one, "optional") or None)}
             mount = present(mountPath=at(one, "mountPath"), subPath=at(one, "subPath"))
-            yield made[key], f"{source.lower()}-{number}", {named: made}, mount
+            yield named_object, f"{source.lower()}-{number}", {named: made}, mount
     for one in as_list(settings.get("genericEphemeralVolume")):
         spec = present(
             accessModes=at(one, "accessModes"),
@@ -294,15 +295,15 @@ def _volumes(settings: Body) -> Iterator[tuple[object, str, Body, Body]]:
         yield _volume(one, {"emptyDir": directory}, "/dev/shm")  # noqa: S108 - the mount path in the pod
 
 
-def _volume(one: object, source: Body, path: object) -> tuple[object, str, Body, Body]:
+def _volume(one: object, source: Body, path: object) -> tuple[str, str, Body, Body]:
     name = str(at(one, "volumeName"))
     return name, name, source, {"mountPath": path}
 
 
-def _before(container: Body, names: Mapping[object, str]) -> Body:
+def _before(container: Body, names: Mapping[str, str]) -> Body:
     """An init container, with the names that its volumes have in the pod."""
     mounts = [
-        {"name": names.get(name := at(one, "volumeName"), name), "mountPath": at(one, "mountPath")}
+        {"name": names.get(name := str(at(one, "volumeName")), name), "mountPath": at(one, "mountPath")}
         for one in as_list(container.get("volumeMounts"))
     ]
     return {**container, **present(volumeMounts=mounts)}

@@ -12,7 +12,7 @@ import yaml
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput
 from gen.importers.overlay_needs import fragment
-from gen.importers.proof import NAME, Proof, overlay_text, prove
+from gen.importers.proof import NAME, Proof, judge, overlay_text, prove
 from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, order, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import read
@@ -438,6 +438,28 @@ def test_settings_that_nothing_carries_differ(settings: dict[str, Any], route: s
     proofs = proven(**settings)
     assert [str(one.route[-1]) for one in proofs["train"].remaining] == [route]
     assert proofs["prepare"].remaining == ()
+
+
+@for_each(
+    "settings",
+    [
+        {"volumes": [1]},
+        {"initContainers": [{"volumeMounts": [{"volumeName": {}}]}], "securityContext": {"runAsUser": {}}},
+        {"tolerations": [{"tolerationJson": {"runtimeValue": {"constant": [1]}}}], "nodeSelector": {"labels": 3}},
+        {"nodeAffinity": [{"weight": "x", "matchExpressions": 1}, 1], "activeDeadlineSeconds": [2]},
+        {"secretAsEnv": [{"keyToEnv": [1], "secretName": {}}], "emptyDirMounts": [[1]], "enabledSharedMemory": 5},
+    ],
+)
+def test_settings_of_another_type_are_no_bug(settings: dict[str, Any]) -> None:
+    platforms = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": {"exec-train": settings}}}}}
+    given = ImportInput(file="p.yaml", text=f"{json.dumps(FUNCTIONS)}\n---\n{json.dumps(platforms)}", otherwise="team")
+    found = Findings()
+    jobs = IMPORTERS["kfp"]().read(given, found)
+    assert not [one for one in found if one.code == "internal-error"]
+    for job in jobs:
+        text, own = overlay_text(fragment([job])), Findings()
+        judge(PROJECT, job, NAME, text, lacks=False, found=own)
+        assert not [one for one in own if one.code == "internal-error"]
 
 
 def test_a_claim_of_version_1_is_a_volume_of_the_overlay() -> None:
