@@ -265,7 +265,7 @@ def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
 def _result(proof: Proof) -> str:
     """Whether the object is the original, or what it lacks."""
     own = [one for one in proof.job.obstacles if not proof.original.step or one.place == proof.original.place]
-    routes = [".".join(map(str, one.route)) for one in proof.remaining]
+    routes = list(dict.fromkeys(".".join(map(str, one.route)) for one in proof.remaining))
     if not own and not routes:
         return "renders its step" if proof.job.obstacles else "renders the original"
     messages = list(dict.fromkeys(one.message for one in own))
