@@ -39,12 +39,12 @@ _VOLUME: Final = "pipeline"
 """Volume with the outputs of steps, in a folder for each run and each step."""
 _STUBS: Final = "argostub/"
 """Start of the images of steps that Kubeflow Pipelines does itself, without a container."""
-_ARTIFACT: Final = "artifacts."
+ARTIFACT: Final = "artifacts."
 """Start of the names of artifacts among the values of inputs."""
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"
 _OF_TASK: Final = frozenset(
     {"componentRef", "dependentTasks", "inputs", "triggerPolicy", "parameterIterator", "taskInfo", "cachingOptions"}
-    | {"retryPolicy"}
+    | {"retryPolicy", "artifactIterator"}
 )
 
 
@@ -128,6 +128,7 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
     if isinstance(item, str):
         values[item] = "{{item}}"
     lost = [f"`{key}`" for key, value in data.items() if key not in _OF_TASK and value not in (None, "", [], {})]
+    lost += ["the loop `artifactIterator`"] if data.get("artifactIterator") else []
     values |= _artifacts(at(data, "inputs", "artifacts"))
     return Task(
         name=name,
@@ -162,10 +163,10 @@ def _artifacts(inputs: object) -> dict[str, str]:
     found = {}
     for name, one in inputs.items() if isinstance(inputs, dict) else ():
         outer, producer = at(one, "componentInputArtifact"), at(one, "taskOutputArtifact", "producerTask")
-        text = f"inputs.parameters.{_ARTIFACT}{outer}"
+        text = f"inputs.parameters.{ARTIFACT}{outer}"
         if outer is None:
             text = f"tasks.{producer}.outputs.artifacts.{at(one, 'taskOutputArtifact', 'outputArtifactKey')}"
-        found[f"{_ARTIFACT}{name}"] = f"{{{{{text}}}}}"
+        found[f"{ARTIFACT}{name}"] = f"{{{{{text}}}}}"
     return found
 
 
@@ -207,7 +208,7 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     """A component with the paths and the values that the launcher of Kubeflow Pipelines gives it."""
     if not leaf.component or not leaf.pod:
         return leaf
-    paths = {f"$.inputs.artifacts.{name.removeprefix(_ARTIFACT)}": text for name, text in values.items()}
+    paths = {f"$.inputs.artifacts.{name.removeprefix(ARTIFACT)}": text for name, text in values.items()}
     outputs = []
     for part in ("artifacts", "parameters"):
         known = at(leaf.component, "outputDefinitions", part)

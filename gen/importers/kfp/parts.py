@@ -20,6 +20,7 @@ from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp.graph import INPUT, OF_RUN, OUTPUT, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
+from gen.importers.kfp.ir import ARTIFACT
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
@@ -153,7 +154,7 @@ class _Known(Struct, frozen=True, kw_only=True):
 def _as_in_ir(placeholder: str) -> str:
     """An input or an output in the words of the IR, which has no placeholders of Argo."""
     if (given := INPUT.fullmatch(placeholder)) is not None:
-        return f"the input `{given[1].removeprefix(_CHANNEL)}`"
+        return f"the input `{given[1].removeprefix(ARTIFACT)}`"
     if (made := OUTPUT.fullmatch(placeholder)) is not None:
         return f"the output `{made[3]}` of task `{made[1]}`"
     return f"`{placeholder[:60]}`"

@@ -265,6 +265,25 @@ def test_functions_of_older_compilers_are_files() -> None:
     assert step["command"].splitlines()[1] == start
 
 
+def test_a_loop_over_artifacts_cannot_run() -> None:
+    document = deepcopy(FUNCTIONS)
+    document["root"]["dag"]["tasks"]["train"]["artifactIterator"] = {"items": {"inputArtifact": "rows"}}
+    (job,), found = read(document)
+    expected = ["the loop `artifactIterator` of step `train` is not carried"]
+    assert [one.message for one in found] == expected
+    assert [one.message for one in job.obstacles] == expected
+
+
+def test_an_artifact_without_a_source_has_the_name_of_the_file() -> None:
+    document = deepcopy(FUNCTIONS)
+    executor = document["deploymentSpec"]["executors"]["exec-train"]
+    executor["container"] = {"image": "busybox:1", "command": ["cat", "{{$.inputs.artifacts['rows'].path}}"]}
+    outer = {"componentInputArtifact": "pipelinechannel--rows"}
+    document["root"]["dag"]["tasks"]["train"]["inputs"]["artifacts"]["rows"] = outer
+    _, found = read(document)
+    assert [one.message.partition(" of step")[0] for one in found] == ["the input `pipelinechannel--rows`"]
+
+
 def test_an_output_of_no_single_step_is_reported() -> None:
     document = deepcopy(FUNCTIONS)
     source = document["root"]["dag"]["tasks"]["train"]["inputs"]["artifacts"]["rows"]["taskOutputArtifact"]
