@@ -167,7 +167,8 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
     if re.fullmatch(r"python[\d.]*", program):
         module = next((number for number in range(at + 1, min(at + 5, len(words))) if words[number] == "-m"), None)
         name = words[module + 1] if module is not None and module + 1 < len(words) else ""
-        return (_MODULES[name], module + 1) if module is not None and name in _MODULES else (None, 0)
+        is_text = "-c" in words[at + 1 : module]  # whose arguments follow
+        return (_MODULES[name], module + 1) if module is not None and name in _MODULES and not is_text else (None, 0)
     launcher = BY_PROGRAM.get(program)
     if launcher not in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER, mpirun.LAUNCHER):
         return None, 0

@@ -62,6 +62,11 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             "CUDA_VISIBLE_DEVICES=0 a &\nCUDA_VISIBLE_DEVICES=1 b",
         ),
         ("srun bash -lc 'export A=1; a $A'", "a 1"),
+        (
+            "srun python -c 1 -m accelerate.commands.launch --num_processes 2",
+            "python -c 1 -m accelerate.commands.launch --num_processes 2",
+        ),
+        (">> b a {1..3}", "a 1 2 3"),
         ("a &\nP=$!\n(sleep 60; kill $P) &\nwait $P", "a"),
         ("a &\nb &\nwait", "a &\nb &\nwait"),
         ("a &\nb &\nwait $!", "a &\nb"),
