@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.expansion import is_known, marked, needs_bash, shown, source_text
+from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, needs_bash, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, VARIABLE, Layout, is_silent
 from gen.importers.slurm.steps import OF_KIND, RENDEZVOUS, Run, of_program, parts_of, text_of_words
@@ -55,6 +55,7 @@ def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
 
     Variables in `kept` are those of the launcher's shell.
     """
+    run = _as_process(run)
     per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
     start = ("mpirun", *numbers(layout, per_node, total))
     ranks_of_task = _ranks_of_task(run)
@@ -73,6 +74,22 @@ def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     if len(" ".join(text)) > _WIDE and {*parts_of(replace(run, assigned=()))} - _OF_RUN <= of_launcher:
         text, behind = [*ranks, 'exec "$@"'], (shell, *run.words)  # options stay on lines of their own
     return replace(run, words=(*start, shell, "-c", source_text(" ".join(text)), *behind), assigned=())
+
+
+def _as_process(run: Run) -> Run:
+    """A program that `srun` starts once on each node, with the rank that `mpirun` gives instead of that of a pod."""
+
+    def own(value: Value) -> Value:
+        if not isinstance(value, str):
+            return value
+        return MARKED.sub(lambda match: re.sub(r"\bRANK\b", "OMPI_COMM_WORLD_RANK", match[0]), value)
+
+    return replace(
+        run,
+        words=tuple(str(own(word)) for word in run.words),
+        assigned=tuple((name, str(own(value))) for name, value in run.assigned),
+        exported={name: own(value) for name, value in run.exported.items()},
+    )
 
 
 def numbers(layout: Layout, per_node: int, total: int) -> tuple[str, ...]:

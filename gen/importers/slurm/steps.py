@@ -99,7 +99,9 @@ def runs_of(
             tasks = tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
             moved = with_export(step if folder is None else step.within(folder.value, folder.place), known)
-            inner = _in_tasks(script, moved, rest, ranks(tasks[1])) if rest else []
+            sizes = dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(tasks[0] * tasks[1]))
+            own = {**ranks(tasks[1]), **sizes, "SLURM_NNODES": str(tasks[0])}
+            inner = _in_tasks(script, moved, rest, own) if rest else []
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
             ends = {"background": step.background, "input": step.input, "otherwise": step.otherwise}
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]

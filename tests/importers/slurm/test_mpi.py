@@ -54,6 +54,16 @@ REFUSAL = sandbox.refusal()
             "mpirun sh -c 'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK python a.py'",
             {},
         ),
+        (
+            "srun -N 2 -n 2 bash -c 'RANK=$SLURM_PROCID b --node $SLURM_NODEID'\nsrun python a.py",
+            "mpirun -npernode 1 sh -c 'RANK=$OMPI_COMM_WORLD_RANK b --node $OMPI_COMM_WORLD_RANK'\nmpirun python a.py",
+            {},
+        ),
+        (
+            "srun -n 1 bash -c 'a $SLURM_NTASKS $SLURM_NNODES'\nsrun bash -c 'b $SLURM_NTASKS $SLURM_NNODES'",
+            "mpirun -np 1 a 1 1\nmpirun b 8 2",
+            {},
+        ),
         ("srun python a.py --rank $SLURM_PROCID", "mpirun python a.py --rank 0", {}),
     ],
 )
