@@ -177,7 +177,8 @@ def _translate(
         layout = replace(layout, per_node=int(number[:4]))
     if any(mpi.is_of_mpi(one, layout) for one in runs):
         mpi.set_sizes(draft, layout)
-    runs = [_for_kind(draft, script, one, layout) for one in _files(draft, script, runs)]
+    beside = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
+    runs = [_for_kind(draft, script, one, layout, beside=beside) for one in _files(draft, script, runs)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout, of_script.nodes)
@@ -303,13 +304,13 @@ def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
             draft.fields.setdefault(name, site.nodes[name])
 
 
-def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) -> Run:
+def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, beside: bool) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
         starts = run.by_srun and run.words[:1] not in mpi.OF_SHELL
         return mpi.by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
-    given = steps.without_set(run)
+    given = steps.without_set(run, beside=beside)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
         return _once(draft, run, given, layout)

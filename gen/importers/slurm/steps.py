@@ -191,12 +191,13 @@ class Options(Struct):
     """Options about the machines of a site."""
 
 
-def without_set(run: Run) -> Options:
-    """The command without the options of the launcher that gen sets."""
+def without_set(run: Run, *, beside: bool = False) -> Options:
+    """The command without the options of the launcher that gen sets; those about ports stay `beside` others."""
     assert run.launcher is not None  # the caller asks
     kept = list(run.words[: run.at + 1])
     given = Options(kept)
-    dropped = {name for role in _SET_BY_GEN for name in run.launcher.roles.get(role, ())} | _MORE
+    roles, more = ((PROCESSES, PODS, base.ALL_PROCESSES, base.RANK), set[str]()) if beside else (_SET_BY_GEN, _MORE)
+    dropped = {name for role in roles for name in run.launcher.roles.get(role, ())} | more
     at = run.at + 1
     while at < len(run.words):
         word = run.words[at]

@@ -334,6 +334,12 @@ def test_the_task_of_an_array_chooses_a_line() -> None:
     assert fields["command"] == 'a $(sed -n "$((JOB_COMPLETION_INDEX + 1))p" b)'
 
 
+def test_launchers_beside_each_other_in_a_pod_keep_their_ports() -> None:
+    body = "torchrun --nproc_per_node=2 --master_port=2 a &\ntorchrun --nproc_per_node=2 --master_port=3 b"
+    assert command(body, "-N 1", "--gres=gpu:2") == body.replace("--nproc_per_node=2 ", "")
+    assert command(body.replace(" &", ""), "-N 1", "--gres=gpu:2") == "torchrun a\ntorchrun b"
+
+
 def test_a_trap_is_not_a_program_of_mpirun() -> None:
     body = "srun bash -c 'trap a EXIT; b'"
     fields = job(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH)).fields
