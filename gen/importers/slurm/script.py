@@ -285,6 +285,7 @@ class BatchScript(BatchCommands):
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
         self.assumed = ""
         known = self.holds(parts[0])
+        self.check_status(parts[0])
         if self.assumed and known is not None and not _ENDS.search(self.text(parts[-1])):
             self.name_branch(parts[0], parts[1:])
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
@@ -329,9 +330,8 @@ class BatchScript(BatchCommands):
             known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
                 self._undecided(node)
-            elif conditions and "$?" in (check := self.text(conditions[0])) and self.steps:
-                hint = "write `|| exit 1` behind the program, or the test into `command`"
-                self.leave(node, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
+            elif conditions:
+                self.check_status(conditions[0])
             if self.assumed and known is not None and not (known and _ENDS.search(self.text(parts[-1]))):
                 self.name_branch(conditions[0], node.children[1:] if known else parts[start + 1 :])
             if known is not False:

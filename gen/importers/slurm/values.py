@@ -28,7 +28,7 @@ from gen.importers.slurm.expansion import (
     shown,
     sources,
 )
-from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT, SCRIPT, DroppedPart, Step
+from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT, SCRIPT, DroppedPart, Step, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -149,6 +149,15 @@ class BatchValues(Conditions):
         is_status = {self._assigned} if "$?" in text else set[str]()
         self.statuses = (self.statuses - {self._assigned}) | is_status
         self.asked -= {STATUS} if is_status else set()
+
+    def check_status(self, condition: Node) -> None:
+        """Name a condition about the status of a program, after which the pod goes on."""
+        check = self.text(condition)
+        reads = "$?" in check or any(uses_of(name, check) for name in self.statuses)
+        if reads and self.steps and condition.type == "test_command":
+            what, why = f"the meaning of `{check[:60]}`", "the pod goes on after an error"
+            hint = "write `|| exit 1` behind the program, or the test into `command`"
+            self.left.append(DroppedPart(self.place(condition), what, why, hint))
 
     def assign_node(self, node: Node) -> tuple[str, str] | None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
