@@ -153,7 +153,7 @@ class BatchValues(Conditions):
     def check_status(self, condition: Node) -> None:
         """Name a condition about the status of a program, after which the pod goes on."""
         check = self.text(condition)
-        reads = "$?" in check or any(uses_of(name, check) for name in self.statuses)
+        reads = "$?" in check or any(uses_of(name, check) for name in self.statuses if name.isidentifier())
         if reads and self.steps and condition.type == "test_command":
             what, why = f"the meaning of `{check[:60]}`", "the pod goes on after an error"
             hint = "write `|| exit 1` behind the program, or the test into `command`"

@@ -634,3 +634,8 @@ def test_the_functions_of_an_output_are_in_the_order_of_their_calls() -> None:
     functions = "\n".join(f"{name}() {{ curl {name}; }}" for name in sorted(names, reverse=True))
     text = command(f"{functions}\nA=$({'; '.join(names)})\npython a.py $A", "-N 1")
     assert [line.partition("()")[0] for line in text.split("\n") if "()" in line] == names
+
+
+def test_a_condition_about_values_is_not_one_about_a_status() -> None:
+    _, found = read(script("-N 1", body="a\nif [ -z $SLURM_JOB_ID ]; then b; fi\n[ 1 = 2 ] && b\nc", interpreter=BASH))
+    assert found == []
