@@ -356,7 +356,8 @@ _ASKS_SLURM: Final = regex(r"\$\(\s*(scontrol|squeue|sacct|sinfo|sacctmgr|sbatch
 def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
     """Report shells that start nothing in a pod, or ask Slurm, and constructs of a shell in tasks of MPI."""
     for run in runs:
-        if any(map(INNER_SRUN.search, (run.text, *parts_of(run)))):
+        later = run.words[1:2] if run.words[:1] == ("trap",) else ()
+        if any(map(INNER_SRUN.search, (run.text, *later, *parts_of(run)))):
             why = "`srun` does not work in a pod, and only its shell decides this part"
             draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
         if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_SLURM.search(part)) is not None), ""):
@@ -426,12 +427,11 @@ def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
 
 def with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with `set -e` where the script has it, if more than one program follows."""
-    if script.stops is None:
+    if (stops := script.stops) is None:
         return runs
-    line = script.stops.line
-    at = next((number for number, one in enumerate(runs) if one.place.line > line), len(runs))
+    at = next((number for number, one in enumerate(runs) if one.place.line > stops.line), len(runs))
     if sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
-        runs[at:at] = [Run(words=(), text="set -e", place=script.stops)]
+        runs[at:at] = [Run(words=(), text="set -e", place=stops)]
     return runs
 
 

@@ -457,6 +457,7 @@ UNCLEAR = "the address `"
         (NODES, "srun -n1 --ntasks-per-node=4 a\nsrun b", 6, "the single start of `a` is not carried"),
         (NODE, "a\nR=$?\nif [[ $R == 124 ]]; then scontrol requeue 1; fi", 6, "the meaning of `[[ $R == 124 ]]`"),
         (NODE, "a\n[ $? -ne 0 ] && exit 1\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod goes on"),
+        (NODE, "trap 'srun a' EXIT\nb", 4, "`srun` does not work in a pod"),
         (NODE, "NCCL_P2P_DISABLE=1 a", 4, "the variable `NCCL_P2P_DISABLE` is not carried: it belongs to the machines"),
         (NODE, "a &\nP=$!\nb &\nc\nwait $P", 8, '`wait "$!"` is not carried: the pod waits for all programs'),
         (
