@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
+_BACKGROUND: Final = regex(r"(?<![&><])&(?![&>\d])")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
@@ -278,6 +279,9 @@ class BatchCommands(BatchValues):
         if ":" in called.words:
             what, hint = "`srun` starts several components behind `:`", "start each one with an `srun` of its own"
             self.refuse(called.place, what, hint)
+        if "--multi-prog" in called.words:
+            what, hint = "a file of `srun` names its programs", "start each one with an `srun` of its own"
+            self.refuse(called.place, what, hint)
         if self.in_task:
             self.refuse(called.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
         else:
@@ -352,9 +356,9 @@ class BatchCommands(BatchValues):
         return True
 
     def _wait(self, called: Called) -> bool:
-        behind = [one for one in self.steps if one.background]
-        if len(called.words) > 1 and called.program == "wait" and behind[-1:] == self.steps[-1:] != []:
-            self.steps[-1] = replace(behind[-1], background=False)
+        behind = [one for one in self.steps if one.background or _BACKGROUND.search(one.text)]
+        if len(called.words) > 1 and called.program == "wait" and behind and self.steps[-1].background:
+            self.steps[-1] = replace(self.steps[-1], background=False)
         elif behind:
             if called.program == "wait" and 1 < len(called.words) <= len(behind):
                 why, hint = "the pod waits for all programs in the background", "write it into `command`"

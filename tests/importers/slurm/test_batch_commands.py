@@ -69,6 +69,8 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         (">> b a {1..3}", "a 1 2 3"),
         ("a &\nP=$!\n(sleep 60; kill $P) &\nwait $P", "a"),
         ("a &\nb &\nwait", "a &\nb &\nwait"),
+        ("for i in *.c; do a $i & done\nwait\nb", "for i in *.c; do a $i & done\nwait\nb"),
+        ("for i in *.c; do a $i >& d; done\nwait\nb", "for i in *.c; do a $i >& d; done\nb"),
         ("a &\nb &\nwait $!", "a &\nb"),
         ("set -e\nb || true\nc || exit 3\nd", "set -e\nb || true\nc || exit 3\nd"),
         ("A=$(grep x y | awk '{print $2}')\nsrun a $A", "a $(grep x y | awk '{print $2}')"),
@@ -458,6 +460,7 @@ UNCLEAR = "the address `"
         (NODE, "a\nR=$?\nif [[ $R == 124 ]]; then scontrol requeue 1; fi", 6, "the meaning of `[[ $R == 124 ]]`"),
         (NODE, "a\n[ $? -ne 0 ] && exit 1\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod goes on"),
         (NODE, "trap 'srun a' EXIT\nb", 4, "`srun` does not work in a pod"),
+        (NODE, "srun --multi-prog a.conf", 4, "a file of `srun` names its programs"),
         (NODE, "NCCL_P2P_DISABLE=1 a", 4, "the variable `NCCL_P2P_DISABLE` is not carried: it belongs to the machines"),
         (NODE, "a &\nP=$!\nb &\nc\nwait $P", 8, '`wait "$!"` is not carried: the pod waits for all programs'),
         (
