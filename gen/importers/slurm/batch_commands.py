@@ -236,6 +236,7 @@ class BatchCommands(BatchValues):
         self.indexed |= inner.indexed
         self.outside_values = {**inner.outside_values, **self.outside_values}
         self.unreadable, self.cut = self.unreadable or inner.unreadable, self.cut or inner.cut
+        self.stops = self.stops or inner.stops
 
     def add(self, step: Step) -> None:
         """Start a program with the variables and the folder of now."""
@@ -276,12 +277,11 @@ class BatchCommands(BatchValues):
         self.add(Step(words=words, place=called.place, assigned=called.assigned))
 
     def _srun(self, called: Called) -> bool:
+        hint = "start each one with an `srun` of its own"
         if ":" in called.words:
-            what, hint = "`srun` starts several components behind `:`", "start each one with an `srun` of its own"
-            self.refuse(called.place, what, hint)
+            self.refuse(called.place, "`srun` starts several components behind `:`", hint)
         if "--multi-prog" in called.words:
-            what, hint = "a file of `srun` names its programs", "start each one with an `srun` of its own"
-            self.refuse(called.place, what, hint)
+            self.refuse(called.place, "a file of `srun` names its programs", hint)
         if self.in_task:
             self.refuse(called.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
         else:
@@ -357,7 +357,7 @@ class BatchCommands(BatchValues):
 
     def _wait(self, called: Called) -> bool:
         behind = [one for one in self.steps if one.background or _BACKGROUND.search(one.text)]
-        if len(called.words) > 1 and called.program == "wait" and behind and self.steps[-1].background:
+        if len(called.words) == 2 and called.program == "wait" and behind and self.steps[-1].background:  # noqa: PLR2004
             self.steps[-1] = replace(self.steps[-1], background=False)
         elif behind:
             if called.program == "wait" and 1 < len(called.words) <= len(behind):
@@ -445,6 +445,6 @@ class BatchCommands(BatchValues):
         if program == ":" and unset:
             why, hint = "the script gets it from outside", "give it with `--define`, if the job needs it"
             self._drop(called, f"the check of `{unset[0]}`", why, hint)
-        elif (self.in_task and program not in ("true", ":")) or program in ("nvidia-smi", "ibstat", "nvcc"):
+        elif (self.in_task and program not in ("true", ":", "set")) or program in ("nvidia-smi", "ibstat", "nvcc"):
             self._drop(called, f"`{text[:60]}`", "it only shows the state of a node", "remove it")
         return True

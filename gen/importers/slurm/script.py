@@ -29,7 +29,7 @@ from gen.importers.shell_script import (
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.site import OF_LOGS, DroppedPart, Step, is_silent, uses_of
+from gen.importers.slurm.site import OF_LOGS, Step, is_silent, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -43,7 +43,6 @@ _TURNS: Final = regex(r"\b(?:shift|srun)\b")
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
-_INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
@@ -109,9 +108,6 @@ class BatchScript(BatchCommands):
 
     def place(self, node: Node) -> Location:
         return Location(self.file, node.start_point[0] + self.first_line)
-
-    def leave(self, node: Node, what: str, why: str, hint: str) -> None:
-        self.left.append(DroppedPart(self.place(node), what, why, hint))
 
     def follow_block(self, nodes: Iterable[Node]) -> None:
         before = 0
@@ -184,13 +180,10 @@ class BatchScript(BatchCommands):
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             if line:
                 self.add(Step(text=line, place=self.place(node)))
-        elif self._has_input(node) and self.starts_program(node.parent or node):
+        elif self.has_input(node) and self.starts_program(node.parent or node):
             self.as_it_is(node)
         elif words:
             self.run(self.place(node), words, tuple(own))
-
-    def _has_input(self, node: Node) -> bool:
-        return any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children)
 
     def inner(self, line: int) -> BatchScript:
         """A reader of another script, with the environment and the folder of now."""
@@ -378,7 +371,7 @@ class BatchScript(BatchCommands):
         hint = "check that each pod may run it, or write the values that it computes"
         what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
         self.leave(node, what, "only a shell decides it, in each pod", hint)
-        self.as_it_is(node.parent if node.parent is not None and self._has_input(node.parent) else node)
+        self.as_it_is(node.parent if node.parent is not None and self.has_input(node.parent) else node)
 
     def _for(self, node: Node) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
@@ -389,6 +382,12 @@ class BatchScript(BatchCommands):
             return
         if self.text(node).startswith("select"):
             self.leave(node, "the loop of `select`", "a pod has no terminal", "write the choice into the script")
+            return
+        if {*items} == {marked("$!")}:
+            self.run(self.place(node), ["wait", *items])
+            if "||" in self.text(body):
+                hint = "write the loop into `command`, with the numbers of its programs"
+                self.leave(node, "the status of programs in the background", "the pod waits for all of them", hint)
             return
         plain = all(is_known(one) and not re.search(r"[{*]", one) for one in items)
         if not plain or len(items) > _MOST_TURNS:

@@ -429,7 +429,7 @@ def with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with `set -e` where the script has it, if more than one program follows."""
     if (stops := script.stops) is None:
         return runs
-    at = next((number for number, one in enumerate(runs) if one.place.line > stops.line), len(runs))
+    at = next((number for number, one in enumerate(runs) if one.place.line >= stops.line), len(runs))
     if sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
         runs[at:at] = [Run(words=(), text="set -e", place=stops)]
     return runs

@@ -46,6 +46,7 @@ _MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
 """All arguments in a construct of the shell."""
+_INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
 
 
 class BatchValues(Conditions):
@@ -150,14 +151,19 @@ class BatchValues(Conditions):
         self.statuses = (self.statuses - {self._assigned}) | is_status
         self.asked -= {STATUS} if is_status else set()
 
+    def leave(self, node: Node, what: str, why: str, hint: str) -> None:
+        self.left.append(DroppedPart(self.place(node), what, why, hint))
+
+    def has_input(self, node: Node) -> bool:
+        return any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children)
+
     def check_status(self, condition: Node) -> None:
         """Name a condition about the status of a program, after which the pod goes on."""
         check = self.text(condition)
         reads = "$?" in check or any(uses_of(name, check) for name in self.statuses if name.isidentifier())
         if reads and self.steps and condition.type == "test_command":
-            what, why = f"the meaning of `{check[:60]}`", "the pod goes on after an error"
             hint = "write `|| exit 1` behind the program, or the test into `command`"
-            self.left.append(DroppedPart(self.place(condition), what, why, hint))
+            self.leave(condition, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
 
     def assign_node(self, node: Node) -> tuple[str, str] | None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
