@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
-_BACKGROUND: Final = regex(r"(?<![&><])&(?![&>\d])")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
@@ -80,7 +78,7 @@ class BatchCommands(BatchValues):
             **dict.fromkeys(("bash", "sh"), self.follow_text),
             "eval": self._eval,
             "trap": self._trap,
-            **dict.fromkeys(("wait", "sleep"), self._wait),
+            **dict.fromkeys(("wait", "sleep", "kill"), self._wait),
             "shift": self._shift,
             "set": self._set,
             "shopt": self._shopt,
@@ -176,9 +174,9 @@ class BatchCommands(BatchValues):
 
     def follow_text(self, called: Called) -> bool:
         """`bash -c TEXT`."""
-        options = [*takewhile(lambda word: word.startswith("-"), called.words[1:])]
-        at = next((number for number, one in enumerate(options, 2) if re.fullmatch(r"-[a-zA-Z]*c", one)), 0)
-        if not at or called.words[-1].startswith("-"):
+        found = ((at, one) for at, one in enumerate(called.words[1:], 2) if not re.match(r"-(?![a-zA-Z]*c$)", one))
+        at, option = next(found, (0, ""))
+        if not option.startswith("-") or called.words[-1].startswith("-"):
             return False
         inner = self.inner(called.place.line)
         text, *behind = called.words[at:]
@@ -356,14 +354,16 @@ class BatchCommands(BatchValues):
         return True
 
     def _wait(self, called: Called) -> bool:
-        behind = [one for one in self.steps if one.background or _BACKGROUND.search(one.text)]
-        if len(called.words) == 2 and called.program == "wait" and behind and self.steps[-1].background:  # noqa: PLR2004
-            self.steps[-1] = replace(self.steps[-1], background=False)
+        behind = [one for one in self.steps if one.is_beside]
+        whole, hint = called.program != "wait" or len(called.words) == 1, "write it into `command`"
+        if not whole and len(behind) == 1 and self.steps[-1].background:
+            self.steps[-1] = replace(behind[0], background=False)
+        elif behind and called.program == "kill" and (len(behind) > 1 or marked("$!") not in called.words):
+            self._drop(called, f"`{called.text}`", "gen does not know which program it ends", hint)
         elif behind:
-            if called.program == "wait" and 1 < len(called.words) <= len(behind):
-                why, hint = "the pod waits for all programs in the background", "write it into `command`"
-                self._drop(called, f"`{called.text}`", why, hint)
-            self._start(called.words if called.program == "sleep" else ("wait",), called)
+            if not whole and len(called.words) <= len(behind):
+                self._drop(called, f"`{called.text}`", "the pod waits for all programs in the background", hint)
+            self._start(("wait",) if called.program == "wait" else called.words, called)
         return bool(behind) or called.program == "wait" or self._shows(called)
 
     def _trap(self, called: Called) -> bool:

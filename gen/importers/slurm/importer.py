@@ -191,7 +191,7 @@ def _translate(
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     runs = [*arrays, *_in_folders(draft, with_traps(runs, script.folder))]
-    runs = steps.with_stop(script, runs)
+    runs = _with_stop(script, runs)
     text = steps.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
@@ -201,6 +201,16 @@ def _translate(
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, runs)
+
+
+def _with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs with `set -e` where the script has it, if more than one program follows."""
+    if (stops := script.stops) is None:
+        return runs
+    at = next((number for number, one in enumerate(runs) if one.place.line >= stops.line), len(runs))
+    if sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
+        runs[at:at] = [Run(words=(), text="set -e", place=stops)]
+    return runs
 
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:

@@ -118,7 +118,8 @@ def _expected(name: str, value: object) -> str | None:
     return None
 
 
-BETWEEN: Final = (("mkdir",), ("wait",), ("sleep",))
+_BACKGROUND: Final = regex(r"(?<![&><])&(?![&>\d])")
+BETWEEN: Final = (("mkdir",), ("wait",), ("sleep",), ("kill",))
 """Starts of commands between the programs of the run."""
 SCRIPT: Final = ".slurm_script"
 """The script itself, which no pattern such as `*` matches: Slurm keeps it in another folder."""
@@ -149,6 +150,11 @@ class Step(Struct, frozen=True, kw_only=True):
     """The environment that the script gives it."""
     folder: str = ""
     folder_place: Location | None = None
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it starts a program in the background."""
+        return self.background or _BACKGROUND.search(self.text) is not None
 
     def within(self, folder: str, place: Location) -> Self:
         """The program in a folder that is relative to its own."""

@@ -114,7 +114,9 @@ def runs_of(
         if alone and not any(one.background for one in runs[:number]):
             runs[number : number + 2] = [replace(runs[number], background=False)]
             options = {key - (key > number): value for key, value in options.items()}
-    started = [number for number, one in enumerate(runs) if one.launcher is not None] or [*options] or [len(runs) - 1]
+    most = max((runs[number].nodes for number in options), default=0)
+    widest = [number for number in options if runs[number].nodes == most]
+    started = [number for number, one in enumerate(runs) if one.launcher is not None] or widest or [len(runs) - 1]
     script.left += site.matched(runs, script.files)
     if layout.nodes > 1:
         script.left += site.unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])
@@ -318,7 +320,8 @@ def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None
     of_mpi = draft.fields["kind"] == "mpi"
     for name, place in script.exported.items():
         value = script.variables.get(name)
-        of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS or not is_known(str(value)))
+        of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
+        of_kind = of_kind or (of_mpi and name in OF_KIND | DEVICES and not is_known(str(value)))
         if value is None or name in script.secrets or of_kind or (name.startswith("SLURM_") and is_known(str(value))):
             continue
         text = value if isinstance(value, str) else " ".join(value)
@@ -423,16 +426,6 @@ def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
             inner = whole if len(whole) <= _WIDE else "\n  ".join(["", *words]) + "\n"
             made.append(Run(words=(), text=f"{name}=({inner})", place=runs[0].place))
     return made
-
-
-def with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs with `set -e` where the script has it, if more than one program follows."""
-    if (stops := script.stops) is None:
-        return runs
-    at = next((number for number, one in enumerate(runs) if one.place.line >= stops.line), len(runs))
-    if sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
-        runs[at:at] = [Run(words=(), text="set -e", place=stops)]
-    return runs
 
 
 NEEDED_VALUES: Final = (

@@ -92,6 +92,7 @@ def test_the_proof_compares_ranks(tmp_path: Path, changed: dict[str, object] | N
             ["1 of 2 nodes is not carried: `srun` starts its last program on the others only"],
         ),
         ("srun -N 1 -n 1 hostname\nsrun python a.py", []),
+        ("srun python a.py &\nsrun -N 1 -n 1 python b.py", []),
         (RAY, ["`ray start` on several nodes makes a cluster", "1 of 2 nodes is not carried"]),
     ],
 )
