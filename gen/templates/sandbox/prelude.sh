@@ -18,4 +18,5 @@ cd() {
 pushd() { builtin pushd "$@" >/dev/null 2>&1 || { mkdir -p "${@: -1}" && builtin pushd "$@" >/dev/null; }; }
 source() { [ ! -r "$1" ] || builtin source "$@"; }
 .() { source "$@"; }
+kill() { :; }
 unset RANDOM; RANDOM=$GEN_ID
