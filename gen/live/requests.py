@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import orjson
 from msgspec import UNSET, DecodeError, Raw, Struct, to_builtins
@@ -69,30 +69,35 @@ class Metadata(Struct, gc=False, rename="camel"):
 
 Decode = Callable[[bytes], Body]
 """Decodes a page of a list, or only a part of it."""
-_Form = TypeVar("_Form")
 
 
-class _Page(Struct, Generic[_Form]):
-    items: list[_Form] = []
+class Page(Struct):
+    """A page of a list. A subclass has its `items`."""
+
     metadata: dict[str, Any] = {}
 
 
-def only(form: type[Struct]) -> Decode:
-    """Decodes only the fields of a form of the objects in a list."""
-    page = Decoder(_Page[form])  # type: ignore[valid-type] # a form is a value here
+class _Objects(Page):
+    items: list[dict[str, Raw]] = []
+
+
+def only(form: type[Page]) -> Decode:
+    """Decodes only the fields that a page and its items have."""
+    page = Decoder(form)
 
     def read(raw: bytes) -> Body:
         try:
-            return to_builtins(page.decode(raw))  # type: ignore[no-any-return] # a page is a mapping
+            answer: Body = to_builtins(page.decode(raw))
         except DecodeError:  # values of other types, which the caller handles
             return parsed(raw)
+        return answer
 
     return read
 
 
 def with_metadata(form: type[Struct]) -> Decode:
-    """Decodes only the fields of a form of the metadata of the objects in a list, and all else of them."""
-    page, metadata, whole = Decoder(_Page[dict[str, Raw]]), Decoder(form), Decoder()
+    """Decodes objects of a list, and only some fields of their metadata."""
+    page, metadata, whole = Decoder(_Objects), Decoder(form), Decoder()
 
     def entry(name: str, raw: Raw) -> object:
         return to_builtins(metadata.decode(raw)) if name == "metadata" else whole.decode(raw)

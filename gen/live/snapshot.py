@@ -23,7 +23,7 @@ from gen.kubernetes.objects import Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.desired import DesiredRun
 from gen.live.pods import Pod, controller, pod_of
-from gen.live.requests import Collection, Decode, Discovery, Metadata, base_of, list_objects, only, with_metadata
+from gen.live.requests import Collection, Decode, Discovery, Metadata, Page, base_of, list_objects, only, with_metadata
 from gen.render.starters import starter_of_object
 
 
@@ -241,8 +241,12 @@ class _Pod(Struct, gc=False):
     status: object = UNSET
 
 
+class _Pods(Page):
+    items: list[_Pod] = []
+
+
 _DECODE_RUNS: Final = with_metadata(Metadata)
-_DECODE_PODS: Final = only(_Pod)
+_DECODE_PODS: Final = only(_Pods)
 
 
 class _Reader:

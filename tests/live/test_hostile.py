@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from gen.live.client import _lines
 from gen.live.pods import pod_of
-from gen.live.requests import Decode, Metadata, only, with_metadata
+from gen.live.requests import Decode, Metadata, Page, only, with_metadata
 from gen.live.snapshot import Snapshot, slim
 from tests.cases import for_each
 
@@ -50,7 +50,11 @@ class Named(Struct):
     metadata: Metadata
 
 
-FORMS: dict[str, Decode] = {"all": with_metadata(Metadata), "some": only(Named)}
+class Names(Page):
+    items: list[Named] = []
+
+
+FORMS: dict[str, Decode] = {"all": with_metadata(Metadata), "some": only(Names)}
 
 
 @for_each("form", FORMS)

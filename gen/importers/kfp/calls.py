@@ -399,16 +399,7 @@ class Reader:
             values = {
                 key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()
             }
-            scope = _Scope(
-                values=values,
-                item=item,
-                needs=needs,
-                when=when,
-                retries=task.retries,
-                lost=lost,
-                above=inner.above,
-                path=inner.path,
-            )
+            scope = replace(inner, values=values, item=item, needs=needs, when=when, retries=task.retries, lost=lost)
             made.append(self._template(task.calls, task.name, task.route, scope))
             if self._tasks > _MAX_TASKS:
                 break
