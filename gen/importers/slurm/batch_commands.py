@@ -354,7 +354,7 @@ class BatchCommands(BatchValues):
         return True
 
     def _wait(self, called: Called) -> bool:
-        behind = [one for one in self.steps if one.is_beside]
+        behind = [one for one in self.steps if one.starts_in_background]
         whole, hint = called.program != "wait" or len(called.words) == 1, "write it into `command`"
         if not whole and len(behind) == 1 and self.steps[-1].background:
             self.steps[-1] = replace(behind[0], background=False)

@@ -113,7 +113,7 @@ def _reference(written: str, site: Site) -> str:
     return "" if _FILE.search(known) or OPEN in known or {"$", "<"} & {*known} else known
 
 
-_OF_MACHINES: Final = names("dev proc sys etc run var tmp usr")
+_SYSTEM_FOLDERS: Final = names("dev proc sys etc run var tmp usr")
 """Folders at the top of a machine that belong to it."""
 
 
@@ -144,7 +144,7 @@ def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> Iterator[
         elif inner != ".":
             details["subPath"] = literal(inner)
         _mount_volume(draft, volume, details | protected, place)
-    elif source.strip("/").split("/")[0] not in _OF_MACHINES:
+    elif source.strip("/").split("/")[0] not in _SYSTEM_FOLDERS:
         name = draft.volume(f"host-{target}", {"hostPath": {"path": source}})
         draft.set(_short(details | protected), "data", name, place=place)
         draft.grant("allow", "hostPath")
@@ -238,7 +238,7 @@ PATH: Final = regex(r"(?<![\w.$})~/:>-])(?<!>')(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-
 
 
 _PATTERNS: Final = regex(r"\b(?:sed|g?awk|perl)(?:\s+-\S+)*\s+(?:'[^']*'|\"[^\"]*\")")
-"""Programs of `sed` and others, which have slashes that are no folders."""
+"""Programs of `sed` and others, with slashes that do not name folders."""
 
 
 def roots_of(text: str) -> Iterable[str]:

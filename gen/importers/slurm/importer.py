@@ -134,13 +134,13 @@ def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]
 
 
 def _unread(draft: JobDraft, script: BatchScript) -> None:
-    """Report what gen has not read."""
+    """Report the parts of the script that gen has not read."""
     if script.cut is not None:
         hint = "write the loop into a file of the image, and import a script that starts it"
         draft.cannot_run(script.cut, "the script starts too many programs for one command, and gen stops here", hint)
     if script.unreadable is not None:
         draft.cannot_run(*script.unreadable)
-    if script.ended is not None and script.fails.isdecimal():
+    if script.ended is not None and re.fullmatch(r"-?\d+", script.fails):
         place, said = script.ended
         why = f": {said.replace(START, '.')}" if said else ""
         draft.cannot_run(place, f"the script ends here with an error{why}", steps.NEEDED_VALUES)
@@ -177,8 +177,8 @@ def _translate(
         layout = replace(layout, per_node=int(number[:4]))
     if any(mpi.is_of_mpi(one, layout) for one in runs):
         mpi.set_sizes(draft, layout)
-    beside = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
-    runs = [_for_kind(draft, script, one, layout, beside=beside) for one in _files(draft, script, runs)]
+    parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
+    runs = [_for_kind(draft, script, one, layout, parallel=parallel) for one in _files(draft, script, runs)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout, of_script.nodes)
@@ -196,7 +196,7 @@ def _translate(
     _array(draft, layout, text)
     bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
-    if script.unreadable is None:  # what gen reads of it would name others
+    if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
         _lacking(draft, script, runs, lacking)
@@ -314,16 +314,16 @@ def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
             draft.fields.setdefault(name, site.nodes[name])
 
 
-def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, beside: bool) -> Run:
+def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, parallel: bool) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
         starts = run.by_srun and run.words[:1] not in mpi.OF_SHELL
         return mpi.by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
-    given = steps.without_set(run, beside=beside)
+    given = steps.without_set(run, parallel=parallel)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
-        return _once(draft, run, given, layout)
+        return _for_all_pods(draft, run, given, layout)
     if of_mpi and run.by_srun and layout.nodes > 1:
         name = run.words[run.at].rpartition("/")[2]
         message = f"`{name}` starts in one pod only, because the script starts other programs with MPI"
@@ -344,7 +344,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *,
     return replace(run, words=tuple(words))
 
 
-def _once(draft: JobDraft, run: Run, given: steps.Options, layout: Layout) -> Run:
+def _for_all_pods(draft: JobDraft, run: Run, given: steps.Options, layout: Layout) -> Run:
     """A launcher that starts the processes of all pods."""
     if run.by_srun and run.nodes * run.per_node > 1:
         what, hint = f"{run.nodes * run.per_node} starts of `{run.words[run.at]}`", "start it once, without `srun`"
@@ -366,7 +366,7 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int) -> 
     if started and layout.nodes < nodes:
         what = f"{nodes - layout.nodes} of {nodes} nodes"
         hint = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
-        draft.drop(started[-1].place, what, "`srun` starts its last program on the others only", hint)
+        draft.drop(started[-1].place, what, "no `srun` starts a program on all nodes", hint)
         if (ray := next((one for one in started if one.words[:2] == ("ray", "start")), None)) is not None:
             message = "`ray start` on several nodes makes a cluster, and a job of this kind has one pod"
             draft.cannot_run(

@@ -15,15 +15,13 @@ from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, needs_bash, shown, source_text
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, VARIABLE, Layout, is_silent
-from gen.importers.slurm.steps import OF_KIND, RENDEZVOUS, Run, of_program, parts_of, text_of_words
+from gen.importers.slurm.steps import OF_KIND, RENDEZVOUS, WIDE, Run, of_program, parts_of, text_of_words
 from gen.job.launchers import deepspeed, mpirun
 
 _OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})
 """Expressions, which have a value before a shell reads the command."""
-_WIDE: Final = 110
-"""Characters of a text for a shell that are on one line."""
 OF_SHELL: Final = ((), ("cd",), ("trap",))
-"""Starts of what a shell does itself."""
+"""First words of commands that a shell runs itself."""
 _FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
 DEFAULT_PORT: Final = "29500"
 
@@ -71,7 +69,7 @@ def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     shell = "bash" if needs_bash("", parts) else "sh"
     ranks = [f"{name}={shown(value)}" for name, value in run.assigned]
     text, behind = [*ranks, *text_of_words(run.words)], tuple[str, ...]()
-    if len(" ".join(text)) > _WIDE and {*parts_of(replace(run, assigned=()))} - _OF_RUN <= of_launcher:
+    if len(" ".join(text)) > WIDE and {*parts_of(replace(run, assigned=()))} - _OF_RUN <= of_launcher:
         text, behind = [*ranks, 'exec "$@"'], (shell, *run.words)  # options stay on lines of their own
     return replace(run, words=(*start, shell, "-c", source_text(" ".join(text)), *behind), assigned=())
 

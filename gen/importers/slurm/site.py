@@ -143,7 +143,7 @@ class Step(Struct, frozen=True, kw_only=True):
     otherwise: str = ""
     """Command of the shell after its failure: `exit 1`."""
     sets: str = ""
-    """The variable that its text sets, which no program may need."""
+    """The variable that its text sets, or the function with `()`, which no program may need."""
     joined: bool = False
     """Whether it starts only if the one before it succeeds."""
     exported: Mapping[str, Value] = {}
@@ -152,7 +152,7 @@ class Step(Struct, frozen=True, kw_only=True):
     folder_place: Location | None = None
 
     @property
-    def is_beside(self) -> bool:
+    def starts_in_background(self) -> bool:
         """Whether it starts a program in the background."""
         return self.background or _BACKGROUND.search(self.text) is not None
 
@@ -247,7 +247,7 @@ OF_SITE: Final = regex(
 )
 """Variables of the machines, of the network and of Slurm, which a pod gets from its image and its overlay."""
 DEVICES: Final = names("CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES")
-"""Variables by which programs of one node share its GPUs."""
+"""Variables with the GPUs that a program has of its node."""
 OF_MACHINES: Final = (
     "it belongs to the machines of the site",
     "set it in the image or in a network of the overlay, if it is needed",
@@ -258,7 +258,7 @@ HARMLESS: Final = frozenset(
 
 
 def report_incomplete(draft: JobDraft, text: str, site: Site, names: Iterable[str]) -> None:
-    """Report values of a site file that nobody has completed, and that the script reads."""
+    """Report placeholders of a site file that the script reads."""
     for name in names:
         if re.search(rf"(?m)^(?!\s*#(?!SBATCH)).*\$\{{?{re.escape(name)}\b", text) is not None:
             hint = f"write its value there, or give it with `--define {name}=VALUE`"
@@ -373,14 +373,22 @@ def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
 VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")
 
 
+def is_of_machines(name: str) -> bool:
+    """Whether a variable belongs to the machines of a site, so that no program gets it."""
+    return OF_SITE.fullmatch(name) is not None and name not in HARMLESS
+
+
 def uses_of(name: str, text: str) -> int:
     """The number of places where a text reads a variable, with or without `$`."""
     return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^()\n]*(?<![\w$]){name}\b", text))
 
 
-def is_called(name: str, text: str) -> bool:
-    """Whether a text has the name of a function, which ends with `()`."""
-    return name.endswith("()") and re.search(rf"(?<![\w-]){re.escape(name[:-2])}(?![\w-])", text) is not None
+def is_needed(name: str, text: str) -> bool:
+    """Whether a text reads a variable, or has the name of a function, which ends with `()`."""
+    function = name.removesuffix("()")
+    if function == name:
+        return uses_of(name, text) > 0
+    return re.search(rf"(?<![\w-]){re.escape(function)}(?![\w-])", text) is not None
 
 
 _WHOLE: Final = regex(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
@@ -417,7 +425,7 @@ def needed_steps(steps: Sequence[Step]) -> list[Step]:
     needed: list[Step] = []
     texts = ""
     for step in reversed(steps):
-        if not step.sets or uses_of(step.sets, texts) or is_called(step.sets, texts):
+        if not step.sets or is_needed(step.sets, texts):
             needed.append(step)
             words = (*step.words, *step.options, *(value for _, value in step.assigned), step.input)
             texts += "\n".join([step.text, *map(source_text, words)])

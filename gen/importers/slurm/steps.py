@@ -37,7 +37,7 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.options import Option, changed_sizes, options_of, tasks_of, with_export
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, OF_SITE, VARIABLE, DroppedPart, Layout, Step
+from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, VARIABLE, DroppedPart, Layout, Step, is_of_machines
 from gen.importers.slurm.values import expanded_part
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
@@ -66,7 +66,7 @@ _MOST_OPTIONS: Final = 3
 """Number of words behind `srun` that can be such variables."""
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
-_WIDE: Final = 110
+WIDE: Final = 110
 """Characters of a line, beyond which each option gets its own."""
 
 
@@ -106,7 +106,7 @@ def runs_of(
             ends = {"background": step.background, "input": step.input, "otherwise": step.otherwise}
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
-        lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_of_machines(name))
+        lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
     for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
@@ -171,7 +171,7 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
     if re.fullmatch(r"python[\d.]*", program):
         module = next((number for number in range(at + 1, min(at + 5, len(words))) if words[number] == "-m"), None)
         name = words[module + 1] if module is not None and module + 1 < len(words) else ""
-        is_text = "-c" in words[at + 1 : module]  # whose arguments follow
+        is_text = "-c" in words[at + 1 : module]  # with arguments of its own
         return (_MODULES[name], module + 1) if module is not None and name in _MODULES and not is_text else (None, 0)
     launcher = BY_PROGRAM.get(program)
     if launcher not in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER, mpirun.LAUNCHER):
@@ -193,12 +193,12 @@ class Options(Struct):
     """Options about the machines of a site."""
 
 
-def without_set(run: Run, *, beside: bool = False) -> Options:
-    """The command without the options of the launcher that gen sets; those about ports stay `beside` others."""
+def without_set(run: Run, *, parallel: bool = False) -> Options:
+    """The command without the options of the launcher that gen sets; those about ports stay for `parallel` ones."""
     assert run.launcher is not None  # the caller asks
     kept = list(run.words[: run.at + 1])
     given = Options(kept)
-    roles, more = ((PROCESSES, PODS, base.ALL_PROCESSES, base.RANK), set[str]()) if beside else (_SET_BY_GEN, _MORE)
+    roles, more = ((PROCESSES, PODS, base.ALL_PROCESSES, base.RANK), set[str]()) if parallel else (_SET_BY_GEN, _MORE)
     dropped = {name for role in roles for name in run.launcher.roles.get(role, ())} | more
     at = run.at + 1
     while at < len(run.words):
@@ -235,7 +235,7 @@ def line_of(run: Run) -> str:
     words += text_of_words(run.words)
     words += [*(["<", shown(run.input)] if run.input else ()), *(["||", run.otherwise] if run.otherwise else ())]
     line = " ".join(words)
-    if len(line) <= _WIDE:
+    if len(line) <= WIDE:
         return line
     at = 1
     if words[0] == "mpirun":  # its own options stay before the program
@@ -252,11 +252,12 @@ def line_of(run: Run) -> str:
 
 def of_program(run: Run) -> list[tuple[str, str]]:
     """The variables that are set for a program alone, without those of the machines and of the kind."""
-    return [one for one in run.assigned if not _is_of_machines(one[0]) and one[0] not in OF_KIND]
+    return [one for one in run.assigned if not _is_left_out(one[0]) and one[0] not in OF_KIND]
 
 
-def _is_of_machines(name: str) -> bool:
-    return OF_SITE.fullmatch(name) is not None and name not in HARMLESS | DEVICES
+def _is_left_out(name: str) -> bool:
+    """Whether a variable in front of a program is not in the job."""
+    return is_of_machines(name) and name not in DEVICES
 
 
 def is_of_pod(value: str) -> bool:
@@ -280,7 +281,7 @@ def text_of_words(words: Sequence[str]) -> list[str]:
 def text_of_command(runs: Sequence[Run]) -> str:
     """The text of all programs, with expressions only for the id of the run and parameters."""
     lines: list[str] = []
-    runs = [*runs[:-1], *(replace(one, otherwise="") for one in runs[-1:])]  # whose failure ends the pod
+    runs = [*runs[:-1], *(replace(one, otherwise="") for one in runs[-1:])]  # a failure of the last one ends the pod
     for one in runs:
         lines[-1:] = [f"{line} &&" if one.joined else line for line in lines[-1:]]
         lines.append(line_of(one))
@@ -310,7 +311,7 @@ def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
 
 def _is_own(name: str, value: str, script: BatchScript, run: Run) -> bool:
     """Whether a program gets a value of its own for a variable."""
-    of_site = name in OF_KIND or (OF_SITE.fullmatch(name) and name not in HARMLESS)
+    of_site = name in OF_KIND or is_of_machines(name)
     known = is_known(value.replace(RUN, "")) and name not in script.secrets
     return known and not of_site and not _is_part(name, value, script, [run])
 
@@ -325,7 +326,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None
         if value is None or name in script.secrets or of_kind or (name.startswith("SLURM_") and is_known(str(value))):
             continue
         text = value if isinstance(value, str) else " ".join(value)
-        if OF_SITE.fullmatch(name) and name not in HARMLESS:
+        if is_of_machines(name):
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
         elif _is_part(name, text, script, runs):
             draft.drop(
@@ -353,7 +354,7 @@ def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> 
 
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
 """A shell without a script."""
-_ASKS_SLURM: Final = regex(r"\$\(\s*(scontrol|squeue|sacct|sinfo|sacctmgr|sbatch|salloc)\b")
+_ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
 
 
 def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
@@ -423,7 +424,7 @@ def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
         if f"${{{name}[" in texts:
             words = [shown(one) for one in values]
             whole = " ".join(words)
-            inner = whole if len(whole) <= _WIDE else "\n  ".join(["", *words]) + "\n"
+            inner = whole if len(whole) <= WIDE else "\n  ".join(["", *words]) + "\n"
             made.append(Run(words=(), text=f"{name}=({inner})", place=runs[0].place))
     return made
 

@@ -81,6 +81,7 @@ class BatchValues(Conditions):
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
         self.fails = ""
+        """The status with which it ends, without zeros at its start."""
         self._said = ""
         self.before: dict[str, Value] = {}
         """Variables that a construct of the shell reads."""
@@ -258,7 +259,7 @@ class BatchValues(Conditions):
         self.unreadable = self.unreadable or (place, what, hint)
 
     def name_lines(self, text: str, start: Location, path: str) -> None:
-        """Name what a file of the script asks of a machine of Slurm."""
+        """Name the lines of a file of the script that need a machine of Slurm."""
         for number, line in enumerate(text.split("\n"), start.line):
             if _SETS_UP.match(line):
                 self.left.append(DroppedPart(replace(start, line=number), f"`{line.strip()[:60]}`", *OWN_ENVIRONMENT))
@@ -291,7 +292,7 @@ class BatchValues(Conditions):
 
     def read_line(self, words: Sequence[str], text: str, separators: str = " \t\n") -> None:
         """Set the variables of `read` from the first line of a text, or from all of it for `-d`."""
-        behind = pairwise(("", *words))  # a value of an option is no name
+        behind = pairwise(("", *words))  # the value of an option is not a name
         names = [one for before, one in behind if one.isidentifier() and not re.fullmatch(r"-\w*[dnNtpui]", before)]
         line = text if any(one.startswith("-") and "d" in one for one in words) else text.split("\n", 1)[0]
         sign = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
@@ -369,7 +370,7 @@ class BatchValues(Conditions):
         if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
             return self.random
         known = super().arithmetic(text)
-        self.is_invalid = self.is_invalid or RUN[1:-1] in known  # an id of a run is no number
+        self.is_invalid = self.is_invalid or RUN[1:-1] in known  # the id of a run is not a number
         return known
 
     def residual(self, text: str) -> str:

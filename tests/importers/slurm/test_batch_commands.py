@@ -478,6 +478,7 @@ UNCLEAR = "the address `"
         (NODE, "a $(squeue -h | grep b)", 4, "`squeue` has no answer in a pod"),
         (NODE, "a $(scontrol show hostnames | paste -sd,)", 4, "`$SLURM_JOB_NODELIST` has no value in a pod"),
         (NODE, "a\nexit 1\nb", 5, "the script ends here with an error"),
+        (NODE, "a\nexit -1\nb", 5, "the script ends here with an error"),
         (NODE, "a\nexit $1\nb", 5, "the error at the end of the script is not carried: the job succeeds"),
         (NODE, "chmod +x a\nexit 1", 1, "the script starts no program"),
         (NODE, "if ask; then srun a; else b; fi", 4, "`srun` does not work in a pod, and only its shell decides"),

@@ -89,7 +89,7 @@ def test_the_proof_compares_ranks(tmp_path: Path, changed: dict[str, object] | N
     [
         (
             "srun -N 1 -n 1 python a.py",
-            ["1 of 2 nodes is not carried: `srun` starts its last program on the others only"],
+            ["1 of 2 nodes is not carried: no `srun` starts a program on all nodes"],
         ),
         ("srun -N 1 -n 1 hostname\nsrun python a.py", []),
         ("srun python a.py &\nsrun -N 1 -n 1 python b.py", []),
