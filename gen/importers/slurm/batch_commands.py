@@ -13,9 +13,7 @@ from gen.importers.shell_script import assigned_in, in_double_quotes, nodes_belo
 from gen.importers.slurm.conditions import formatted
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import (
-    CLOSE,
     MARKED,
-    OPEN,
     is_known,
     joined,
     marked,
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
 _OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
-_NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
-_NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?]|\$\()[^{CLOSE}]*{CLOSE}")
 _SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
@@ -78,7 +74,9 @@ class BatchCommands(BatchValues):
             **dict.fromkeys(("bash", "sh"), self.follow_text),
             "eval": self._eval,
             "trap": self._trap,
-            **dict.fromkeys(("wait", "sleep", "kill"), self._wait),
+            "wait": self._wait,
+            "sleep": self._sleep,
+            "kill": self._kill,
             "shift": self._shift,
             "set": self._set,
             "shopt": self._shopt,
@@ -244,29 +242,12 @@ class BatchCommands(BatchValues):
         step = replace(step, words=words, options=options, assigned=assigned, exported=exported)
         step = replace(step, text=self.local(step.text), folder=self.folder, folder_place=self.folder_place)
         self.steps.append(step)
-        self._name_program(step)
+        self.name_program(step)
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
         for name in self.early:
             read = parts if name in self.variables else f"{parts} {step.text}"
             if self.variables.get(name) != marked(f"${name}") and re.search(rf"\$\{{?{name}\b", read):
                 self.outside_values.setdefault(name, step.place)
-
-    def _name_program(self, step: Step) -> None:
-        """Name a program that no machine has, and values that the pod computes in another folder."""
-        name, hint = "".join(step.words[:1]), "write the program as it is, or remove it"
-        inner = sources(name)
-        if step.words and (not name or (_NO_NAME.search(name) and not inner)):
-            self.refuse(step.place, f"bash finds no program with the name `{name[:60]}`", hint)
-        elif inner and re.fullmatch(r"[\w=]*", "".join(_NO_PROGRAM.split(name))) and not self.outputs.keys() & {*inner}:
-            self.refuse(step.place, f"`{source_text(name)[:60]}` is not a program", hint)
-        if self.matching and any({*"*?"} & {*sources(word)} for word in step.words):
-            what, why = f"the meaning of patterns with `{self.matching}`", "a pod does not have it"
-            self.left.append(DroppedPart(step.place, what, why, "write the files, or set it in `command`"))
-        for part in dict.fromkeys(part.strip('"') for word in step.words for part in sources(word)):
-            if self.outputs.get(part, step.folder) != step.folder:
-                hint = "compute it behind `cd`, or with the path of its file"
-                what, why = f"the folder of `{part[:60]}`", "the script computes it in another one than the pod"
-                self.left.append(DroppedPart(step.place, what, why, hint))
 
     def local(self, text: str) -> str:
         return relative(text, self.folder)
@@ -353,18 +334,36 @@ class BatchCommands(BatchValues):
             self.leaving = called.program, int(number[:3]) if number.isdecimal() else 1
         return True
 
+    @property
+    def _in_background(self) -> list[Step]:
+        return [one for one in self.steps if one.starts_in_background]
+
     def _wait(self, called: Called) -> bool:
-        behind = [one for one in self.steps if one.starts_in_background]
-        whole, hint = called.program != "wait" or len(called.words) == 1, "write it into `command`"
-        if not whole and len(behind) == 1 and self.steps[-1].background:
+        behind, waited = self._in_background, len(called.words) - 1
+        if waited and len(behind) == 1 and self.steps[-1].background:
             self.steps[-1] = replace(behind[0], background=False)
-        elif behind and called.program == "kill" and (len(behind) > 1 or marked("$!") not in called.words):
-            self._drop(called, f"`{called.text}`", "gen does not know which program it ends", hint)
         elif behind:
-            if not whole and len(called.words) <= len(behind):
-                self._drop(called, f"`{called.text}`", "the pod waits for all programs in the background", hint)
-            self._start(("wait",) if called.program == "wait" else called.words, called)
-        return bool(behind) or called.program == "wait" or self._shows(called)
+            if 0 < waited < len(behind):
+                why, hint = "the pod waits for all programs in the background", "write it into `command`"
+                self._drop(called, f"`{called.text}`", why, hint)
+            self._start(("wait",), called)
+        return True
+
+    def _sleep(self, called: Called) -> bool:
+        """A pause, which a program in the background may need."""
+        if not self._in_background:
+            return self._shows(called)
+        self._start(called.words, called)
+        return True
+
+    def _kill(self, called: Called) -> bool:
+        """The end of a program in the background, if there is only one."""
+        behind = self._in_background
+        if len(behind) == 1 and marked("$!") in called.words:
+            self._start(called.words, called)
+        elif behind:
+            self._drop(called, f"`{called.text}`", "gen does not know which program it ends", "write it into `command`")
+        return bool(behind) or self._shows(called)
 
     def _trap(self, called: Called) -> bool:
         words, hint = called.words, "save checkpoints on SIGTERM"

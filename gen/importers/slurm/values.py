@@ -17,7 +17,9 @@ from gen.importers.shell_script import with_braces, word_end
 from gen.importers.slurm.conditions import STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,
+    CLOSE,
     NODES,
+    OPEN,
     RUN,
     RUN_ID,
     START,
@@ -26,6 +28,7 @@ from gen.importers.slurm.expansion import (
     is_known,
     marked,
     shown,
+    source_text,
     sources,
 )
 from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT, SCRIPT, DroppedPart, Step, uses_of
@@ -47,6 +50,8 @@ ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
 """All arguments in a construct of the shell."""
 _INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
+_NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
+_NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?]|\$\()[^{CLOSE}]*{CLOSE}")
 
 
 class BatchValues(Conditions):
@@ -128,8 +133,7 @@ class BatchValues(Conditions):
             return NODES
         if name == "RANDOM":
             return self.random
-        own: dict[str, Value] = {"PWD": absolute(self.folder), RUN_ID: RUN}
-        own |= {} if self.in_task else _OF_SCRIPT
+        own = {"PWD": absolute(self.folder), RUN_ID: RUN, **({} if self.in_task else _OF_SCRIPT)}
         return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
 
     def outside(self, name: str) -> str:
@@ -266,6 +270,23 @@ class BatchValues(Conditions):
             elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
                 what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
                 self.refuse(replace(start, line=number), what, "pass it as an argument")
+
+    def name_program(self, step: Step) -> None:
+        """Name a program that no machine has, and values that the pod computes in another folder."""
+        name, hint = "".join(step.words[:1]), "write the program as it is, or remove it"
+        inner = sources(name)
+        if step.words and (not name or (_NO_NAME.search(name) and not inner)):
+            self.refuse(step.place, f"bash finds no program with the name `{name[:60]}`", hint)
+        elif inner and re.fullmatch(r"[\w=]*", "".join(_NO_PROGRAM.split(name))) and not self.outputs.keys() & {*inner}:
+            self.refuse(step.place, f"`{source_text(name)[:60]}` is not a program", hint)
+        if self.matching and any({*"*?"} & {*sources(word)} for word in step.words):
+            what, why = f"the meaning of patterns with `{self.matching}`", "a pod does not have it"
+            self.left.append(DroppedPart(step.place, what, why, "write the files, or set it in `command`"))
+        for part in dict.fromkeys(part.strip('"') for word in step.words for part in sources(word)):
+            if self.outputs.get(part, step.folder) != step.folder:
+                hint = "compute it behind `cd`, or with the path of its file"
+                what, why = f"the folder of `{part[:60]}`", "the script computes it in another one than the pod"
+                self.left.append(DroppedPart(step.place, what, why, hint))
 
     def unset(self, words: Iterable[str]) -> None:
         of_functions = "-f" in words
