@@ -263,7 +263,7 @@ def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
 
 
 def _result(proof: Proof) -> str:
-    """Whether the object is the original, or what it lacks."""
+    """Whether the object is the original, or the parts that it lacks."""
     own = [one for one in proof.job.obstacles if not proof.original.step or one.place == proof.original.place]
     routes = list(dict.fromkeys(".".join(map(str, one.route)) for one in proof.remaining))
     if not own and not routes:

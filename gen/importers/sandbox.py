@@ -102,7 +102,7 @@ class Recording(Struct, frozen=True, kw_only=True):
     ended: bool = True
     """Whether they ended in time."""
     errors: str = ""
-    """What the shells and their tools said."""
+    """The messages of the shells and their tools."""
 
 
 class Learned(Struct):

@@ -50,7 +50,7 @@ class Scope(Struct, frozen=True, kw_only=True, dict=True):
     find: Callable[[], Sequence[DesiredRun]]
     """Reads the runs in Git."""
     granted: frozenset[str] | None = None
-    """Namespaces of the overlays, in which all jobs are read; None to read only the jobs of the runs in Git."""
+    """Namespaces of the overlays, to read all their jobs; None to read only the jobs of the runs in Git."""
     _lock: Lock = field(default_factory=Lock)
 
     @property

@@ -169,7 +169,7 @@ _AND: Final = regex(r"(?:-(?:a|and|by|for|from|in|of|on|the|to|with))+$")
 
 
 def pipeline_name(wanted: str, steps: Iterable[str]) -> str:
-    """A name of a pipeline that has room beside its steps."""
+    """A name of a pipeline that leaves room for those of its steps."""
     name = shortened(label(wanted, "pipeline"), max(_MAX_NAMES - max(map(len, steps)), _LEAST_NAME))
     return name if name[:1].isalpha() else f"pipeline-{name}"
 

@@ -312,7 +312,7 @@ def cleaned(body: Body) -> Body:
 
 
 _SWITCHES: Final = frozenset({"plugins"})
-"""Fields whose entries switch something on, also with an empty list."""
+"""Fields with entries that switch something on, also with an empty list."""
 _WITHOUT_MEANING: Final = frozenset(
     {"metadata", "labels", "annotations", "spec", "template", "resources", "limits", "requests", "securityContext"}
     | {"capabilities", "nodeSelector", "affinity", "nodeAffinity", "podAffinity", "podAntiAffinity", "lifecycle"}

@@ -92,7 +92,7 @@ class BatchCommands(BatchValues):
         """Words that change the shell, or how a command runs. False of one that is a program here."""
 
     def assign_once(self, node: Node) -> None:
-        """Follow an assignment. A program whose output the script uses more than once starts once in the pod, too."""
+        """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
         if name and uses_of(name, self.source) > 1 and not self.is_inner and any(one in value for one in self.outputs):
             self.add(Step(text=f"{name}={shown(value)}", place=self.place(node), sets=name))

@@ -92,7 +92,7 @@ class Conditions(Expander):
     folder: str
     """The working directory, as far as it is known."""
     outputs: dict[str, str]
-    """The folders in which the script computes outputs that its pods compute."""
+    """The folders where the script computes outputs that its pods compute."""
     kept: set[str]
     """Variables with values that only the shell of the pod knows."""
     computed: set[str]
@@ -324,7 +324,7 @@ class Conditions(Expander):
         return any(one in self.functions or not is_silent(one) for one in names)
 
     def may_fail(self, node: Node) -> bool:
-        """Whether a command is a function of the script whose status decides what follows."""
+        """Whether a command is a function of the script with a status that later commands need."""
         function = self.functions.get("".join(self.text(node).split()[:1]))
         return function is not None and _FAILS.search(self.text(function)) is not None
 
@@ -334,7 +334,7 @@ class Conditions(Expander):
         set_there = {name for one in texts for name in assigned_in(one)}
         if any(map(self.is_program, texts)) or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
             what, why = f"the other case of `{self.text(condition)[:60]}`", "gen does not see files of machines"
-            hint = "write what the job does in this case, without the check"
+            hint = "write the commands of this case without the check"
             self.left.append(DroppedPart(self.place(condition), what, why, hint))
 
     def name_values(self, node: Node) -> None:
@@ -360,7 +360,7 @@ def _words_of(text: str, kind: str) -> list[str]:
 
 
 def raw_parts(text: str) -> list[range]:
-    """The positions in which a shell expands nothing: in single quotes, and in a text behind `<<'END'`."""
+    """The positions where a shell expands nothing: in single quotes, and in a text behind `<<'END'`."""
     source = text.encode("utf-8", "replace")
     top = syntax_tree(source, MAX_LEVELS) if "'" in text or "<<" in text else None
     nodes = [*nodes_below(top, "raw_string")] if top is not None else []

@@ -40,7 +40,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", **{one: one for one in "\\'\
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _NOT_OF_NUMBER: Final = regex(rf"^[^{OPEN}]*[$`\"'\\][^{OPEN}]*$")
-"""A known value in which bash does not expand a variable again, and fails."""
+"""A known value that bash does not expand again, so that it fails."""
 _COUNTED: Final = regex(r"(\w+)\s*(\+\+|--)|(\+\+|--)\s*(\w+)")
 _ASSIGNS: Final = regex(r"\+\+|--|[^=!<>]=(?!=)|<<=|>>=")
 """A part that sets a variable in another way, which is not followed."""
@@ -84,7 +84,7 @@ def sources(value: str) -> list[str]:
 
 
 def with_patterns(word: str) -> str:
-    """A word without quotes, of which the shell of the pod expands `*` and `?`."""
+    """A word without quotes. The shell of the pod expands its `*` and `?`."""
     return _WILD.sub(lambda match: match[0] if match[0].startswith(OPEN) else marked(match[0]), word)
 
 
@@ -134,7 +134,7 @@ class Expander:
     is_invalid = False
     """Whether it has an expansion that bash refuses, such as `${&A}`."""
     asked: set[str]
-    """What it asks of the shell or the machine, such as `$-`, and a pod has another value of."""
+    """Values of the shell or the machine that it reads, such as `$-`, and that a pod has differently."""
 
     def lookup(self, name: str) -> Value | None:
         """The value of a variable; None if it is not set."""

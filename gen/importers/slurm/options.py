@@ -52,7 +52,7 @@ TEMPLATE: Final = regex(
 )
 """Expressions of Jinja, which bash would read as words."""
 _OPEN: Final = regex(rf"(?<![\"']){TEMPLATE.pattern}(?![\"'])|(?<![\"'])<[A-Za-z][^<>\"']*>|\{{ \w+ \}}")
-"""What people replace, which is a word."""
+"""A part that people replace with a word."""
 _STATEMENT: Final = regex(r"\{%[^%]*%\}")
 
 

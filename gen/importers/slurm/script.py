@@ -387,7 +387,7 @@ class BatchScript(BatchCommands):
             self.run(self.place(node), ["wait", *items])
             if "||" in self.text(body):
                 hint = "write the loop into `command`, with the numbers of its programs"
-                self.leave(node, "the status of programs in the background", "the pod waits for all of them", hint)
+                self.leave(node, "the status of programs in the background", "the pod waits for all programs", hint)
             return
         plain = all(is_known(one) and not re.search(r"[{*]", one) for one in items)
         if not plain or len(items) > _MOST_TURNS:

@@ -233,7 +233,7 @@ _NOT_STARTED: Final = SILENT | CONDA | MODULES | COPIES | names("[ cd popd sourc
 
 
 def is_silent(program: str) -> bool:
-    """Whether a program only shows something, or sets up what an image has."""
+    """Whether a program only shows something, or sets up software that an image has."""
     return program.rpartition("/")[2] in _NOT_STARTED
 
 

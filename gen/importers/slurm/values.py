@@ -444,7 +444,7 @@ class BatchValues(Conditions):
 
 
 def expanded_part(text: str) -> str:
-    """A text of a shell without the parts in which it expands nothing."""
+    """A text of a shell without the parts where it expands nothing."""
     for part in reversed(raw_parts(text)):
         text = text[: part.start] + text[part.stop :]
     return text

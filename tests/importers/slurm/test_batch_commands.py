@@ -67,15 +67,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             "python -c 1 -m accelerate.commands.launch --num_processes 2",
         ),
         (">> b a {1..3}", "a 1 2 3"),
-        ("a &\nP=$!\n(sleep 60; kill $P) &\nwait $P", "a"),
-        ("a &\nb &\nwait", "a &\nb &\nwait"),
-        ("a &\nP=$!\nb\nkill $P\nwait $P\nc", 'a &\nb\nkill "$!"\nwait\nc'),
-        ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nfor p in ${P[@]}; do wait $p; done\nb", "a 1 &\na 2 &\nwait\nb"),
-        ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nwait ${P[@]}\nb", "a 1 &\na 2 &\nwait\nb"),
         ("srun bash -c 'set -e; a; b'", "set -e\na\nb"),
-        ("for i in *.c; do a $i & done\nwait\nb", "for i in *.c; do a $i & done\nwait\nb"),
-        ("for i in *.c; do a $i >& d; done\nwait\nb", "for i in *.c; do a $i >& d; done\nb"),
-        ("a &\nb &\nwait $!", "a &\nb &\nwait"),
         ("set -e\nb || true\nc || exit 3\nd", "set -e\nb || true\nc || exit 3\nd"),
         ("A=$(grep x y | awk '{print $2}')\nsrun a $A", "a $(grep x y | awk '{print $2}')"),
         ('set -- b "c d"\nsrun a "${@:2}" "${@:3}"\nset --\nsrun e "${@:2}" "${@}"', "a 'c d'\ne"),
@@ -340,12 +332,6 @@ def test_the_task_of_an_array_chooses_a_line() -> None:
     assert fields["command"] == 'a $(sed -n "$((JOB_COMPLETION_INDEX + 1))p" b)'
 
 
-def test_launchers_beside_each_other_in_a_pod_keep_their_ports() -> None:
-    body = "torchrun --nproc_per_node=2 --master_port=2 a &\ntorchrun --nproc_per_node=2 --master_port=3 b"
-    assert command(body, "-N 1", "--gres=gpu:2") == body.replace("--nproc_per_node=2 ", "")
-    assert command(body.replace(" &", ""), "-N 1", "--gres=gpu:2") == "torchrun a\ntorchrun b"
-
-
 def test_a_trap_is_not_a_program_of_mpirun() -> None:
     body = "srun bash -c 'trap a EXIT; b'"
     fields = job(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH)).fields
@@ -464,11 +450,8 @@ UNCLEAR = "the address `"
         (NODE, "a\nR=$?\nif [[ $R == 124 ]]; then scontrol requeue 1; fi", 6, "the meaning of `[[ $R == 124 ]]`"),
         (NODE, "a\n[ $? -ne 0 ] && exit 1\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod goes on"),
         (NODE, "trap 'srun a' EXIT\nb", 4, "`srun` does not work in a pod"),
-        (NODE, "a &\nb &\nfor p in $! $!; do wait $p || exit 1; done", 6, "the status of programs in the background"),
-        (NODE, "a &\nb &\nkill $!\nc", 6, '`kill "$!"` is not carried: gen does not know which program'),
         (NODE, "srun --multi-prog a.conf", 4, "a file of `srun` names its programs"),
         (NODE, "NCCL_P2P_DISABLE=1 a", 4, "the variable `NCCL_P2P_DISABLE` is not carried: it belongs to the machines"),
-        (NODE, "a &\nP=$!\nb &\nc\nwait $P", 8, '`wait "$!"` is not carried: the pod waits for all programs'),
         (
             NODE,
             "mpirun -mca btl tcp -x NCCL_DEBUG=INFO a",

@@ -1,0 +1,45 @@
+"""Programs in the background: a pod waits for those that the script waits for, and ends those that it ends."""
+
+from __future__ import annotations
+
+from tests.cases import for_each
+from tests.importers.slurm.test_slurm import BASH, read, script
+from tests.importers.slurm.test_steps import command
+
+NODE = ("-N 1",)
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("a &\nP=$!\n(sleep 60; kill $P) &\nwait $P", "a"),
+        ("a &\nb &\nwait", "a &\nb &\nwait"),
+        ("a &\nP=$!\nb\nkill $P\nwait $P\nc", 'a &\nb\nkill "$!"\nwait\nc'),
+        ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nfor p in ${P[@]}; do wait $p; done\nb", "a 1 &\na 2 &\nwait\nb"),
+        ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nwait ${P[@]}\nb", "a 1 &\na 2 &\nwait\nb"),
+        ("for i in *.c; do a $i & done\nwait\nb", "for i in *.c; do a $i & done\nwait\nb"),
+        ("for i in *.c; do a $i >& d; done\nwait\nb", "for i in *.c; do a $i >& d; done\nb"),
+        ("a &\nb &\nwait $!", "a &\nb &\nwait"),
+    ],
+)
+def test_a_pod_waits_as_the_script_does(body: str, expected: str) -> None:
+    assert command(body) == expected
+
+
+@for_each(
+    ("body", "line", "message"),
+    [
+        ("a &\nb &\nfor p in $! $!; do wait $p || exit 1; done", 6, "the status of programs in the background"),
+        ("a &\nb &\nkill $!\nc", 6, '`kill "$!"` is not carried: gen does not know which program'),
+        ("a &\nP=$!\nb &\nc\nwait $P", 8, '`wait "$!"` is not carried: the pod waits for all programs'),
+    ],
+)
+def test_a_program_that_gen_does_not_know_is_named(body: str, line: int, message: str) -> None:
+    _, found = read(script(*NODE, body=body, interpreter=BASH))
+    assert [one for one in found if one.place.line == line and one.message.startswith(message)], found
+
+
+def test_launchers_that_run_at_the_same_time_in_a_pod_keep_their_ports() -> None:
+    body = "torchrun --nproc_per_node=2 --master_port=2 a &\ntorchrun --nproc_per_node=2 --master_port=3 b"
+    assert command(body, "-N 1", "--gres=gpu:2") == body.replace("--nproc_per_node=2 ", "")
+    assert command(body.replace(" &", ""), "-N 1", "--gres=gpu:2") == "torchrun a\ntorchrun b"
