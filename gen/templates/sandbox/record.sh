@@ -8,6 +8,11 @@ until mkdir /gen/out/lock 2>/dev/null; do :; done
 printf '%s\0' "${GEN_TASK:--1}" "${GEN_LINE:-0}" "$PWD" "${#values[@]}" "${values[@]}" "$#" "$@" \
   >> /gen/out/records
 rmdir /gen/out/lock
+if [ "$1" = git ] && [[ " $* " == *" clone "* ]]; then # a later `cd` needs its folder
+  folder=${*: -1}
+  [[ $folder != *://* && $folder != *@*:* ]] || folder=$(basename "$folder" .git)
+  mkdir -p "$folder" 2>/dev/null
+fi
 if [ -p /proc/self/fd/1 ]; then
   case "$*" in *hostname*) echo "${GEN_HOST}0";; *) echo 1;; esac
 fi

@@ -124,6 +124,8 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 2", "--ntasks-per-node=2"), "nohup time srun python a &\nwait"),
         (("-N 1",), "/usr/bin/time -v a < b.txt > c\npython d < e.txt"),
         (NODES, "M=$(hostname)\nsrun bash -c \"python a.py '$M:1' --rank \\$SLURM_PROCID\""),
+        (("-N 1",), "rm -rf b\ngit clone https://example.com/b.git\nsrun sh -c 'cd b; python c'"),
+        (NODES, "export OWN_PORT=29400\nsrun torchrun --rdzv_endpoint $(hostname):$OWN_PORT a.py"),
         (NODES, 'A=(--lr 1)\nif [ $SLURM_NNODES -gt 1 ]; then A+=(--many); fi\nsrun bash -c "torchrun a.py ${A[*]}"'),
     ],
 )
