@@ -106,7 +106,7 @@ class Repository:
 
         """
         from gen.commands.new import create
-        from gen.overlay.extensions import load_extensions
+        from gen.overlay import load_extensions
 
         with _TURN:
             load_extensions(self.root)

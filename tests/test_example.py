@@ -12,7 +12,7 @@ from jsonschema_rs import Draft7Validator
 from ruamel.yaml import YAML
 
 from gen.job.kinds import forget_declared
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.report.findings.text import text
 from gen.report.schemas import SCHEMAS, schema_text
 from tests.support import PROJECT, Repository, cases, tree

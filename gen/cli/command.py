@@ -135,7 +135,7 @@ def _format_parameter(formats: Formats) -> inspect.Parameter:
 def _plugin_formats(root: Path | None) -> Formats:
     """The formats of plugins that the repository names."""
     from gen.commands.common import repository
-    from gen.overlay.extensions import load_extensions
+    from gen.overlay import load_extensions
     from gen.overlay.plugins import REPORTS
 
     try:

@@ -107,7 +107,7 @@ def _fix(request: Request) -> Result[Report]:
     if request.staged:
         raise UsageError("`--fix` looks at the work tree, and cannot be combined with `--staged`")
     from gen.edit.fixes import find_fixes, write_fixes
-    from gen.overlay.extensions import load_extensions
+    from gen.overlay import load_extensions
 
     root = repository(request.root)
     load_extensions(root)

@@ -240,7 +240,7 @@ def cluster_targets(request: LiveRequest, found: Findings, jobs: Sequence[JobFil
     require_client()
     from gen.live.desired import desired_runs
     from gen.live.target import Access, read_targets
-    from gen.overlay.extensions import load_extensions
+    from gen.overlay import load_extensions
 
     folder = repository(request.root)
     load_extensions(folder)

@@ -16,7 +16,7 @@ from gen.commands.environment import documentation, terminal
 from gen.job.kinds import ALL_KINDS
 from gen.job.synonyms import JOB, PLACEMENT, normal
 from gen.kubernetes.facts.pods import created_pods
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.overlay.read import OverlayReader
 from gen.render.rendered_object import generated_object, workload
 from gen.render.run import render

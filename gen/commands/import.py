@@ -27,7 +27,7 @@ from gen.importers import IMPORTERS, ImportedJob, Importer, ImportInput, overlay
 from gen.importers.draft import check_text, text_of
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.overlay.files import OverlayFiles
 from gen.overlay.read import OverlayReader, merged_fields
 from gen.render.write.compare import Change, Status

@@ -23,7 +23,7 @@ from gen.commands.common import (
 )
 from gen.commands.environment import terminal
 from gen.job.kinds import ALL_KINDS
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.render.cache import cache_file
 from gen.report.formats import LIST_REPORTERS
 from gen.report.terminal import View

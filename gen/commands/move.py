@@ -11,7 +11,7 @@ from msgspec import Struct
 from gen.base import Findings
 from gen.base.repository.git import find_base
 from gen.commands.common import CLEAN, VIOLATIONS, Base, Result, Root, repository
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.review.gpus_and_costs import read_overlays
 from gen.review.moves import moves, same_clusters, steps, unknown_clusters
 from gen.review.rendered_trees import match_objects, read_trees

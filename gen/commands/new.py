@@ -27,7 +27,7 @@ from gen.job.kinds.base import Job
 from gen.job.model import field_docs
 from gen.job.names import JOB_NAME
 from gen.kubernetes.objects import MAX_NAME
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.read import OverlayReader
 from gen.overlay.vendored import origin_of

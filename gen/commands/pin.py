@@ -22,7 +22,7 @@ from gen.base.repository.job_files import all_jobs, chosen_jobs
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import read
 from gen.commands import common
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
 from gen.pins.job_pins import JobPins, LockChange, PinChange

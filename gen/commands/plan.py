@@ -29,7 +29,7 @@ from gen.commands.check import judge
 from gen.commands.common import CLEAN, VIOLATIONS, Base, LiveRequest, Result, Shards, cluster_targets, repository
 from gen.commands.environment import documentation, progress_bar, terminal
 from gen.commands.rendering import RenderedRepository, RenderRequest, processes, render_and_compare, results_of_shards
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.render.cache import cache_folder
 from gen.render.rendered_object import RenderedObject
 from gen.render.results import RenderedJob, RunResult

@@ -9,7 +9,7 @@ import typer
 from msgspec import Struct
 
 from gen.commands.common import Result, surrounding_repository
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.report.schemas import SCHEMAS, schema_text
 
 Document = StrEnum("Document", [(name.upper(), name) for name in SCHEMAS])  # type: ignore[misc] # computed choices

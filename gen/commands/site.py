@@ -33,7 +33,7 @@ from gen.base.repository.git import git_prefix, head_commit
 from gen.base.repository.stamps import tools_digest
 from gen.commands.common import CLEAN, VIOLATIONS, Result, Root, repository
 from gen.commands.environment import documentation
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
 from gen.render.cache import cache_file

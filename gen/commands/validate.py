@@ -19,7 +19,7 @@ from gen.base.repository.layout import find_root, is_input, overlay_folder
 from gen.commands.common import Parallel, Result, surrounding_repository
 from gen.commands.environment import progress_bar
 from gen.kubernetes.check.files import ManifestChecker
-from gen.overlay.extensions import load_extensions
+from gen.overlay import load_extensions
 from gen.overlay.files import ClusterFiles, OverlayFiles
 from gen.report.formats import Report
 
