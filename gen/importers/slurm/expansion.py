@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, TypeVar
 
 from gen.base import regex
@@ -347,7 +347,7 @@ class Expander:
         elif isinstance(known, tuple) and part is None and all(map(is_known, known)):
             items = [changed_value(one, rest, self.value) for one in known]
             changed = None if None in items else tuple(one or "" for one in items)
-        return changed if changed is not None else marked(f"${{{text}}}")
+        return changed if changed is not None else _left_to_pod(text, name, known)
 
     def arithmetic(self, text: str) -> str:
         """The value of an integer expression."""
@@ -382,6 +382,16 @@ class Expander:
         return MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)
 
 
+_ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")
+"""A variable of the pod."""
+
+
+def _left_to_pod(text: str, name: str, known: Value | None) -> str:
+    """A part of a variable, which in the pod may have another name, such as that of the rank that `mpirun` gives."""
+    other = _ONE.fullmatch(known) if isinstance(known, str) else None
+    return marked(f"${{{other[1] + text.removeprefix(name) if other is not None else text}}}")
+
+
 def _part_of(value: AnyValue, first: int, size: str | None) -> AnyValue:
     """`${NAME:FIRST:SIZE}`, which is empty if a first one from the end is before the start."""
     return value[first if first >= -len(value) else len(value) :][: int(size) if size else None]
@@ -394,25 +404,6 @@ def _all(value: Value) -> tuple[str, ...]:
 def split(value: str, separators: str) -> list[str]:
     """The words of an expansion without quotes; a part of the pod stays whole."""
     return [str(one) for one in re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^{re.escape(separators)}{OPEN}])+", value)]
-
-
-INNER_SRUN: Final = regex(
-    r"(?m)(?:^|[;&|({!`]|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*srun\b"
-)
-"""`srun` in a construct of the shell, or in a value."""
-_OF_WORDS: Final = regex(
-    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
-    r"|<\(|<<<|&>|\|&|;;?&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
-)
-_OF_TEXT: Final = regex(r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b")
-"""Syntax of bash in a construct that stays."""
-
-
-def needs_bash(text: str, parts: Iterable[str]) -> bool:
-    """Whether a construct, or a part of a word, has syntax that sh lacks."""
-    return any(
-        _OF_WORDS.search(one) or (not one.startswith(("$((", "${")) and _OF_TEXT.search(one)) for one in (text, *parts)
-    )
 
 
 DEEP: Final = "/f" * 20

@@ -25,12 +25,11 @@ from gen.importers.slurm.containers import (
     mount_folders,
     named_images,
 )
-from gen.importers.slurm.expansion import DEEP, START, is_known, marked, needs_bash, shown, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, DEEP, NODES, START, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     BETWEEN,
-    OF_MACHINES,
     Layout,
     Site,
     constants,
@@ -50,6 +49,11 @@ _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
 _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
+
+
+_NEEDED_VALUES: Final = (
+    "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
+)
 
 
 class SlurmImporter(Importer):
@@ -108,7 +112,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
             why = "Slurm ignores it behind the first command"
             draft.drop(Location(given.file, number), f"`{line.strip()}`", why, "remove it")
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
-    if steps.gives_up(script, found):
+    if _gives_up(script, found):
         return None, lacking
     asked = named_images(script)
     image = given.image or site.image
@@ -117,6 +121,16 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     _translate(draft, script, options, image, site, lacking)
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
+
+
+def _gives_up(script: BatchScript, found: Findings) -> bool:
+    """Report that the script ends before it starts a program."""
+    if script.ended is None or script.steps:
+        return False
+    place, said = script.ended
+    why = f": {said.replace(START, '.')}" if said else ""
+    found.error(INVALID_COMMAND_LINE, place, f"the script ends here without a program{why}", _NEEDED_VALUES)
+    return True
 
 
 def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]]) -> None:
@@ -143,7 +157,7 @@ def _unread(draft: JobDraft, script: BatchScript) -> None:
     if script.ended is not None and re.fullmatch(r"-?\d+", script.fails):
         place, said = script.ended
         why = f": {said.replace(START, '.')}" if said else ""
-        draft.cannot_run(place, f"the script ends here with an error{why}", steps.NEEDED_VALUES)
+        draft.cannot_run(place, f"the script ends here with an error{why}", _NEEDED_VALUES)
     elif script.ended is not None and script.fails:
         what, why = "the error at the end of the script", "the job succeeds if its last program does"
         draft.drop(script.ended[0], what, why, "remove `exit`, or write it into `command`")
@@ -168,7 +182,7 @@ def _translate(
     if all(one.words[:1] in (*BETWEEN, ("chmod",), ("touch",)) for one in runs):
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{check[:60]}`" if check else ""
-        hint = "write the path of its program in the place of the check" if check else steps.NEEDED_VALUES
+        hint = "write the path of its program in the place of the check" if check else _NEEDED_VALUES
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
     _whole_nodes(draft, options, runs, site)
@@ -194,7 +208,7 @@ def _translate(
     runs = _with_stop(script, runs)
     text = steps.text_of_command(runs)
     _array(draft, layout, text)
-    bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
+    bash = any(steps.needs_bash(one.text, steps.parts_of(one)) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
@@ -218,7 +232,7 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
     for name, place in steps.unknown(draft, script, runs).items():
         why = "the script gets it from outside"
         hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
-        if steps.lists_nodes(script, name):
+        if _lists_nodes(script, name):
             why = "it is a list of nodes"
             hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
         elif name not in script.variables or (name in script.early and script.variables[name] == marked(f"${name}")):
@@ -232,6 +246,13 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
             why = "the script does not export it, or gen cannot compute it"
             hint = "write its value into the command, or export it"
         draft.cannot_run(place, f"`${name}` has no value in a pod: {why}", hint)
+
+
+def _lists_nodes(script: BatchScript, name: str) -> bool:
+    """Whether a variable has the names of all nodes."""
+    values = script.variables.get(name, "")
+    values = (values,) if isinstance(values, str) else values
+    return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
 
 
 def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
@@ -323,7 +344,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *,
     given = steps.without_set(run, parallel=parallel)
     words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
-        return _for_all_pods(draft, run, given, layout)
+        return mpi.for_all_pods(draft, run, given, layout)
     if of_mpi and run.by_srun and layout.nodes > 1:
         name = run.words[run.at].rpartition("/")[2]
         message = f"`{name}` starts in one pod only, because the script starts other programs with MPI"
@@ -342,22 +363,6 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *,
         name = next(one for one in run.words if "nproc" in one).partition("=")[0]
         words = [*words[: run.at + 1], f"{name}={processes}", *words[run.at + 1 :]]
     return replace(run, words=tuple(words))
-
-
-def _for_all_pods(draft: JobDraft, run: Run, given: steps.Options, layout: Layout) -> Run:
-    """A launcher that starts the processes of all pods."""
-    if run.by_srun and run.nodes * run.per_node > 1:
-        what, hint = f"{run.nodes * run.per_node} starts of `{run.words[run.at]}`", "start it once, without `srun`"
-        draft.drop(run.place, what, "one start reaches the processes of all pods", hint)
-    options: tuple[str, ...] = ("--hostfile", "/etc/mpi/hostfile")
-    if run.launcher is mpirun.LAUNCHER:
-        per_node, total = (
-            int(f"0{one}"[:7]) if one.isdecimal() else 0 for one in (given.processes, given.all_processes)
-        )
-        options = mpi.numbers(layout, per_node, 0 if per_node else total)
-    for one in given.left:
-        draft.drop(run.place, f"`{one[:60]}`", *OF_MACHINES)
-    return replace(run, words=(*given.words[: run.at + 1], *options, *given.words[run.at + 1 :]))
 
 
 def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int) -> None:

@@ -12,10 +12,20 @@ from msgspec.structs import replace
 
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, needs_bash, shown, source_text
+from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, VARIABLE, Layout, is_silent
-from gen.importers.slurm.steps import OF_KIND, RENDEZVOUS, WIDE, Run, of_program, parts_of, text_of_words
+from gen.importers.slurm.site import DEVICES, OF_MACHINES, VARIABLE, Layout, is_silent
+from gen.importers.slurm.steps import (
+    OF_KIND,
+    RENDEZVOUS,
+    WIDE,
+    Options,
+    Run,
+    needs_bash,
+    of_program,
+    parts_of,
+    text_of_words,
+)
 from gen.job.launchers import deepspeed, mpirun
 
 _OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})
@@ -97,6 +107,22 @@ def numbers(layout: Layout, per_node: int, total: int) -> tuple[str, ...]:
         if number and number != slots:
             return (name, str(number), *(("--oversubscribe",) if number > slots else ()))
     return ()
+
+
+def for_all_pods(draft: JobDraft, run: Run, given: Options, layout: Layout) -> Run:
+    """A launcher that starts the processes of all pods."""
+    if run.by_srun and run.nodes * run.per_node > 1:
+        what, hint = f"{run.nodes * run.per_node} starts of `{run.words[run.at]}`", "start it once, without `srun`"
+        draft.drop(run.place, what, "one start reaches the processes of all pods", hint)
+    options: tuple[str, ...] = ("--hostfile", "/etc/mpi/hostfile")
+    if run.launcher is mpirun.LAUNCHER:
+        per_node, total = (
+            int(f"0{one}"[:7]) if one.isdecimal() else 0 for one in (given.processes, given.all_processes)
+        )
+        options = numbers(layout, per_node, 0 if per_node else total)
+    for one in given.left:
+        draft.drop(run.place, f"`{one[:60]}`", *OF_MACHINES)
+    return replace(run, words=(*given.words[: run.at + 1], *options, *given.words[run.at + 1 :]))
 
 
 def set_sizes(draft: JobDraft, layout: Layout) -> None:

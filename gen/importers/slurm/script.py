@@ -29,7 +29,8 @@ from gen.importers.shell_script import (
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.site import OF_LOGS, Step, is_silent, uses_of
+from gen.importers.slurm.site import OF_LOGS, Called, Step, is_silent, uses_of
+from gen.importers.slurm.words import follow_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -65,7 +66,7 @@ class BatchScript(BatchCommands):
         self._followers: dict[str, Callable[[Node], object]] = {
             "variable_assignment": self.assign_once,
             "declaration_command": self.declaration,
-            "command": self._command,
+            "command": self.follow_command,
             "redirected_statement": self._redirected,
             "pipeline": self._pipeline,
             "list": self._list,
@@ -80,8 +81,6 @@ class BatchScript(BatchCommands):
             "subshell": self._subshell,
             "unset_command": lambda node: self.unset(self.words(self.text(node))[1:]),
         }
-        self._behind: list[str] = []
-        """The words behind the redirection of the next command."""
         self._visits, self._depth = 0, 0
         self.unseen: tuple[Location, str] | None = None  # the last check of a file that the machines may have
 
@@ -148,6 +147,8 @@ class BatchScript(BatchCommands):
                 follow(node)
             elif self.starts_program(node):
                 self.as_it_is(node)
+            elif node.type == "negated_command":
+                self.follow_block(node.named_children)
         finally:
             self._depth -= 1
             self.name_values(node)
@@ -164,26 +165,8 @@ class BatchScript(BatchCommands):
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
         self.ended, self.leaving, (self.has_more, self.is_inner) = None, ("", 0), outer
 
-    def _command(self, node: Node) -> None:
-        name = node.child_by_field_name("name")
-        before = [one for one in node.children if one.type == "variable_assignment"]
-        if name is None:
-            self.follow_block(before)
-            return
-        own = self.set_for(before, name)
-        start = max(name.start_byte, self.read_until)
-        words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
-        words += self.words(with_braces(" ".join(self._behind)))
-        self._behind = []
-        words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
-        if words and words[0] in READERS:
-            line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
-            if line:
-                self.add(Step(text=line, place=self.place(node)))
-        elif self.has_input(node) and self.starts_program(node.parent or node):
-            self.as_it_is(node)
-        elif words:
-            self.run(self.place(node), words, tuple(own))
+    def follow_word(self, called: Called) -> bool:
+        return follow_word(self, called)
 
     def inner(self, line: int) -> BatchScript:
         """A reader of another script, with the environment and the folder of now."""
@@ -203,7 +186,7 @@ class BatchScript(BatchCommands):
         program = next(iter(self.text(body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
         targets = [redirect.children_by_field_name("destination") for redirect in node.children]
-        self._behind = [self.text(word) for words in targets for word in words[1:]]
+        self.behind = [self.text(word) for words in targets for word in words[1:]]
         files = [one for one in (self.text(one[0]) for one in targets if one) if not re.match(r"\d*$|/dev/", one)]
         kept = "<" in signs or program in OF_LOGS
         if any(map(self.is_unset, files)):

@@ -7,14 +7,13 @@ ports. What belongs to the machines of a site, such as its network interfaces an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from gen.base import Findings, Location, names, regex
-from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
@@ -22,13 +21,10 @@ from gen.importers.slurm.containers import of_container, other_images, with_name
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
-    INNER_SRUN,
-    NODES,
     OPEN,
     PORT,
     RUN,
     RUN_ID,
-    START,
     is_known,
     marked,
     shown,
@@ -66,6 +62,25 @@ _MOST_OPTIONS: Final = 3
 """Number of words behind `srun` that can be such variables."""
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
+INNER_SRUN: Final = regex(
+    r"(?m)(?:^|[;&|({!`]|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*srun\b"
+)
+"""`srun` in a construct of the shell, or in a value."""
+_OF_WORDS: Final = regex(
+    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
+    r"|<\(|<<<|&>|\|&|;;?&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
+)
+_OF_TEXT: Final = regex(r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b")
+"""Syntax of bash in a construct that stays."""
+
+
+def needs_bash(text: str, parts: Iterable[str]) -> bool:
+    """Whether a construct, or a part of a word, has syntax that sh lacks."""
+    return any(
+        _OF_WORDS.search(one) or (not one.startswith(("$((", "${")) and _OF_TEXT.search(one)) for one in (text, *parts)
+    )
+
+
 WIDE: Final = 110
 """Characters of a line, beyond which each option gets its own."""
 
@@ -292,20 +307,25 @@ def text_of_command(runs: Sequence[Run]) -> str:
 def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with their values of variables that differ from those of the last one, which the job has."""
     runs = [run.with_local_variables() for run in runs]
+    last = {name: str(value) for name, value in runs[-1].exported.items()}
     now = {**runs[-1].exported}
     script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
     script.variables |= now
     outer = {name: script.constants[name] for name in now if name in script.constants}
+    changed = set[str]()
     made: list[Run] = []
     for run in runs:
         given = ((name, str(one)) for name, one in {**outer, **run.exported}.items() if one != now.get(name))
         left = ((name, one) for name, one in given if name not in dict(run.assigned))
         own = tuple((name, one) for name, one in left if _is_own(name, one, script, run))
-        if own and run.text:
-            text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in own)))
+        in_shell = dict(one for one in own if run.text or one[0] in changed)
+        if in_shell:
+            text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in in_shell.items())))
             made.append(Run(text=text, place=run.place, folder=run.folder, folder_place=run.folder_place))
-            now |= dict(own)
-        made.append(run if run.text else replace(run, assigned=(*own, *run.assigned)))
+            now |= in_shell
+            changed |= in_shell.keys()
+        of_tasks = [one for one in own if one[0] not in in_shell or (run.by_srun and one[1] != last.get(one[0]))]
+        made.append(run if run.text else replace(run, assigned=(*of_tasks, *run.assigned)))
     return made
 
 
@@ -375,6 +395,12 @@ def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
             draft.cannot_run(run.place, f"`{' '.join(run.words)}` {why}", "name the script that it runs")
 
 
+def _texts_of_shells(words: Sequence[str]) -> list[str]:
+    """The texts behind `sh -c`."""
+    pairs = zip(words, words[1:], words[2:], strict=False)
+    return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
+
+
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
     """Values from outside without which the programs cannot run."""
     of_kind = {*RENDEZVOUS} if draft.fields["kind"] == "mpi" else set[str]()
@@ -383,8 +409,7 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     names: dict[str, Location] = {}
     for run in runs:
         texts = [expanded_part(part) for part in (*(one for word in run.words for one in sources(word)), run.text)]
-        shells = (("sh", "-c"), ("bash", "-c"))
-        texts += run.words[-1:] if run.words[-3:-1] in shells else run.words[1:2] if run.words[:1] == ("trap",) else ()
+        texts += run.words[1:2] if run.words[:1] == ("trap",) else _texts_of_shells(run.words)
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in VARIABLE.findall(text)):
             if (name not in known or (run.words and name in script.early)) and not (run.text and name in script.kept):
@@ -409,13 +434,6 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
             draft.drop(place, what, f"the script {where}, and {given}", hint)
 
 
-def lists_nodes(script: BatchScript, name: str) -> bool:
-    """Whether a variable has the names of all nodes."""
-    values = script.variables.get(name, "")
-    values = (values,) if isinstance(values, str) else values
-    return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
-
-
 def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     """Assignments of the arrays with items that the pods choose."""
     texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
@@ -427,18 +445,3 @@ def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
             inner = whole if len(whole) <= WIDE else "\n  ".join(["", *words]) + "\n"
             made.append(Run(words=(), text=f"{name}=({inner})", place=runs[0].place))
     return made
-
-
-NEEDED_VALUES: Final = (
-    "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
-)
-
-
-def gives_up(script: BatchScript, found: Findings) -> bool:
-    """Report that the script ends before it starts a program."""
-    if script.ended is None or script.steps:
-        return False
-    place, said = script.ended
-    why = f": {said.replace(START, '.')}" if said else ""
-    found.error(INVALID_COMMAND_LINE, place, f"the script ends here without a program{why}", NEEDED_VALUES)
-    return True

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, pairwise
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import Location, regex
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import with_braces, word_end
 from gen.importers.slurm.conditions import STATUS, Conditions, raw_parts
@@ -43,8 +43,6 @@ _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
 _OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
-_OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
-_OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
@@ -87,7 +85,7 @@ class BatchValues(Conditions):
         """Places where the script exits with an error, and their messages."""
         self.fails = ""
         """The status with which it ends, without zeros at its start."""
-        self._said = ""
+        self.said = ""
         self.before: dict[str, Value] = {}
         """Variables that a construct of the shell reads."""
         self.kept: set[str] = set()
@@ -287,105 +285,6 @@ class BatchValues(Conditions):
                 hint = "compute it behind `cd`, or with the path of its file"
                 what, why = f"the folder of `{part[:60]}`", "the script computes it in another one than the pod"
                 self.left.append(DroppedPart(step.place, what, why, hint))
-
-    def unset(self, words: Iterable[str]) -> None:
-        of_functions = "-f" in words
-        for name in {*words} - self.fixed:
-            if of_functions:
-                self.functions.pop(name, None)
-            elif "[" in name:
-                self.forget(name.partition("[")[0])
-            else:
-                self.variables.pop(name, None)
-                self.exported.pop(name, None)
-                self.constants.pop(name, None)
-
-    def switch(self, place: Location, on: bool, options: set[str]) -> None:
-        """Follow options of `set` and `shopt` that change variables, patterns, or how the shell reads what follows."""
-        if options & {"a", "allexport"}:
-            self.exports_all = on
-        if on and options & {"e", "errexit"}:
-            self.stops = self.stops or place
-        if on and (found := sorted(options & _OF_READING)):
-            self.refuse(place, f"gen does not follow the option `{found[0]}` of the shell", "remove it")
-        if found := sorted((options | {"noglob"} if "f" in options else options) & _OF_PATTERNS):
-            self.matching = found[-1] if on else ""
-
-    def read_line(self, words: Sequence[str], text: str, separators: str = " \t\n") -> None:
-        """Set the variables of `read` from the first line of a text, or from all of it for `-d`."""
-        behind = pairwise(("", *words))  # the value of an option is not a name
-        names = [one for before, one in behind if one.isidentifier() and not re.fullmatch(r"-\w*[dnNtpui]", before)]
-        line = text if any(one.startswith("-") and "d" in one for one in words) else text.split("\n", 1)[0]
-        sign = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
-        parts = re.split(sign, line.strip(), maxsplit=len(names) - 1) if len(names) > 1 else [line.strip()]
-        self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
-        if not is_known(line) and len(names) > 1:
-            self.forget(*names)
-
-    def declaration(self, node: Node) -> None:
-        word, *behind = self.text(node).partition("=")[0].split()
-        switches = "".join(one for one in behind if one.startswith("-"))
-        if {*switches} & {*("ulc" if word == "export" else "ulnc")}:
-            self.refuse(self.place(node), f"gen does not follow `{word} {switches}`", "write the value that it makes")
-        if word == "local" and self.hidden is None:
-            self.refuse(self.place(node), "bash accepts `local` in functions only", "remove `local`")
-        hides = self.hidden is not None and word in ("local", "declare", "typeset") and "g" not in switches
-        exports = (word == "export" and "n" not in switches) or "x" in switches
-        fixes = word == "readonly" or ("r" in switches and not hides)
-        for name, child in self._declared(node):
-            assigns = child is not None and child.type == "variable_assignment"
-            if assigns and self.keeps(node, name, declared=True):
-                continue
-            if self.hidden is not None and hides:
-                self.hidden.setdefault(name, self.variables.get(name))
-            if child is not None and assigns:
-                self.assign_node(child)
-            if assigns and "i" in switches and isinstance(whole := self.variables.get(name), str):
-                self.variables[name] = self.arithmetic(whole)
-            if exports:
-                self.exported.setdefault(name, self.place(node if child is None else child))
-            elif word == "export":
-                self.exported.pop(name, None)
-            self.fixed |= {name} if fixes else set()
-
-    def _declared(self, node: Node) -> Iterator[tuple[str, Node | None]]:
-        """The variables of a declaration, with their parts of the script. It assigns those of other words itself."""
-        for child in node.named_children:
-            text = self.text(child)
-            if child.type in ("variable_assignment", "variable_name"):
-                yield self.text(child.child_by_field_name("name") or child), child
-            elif child.start_byte >= self.read_until and child.type != "comment" and not text.startswith(("-", "+")):
-                for one in self.words(text):
-                    name, sign, value = one.partition("=")
-                    if not name.isidentifier():
-                        hint = "write the names and values into the script"
-                        what = f"the declaration of `{text[:60]}`"
-                        self.left.append(DroppedPart(self.place(node), what, "only a shell knows its variables", hint))
-                    elif not sign or not self.keeps(node, name, declared=True):
-                        self.variables |= {name: value} if sign else {}
-                        yield name, None
-
-    def read_values(self, node: Node, words: list[str], separators: str) -> str:
-        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
-        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
-        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
-        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
-        switches = {one for one in words if one.startswith("-")}
-        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
-            is_list = NODES in value or ADDRESS in value
-            parts = [value] if is_list else value.split(None if separators.isspace() else separators)
-            self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
-        elif here is None or not names or not switches <= {"-r"}:
-            self.forget(*names)
-        elif is_known(value):
-            self.read_line(names, value, separators)
-        else:
-            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
-            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
-            self.from_text |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-            return text
-        return ""
 
     def arithmetic(self, text: str) -> str:
         if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:

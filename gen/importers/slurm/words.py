@@ -1,0 +1,302 @@
+"""Words that change the shell, or how a command runs: each has a function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from gen.base import names, regex
+from gen.importers.shell_script import assigned_in, in_double_quotes
+from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
+from gen.importers.slurm.conditions import formatted
+from gen.importers.slurm.expansion import MARKED, is_known, joined, marked, shown, source_text, sources
+from gen.importers.slurm.site import (
+    CONDA,
+    OF_NODES,
+    OWN_ENVIRONMENT,
+    SETS_UP,
+    SETUP,
+    SILENT,
+    SILENT_IN_TASKS,
+    Called,
+    Step,
+)
+
+_DECLARES: Final = names("export declare typeset local readonly")
+_COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
+_SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
+_ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
+
+
+def follow_word(reader: BatchCommands, called: Called) -> bool:
+    """Follow a command by its first word. False if it is a program of the run."""
+    return _WORDS.get(called.program, _shows)(reader, called)
+
+
+def _srun(reader: BatchCommands, called: Called) -> bool:
+    hint = "start each one with an `srun` of its own"
+    if ":" in called.words:
+        reader.refuse(called.place, "`srun` starts several components behind `:`", hint)
+    if "--multi-prog" in called.words:
+        reader.refuse(called.place, "a file of `srun` names its programs", hint)
+    if reader.in_task:
+        reader.refuse(called.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
+    else:
+        reader.add(Step(options=called.words[1:], place=called.place, by_srun=True, assigned=called.assigned))
+    return not reader.in_task
+
+
+def _env(reader: BatchCommands, called: Called) -> bool:
+    """`env A=1 PROGRAM`; without a program, it shows the variables."""
+    words = called.words
+    at = next((number for number, one in enumerate(words) if number and not _ASSIGNS.match(one)), 0)
+    if not at or "srun" in words or words[at].startswith("-"):
+        return not at or _around(reader, called)
+    if words[at] in OF_SHELL:
+        what = f"`{called.text[:60]}`"
+        return reader.drop(called, what, f"`{words[at]}` is not a program, but a word of the shell", "remove `env`")
+    pairs = ((name, value) for name, _, value in (one.partition("=") for one in words[1:at]))
+    reader.run(called.place, [*words[at:]], (*called.assigned, *pairs))
+    return True
+
+
+def _around(reader: BatchCommands, called: Called) -> bool:
+    """A program that starts `srun`, whose tasks do without it."""
+    words, place = called.words, called.place
+    if "srun" not in words[:6] or reader.in_task:
+        return False
+    what, hint = f"`{called.program}` around `srun`", "set `timeout` of the job, or write it into `command`"
+    reader.drop(called, what, "each pod starts the program itself", hint)
+    reader.run(place, [*words[words.index("srun") :]], called.assigned)
+    return True
+
+
+def _set(reader: BatchCommands, called: Called) -> bool:
+    """`set -- ARGUMENTS`, and options of the shell."""
+    words = called.words[1:]
+    at = words.index("--") + 1 if "--" in words else 0
+    if at or (words and not words[0].startswith(("-", "+"))):
+        reader.set_arguments(words[at:])
+        words = words[: at - 1] if at else ()
+    for sign, name, letters in _SWITCHES.findall(" ".join(words)):
+        reader.switch(called.place, sign == "-", {name} if name else {*letters})
+    return _shows(reader, called)
+
+
+def _shopt(reader: BatchCommands, called: Called) -> bool:
+    reader.switch(called.place, "-s" in called.words, {*called.words})
+    return _shows(reader, called)
+
+
+def _let(reader: BatchCommands, called: Called) -> bool:
+    for one in called.words[1:]:
+        reader.calculate(one)
+    return True
+
+
+def _printf(reader: BatchCommands, called: Called) -> bool:
+    """`printf -v NAME FORMAT WORD…`."""
+    if called.words[1:2] != ("-v",) or len(called.words) < 4:  # noqa: PLR2004 - a format
+        return _shows(reader, called)
+    name, form, *words = called.words[2:]
+    text = formatted(form, words)
+    if text is None:
+        reader.forget(name)
+    else:
+        reader.variables[name] = text
+    return True
+
+
+def _shift(reader: BatchCommands, called: Called) -> bool:
+    number = "".join(called.words[1:2]) or "1"
+    if not number.isdecimal():
+        reader.drop(called, f"`{called.text[:60]}`", "gen cannot compute its number", "write the number")
+    elif 0 < int(number[:6]) <= len(reader.arguments):
+        reader.set_arguments(reader.arguments[int(number) :], has_more=reader.has_more)
+    return True
+
+
+def _leave(reader: BatchCommands, called: Called) -> bool:
+    """`break`, `continue` and `return`, which do nothing outside of loops and functions."""
+    number = "".join(called.words[1:2])
+    if reader.loops or (called.program == "return" and reader.hidden is not None):
+        reader.leaving = called.program, int(number[:3]) if number.isdecimal() else 1
+    return True
+
+
+def _wait(reader: BatchCommands, called: Called) -> bool:
+    behind, waited = reader.in_background, len(called.words) - 1
+    if waited and len(behind) == 1 and reader.steps[-1].background:
+        reader.steps[-1] = replace(behind[0], background=False)
+    elif behind:
+        if 0 < waited < len(behind):
+            why, hint = "the pod waits for all programs in the background", "write it into `command`"
+            reader.drop(called, f"`{called.text}`", why, hint)
+        reader.start(("wait",), called)
+    return True
+
+
+def _sleep(reader: BatchCommands, called: Called) -> bool:
+    """A pause, which a program in the background may need."""
+    if not reader.in_background:
+        return _shows(reader, called)
+    reader.start(called.words, called)
+    return True
+
+
+def _kill(reader: BatchCommands, called: Called) -> bool:
+    """The end of a program in the background, if there is only one."""
+    behind = reader.in_background
+    if len(behind) == 1 and marked("$!") in called.words:
+        reader.start(called.words, called)
+    elif behind:
+        reader.drop(called, f"`{called.text}`", "gen does not know which program it ends", "write it into `command`")
+    return bool(behind) or _shows(reader, called)
+
+
+def _trap(reader: BatchCommands, called: Called) -> bool:
+    words, hint = called.words, "save checkpoints on SIGTERM"
+    if {"EXIT", "0"} & {*words[2:]} and reader.is_program(words[1]):
+        reader.add(Step(words=("trap", words[1], "EXIT"), place=called.place))
+    elif words[2:] and words[1] != "-":
+        reader.drop(called, f"`trap {words[1][:60]}`", "a pod gets SIGTERM at its end", hint)
+    return True
+
+
+def _eval(reader: BatchCommands, called: Called) -> bool:
+    words = called.words
+    if not all(map(is_known, words[1:])):
+        text = " ".join(map(shown, words[1:]))
+        if SETS_UP.search(text):
+            reader.drop(called, f"`eval {text[:60]}`", *OWN_ENVIRONMENT)
+        else:
+            reader.start(words, called)
+    elif re.search(r"[;&|\n]", text := re.sub(r"'[^']*'|\"[^\"]*\"", "", " ".join(words[1:]).strip())):
+        what = f"gen does not follow several commands of `eval`: `{text[:60]}`"
+        reader.refuse(called.place, what, "write them into the script")
+    elif words[1:] and not words[1].startswith("-"):
+        inner = reader.words(" ".join(words[1:]))
+        pairs = [one.partition("=") for one in inner if _ASSIGNS.match(one)]
+        if len(pairs) == len(inner):
+            reader.variables |= {name: value for name, _, value in pairs}
+        elif pairs and (_ASSIGNS.match(inner[0]) or inner[0] in _DECLARES):
+            reader.refuse(called.place, f"gen does not follow `eval {text[:60]}`", "write it without `eval`")
+        else:
+            reader.run(called.place, inner, called.assigned)
+    return True
+
+
+def _in_place(reader: BatchCommands, called: Called) -> bool:
+    """`exec`, `coproc`, `command` and `builtin`, with a program."""
+    if called.words[1:] and not called.words[1].startswith("-"):
+        reader.run(called.place, [*called.words[1:]], called.assigned)
+        background = called.words[0] == "coproc"
+        reader.steps[-1:] = [replace(one, background=background) for one in reader.steps[-1:]]
+        reader.ended = (called.place, "") if called.words[0] == "exec" else reader.ended
+    return True
+
+
+def _exit(reader: BatchCommands, called: Called) -> bool:
+    reader.fails = "".join(called.words[1:2]).lstrip("0")
+    if reader.fails or not reader.in_task:
+        reader.ended = called.place, reader.said if reader.fails else ""
+    return True
+
+
+def _cd(reader: BatchCommands, called: Called) -> bool:
+    now, target = reader.folder, "".join(one for one in called.words[1:] if one == "-" or not one.startswith("-"))
+    if called.program == "popd" and not reader.pushed:
+        return True
+    folder = joined(now, target or reader.value("$HOME"))
+    if called.program == "popd":
+        folder = reader.pushed.pop()
+    elif target == "-" and reader.folder_before is not None:
+        folder = reader.folder_before
+    elif called.program == "pushd":
+        reader.pushed.append(now)
+    reader.folder, reader.folder_place, reader.folder_before = folder, called.place, now
+    return True
+
+
+def _of_nodes(reader: BatchCommands, called: Called) -> bool:
+    return reader.drop(called, f"`{called.text}`", *OF_NODES[called.program])
+
+
+def _conda(reader: BatchCommands, called: Called) -> bool:
+    return called.words[1:2] != ("run",) and reader.drop(called, f"`{called.text}`", *OWN_ENVIRONMENT)
+
+
+def _source(reader: BatchCommands, called: Called) -> bool:
+    if SETUP.search(called.text):
+        return _conda(reader, called)
+    hint, file = "put the file into the image, or write its variables as `env`", shown("".join(called.words[1:2]))
+    return reader.drop(called, f"the file `{file}`", "gen reads no files that a script names", hint)
+
+
+def _shows(reader: BatchCommands, called: Called) -> bool:
+    """A program that only shows something."""
+    program, text = called.program, called.text
+    if program not in SILENT or (reader.in_task and program not in SILENT_IN_TASKS):
+        return False
+    if program in ("echo", "printf"):
+        reader.said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
+    unset = [one for one in sources(" ".join(called.words)) if one[1:] in reader.early]
+    if program == ":" and unset:
+        why, hint = "the script gets it from outside", "give it with `--define`, if the job needs it"
+        reader.drop(called, f"the check of `{unset[0]}`", why, hint)
+    elif (reader.in_task and program not in ("true", ":", "set")) or program in ("nvidia-smi", "ibstat", "nvcc"):
+        reader.drop(called, f"`{text[:60]}`", "it only shows the state of a node", "remove it")
+    return True
+
+
+def _shell(reader: BatchCommands, called: Called) -> bool:
+    """`bash -c TEXT`."""
+    found = ((at, one) for at, one in enumerate(called.words[1:], 2) if not re.match(r"-(?![a-zA-Z]*c$)", one))
+    at, option = next(found, (0, ""))
+    if not option.startswith("-") or called.words[-1].startswith("-"):
+        return False
+    inner = reader.inner(called.place.line)
+    text, *behind = called.words[at:]
+    of_outer = {one[1:]: marked(one) for one in sources(text)}
+    inner.variables = {name: value for name, value in reader.variables.items() if name in reader.exported}
+    inner.variables |= dict(called.assigned)
+    inner.exported |= dict.fromkeys(dict(called.assigned), called.place)
+    inner.set_arguments(behind[1:])
+    inner.variables |= {name: value for name, value in of_outer.items() if name not in reader.variables}
+    for name in sorted(of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}):
+        hint = "quote the text with single quotes, or set it before"
+        why = "its outer shell expands it before the inner sets it"
+        reader.drop(called, f"the empty value of `${name}`", why, hint)
+    inner.follow(source_text(in_double_quotes(text, MARKED)))
+    reader.absorb(inner)
+    reader.steps += inner.steps
+    return True
+
+
+_WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
+    "srun": _srun,
+    "env": _env,
+    **dict.fromkeys(("nohup", "timeout", "stdbuf", "unbuffer", "nice", "sudo"), _around),
+    **dict.fromkeys(("exec", "command", "builtin", "coproc"), _in_place),
+    **dict.fromkeys(("bash", "sh"), _shell),
+    "eval": _eval,
+    "trap": _trap,
+    "wait": _wait,
+    "sleep": _sleep,
+    "kill": _kill,
+    "shift": _shift,
+    "set": _set,
+    "shopt": _shopt,
+    "let": _let,
+    "printf": _printf,
+    **dict.fromkeys(("break", "continue", "return"), _leave),
+    **dict.fromkeys(("cd", "pushd", "popd"), _cd),
+    "exit": _exit,
+    **dict.fromkeys(OF_NODES, _of_nodes),
+    **dict.fromkeys(CONDA, _conda),
+    **dict.fromkeys(("source", "."), _source),
+}
+"""False of one that is a program here."""
