@@ -67,7 +67,8 @@ class BatchCommands(BatchValues):
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
-        if name and uses_of(name, self.source) > 1 and not self.is_inner and any(one in value for one in self.outputs):
+        several = uses_of(name, self.source) > 1 or re.search(rf"\$\{{{name}:?[-+=?]", self.source)
+        if name and several and not self.is_inner and any(one in value for one in self.outputs):
             self.add(Step(text=f"{name}={shown(value)}", place=self.place(node), sets=name))
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")
@@ -121,7 +122,7 @@ class BatchCommands(BatchValues):
         """A construct of the shell as a step, after the functions that it calls."""
         for one in nodes_below(node, "command_name"):
             self.keep_function(self.text(one))
-        text = re.sub(r";(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", self.residual(self.text(node)))
+        text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", self.residual(self.text(node)))
         for line in (*self.assignments(text), text):
             self.add(Step(text=line, place=self.place(node)))
 

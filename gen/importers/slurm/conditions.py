@@ -47,6 +47,8 @@ _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
 )
 """A text that a variable gets from `$(cat <<END … END)`."""
+_OTHERWISE: Final = regex(r"([A-Za-z_]\w*):?[-+=?]")
+"""A variable with another value if it has none, or if it has one."""
 _OF_POD: Final = names("$MASTER_ADDR $MASTER_PORT $RANK")
 _ALWAYS: Final = names("$HOME $HOSTNAME $LOGNAME $PATH $PWD $SHELL $USER")
 """Variables that each machine sets."""
@@ -93,8 +95,6 @@ class Conditions(Expander):
     """The working directory, as far as it is known."""
     outputs: dict[str, str]
     """The folders where the script computes outputs that its pods compute."""
-    kept: set[str]
-    """Variables with values that only the shell of the pod knows."""
     computed: set[str]
     """Variables that the script reads from files and other programs."""
 
@@ -219,8 +219,9 @@ class Conditions(Expander):
     def _is_text(self, word: str) -> bool | None:
         """Whether a word has characters; None if only a shell knows it."""
         of_shell = self.kept | self.computed | self.from_text
-        unclear = [one for one in sources(word) if re.match(r"\"?\$(?:\((?!\()|\{)", one) or one[1:] in of_shell]
-        return None if unclear and len(unclear) == len(sources(word)) and not MARKED.sub("", word) else word != ""
+        parts = [one.strip('"') for one in sources(word)]
+        unclear = [one for one in parts if re.match(r"\$(?:\((?!\()|\{)", one) or one[1:] in of_shell]
+        return None if unclear and len(unclear) == len(parts) and not MARKED.sub("", word) else word != ""
 
     @staticmethod
     def _of_two(left: str, sign: str, right: str) -> bool | None:
@@ -246,10 +247,13 @@ class Conditions(Expander):
         return words
 
     def parameter(self, text: str) -> Value:
-        value = super().parameter(text)
-        if not self._decides:
-            return value
         of_shell = self.kept | self.computed | self.from_text
+        if not self._decides:
+            name = _OTHERWISE.match(text)
+            if name is not None and name[1] in of_shell and self.lookup(name[1]) == marked(f"${name[1]}"):
+                return marked(f"${{{self.residual(text)}}}")
+            return super().parameter(text)
+        value = super().parameter(text)
         unset = {f"${name}" for name in self.early - of_shell} - {*_ALWAYS, *_OF_POD}
 
         def one(known: str) -> str:
@@ -299,7 +303,9 @@ class Conditions(Expander):
     def _asked_for(self, command: str) -> str | None:
         """The output of a command that asks for nodes, ids and the like, as a value of a pod."""
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
-        known = _answer_of(command, " ".join(self.words(command)), absolute(self.folder), gpus, in_task=self.in_task)
+        nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command))
+        known = _answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
+        known = nodes if known == NODES and _COUNTS.search(command) else known
         if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
             self.asked.add("the name of the folder")
             return marked(f"$({command})")
@@ -381,6 +387,7 @@ _ASKS: Final = names(
 _FIRST: Final = regex(
     r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)"
 )
+_COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
 _TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
 

@@ -19,6 +19,8 @@ OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"
 MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _WILD: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[*?]")
 _PATTERN: Final = regex(f"{OPEN}([*?]){CLOSE}")
+_ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")
+"""A variable of the pod."""
 _PART: Final = regex(r":(\d{1,5}|[ ]-\d{1,5})(?::(-?\d{1,5}))?")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
 _PARAMETER: Final = regex(
@@ -33,7 +35,8 @@ _SEVERAL: Final = regex(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
 _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
-_OUTPUT: Final = regex(r"\"?\$\(")
+_OUTPUT: Final = regex(r"\"?\$(?:\(|\{\w+:?[-+=?])")
+"""The output of a command, or a variable with another value, in quotes or not."""
 _SPECIAL: Final = regex(r'[\\"`$]')
 _ESCAPED: Final = regex(r"\\(.)", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", **{one: one for one in "\\'\""}}
@@ -130,6 +133,8 @@ class Expander:
     indexed: dict[str, tuple[str, ...]]
     """Arrays whose item only a pod knows, for example that of its task."""
     from_text: set[str]
+    kept: set[str]
+    """Variables with values that only the shell of the pod knows."""
     early: set[str]
     is_invalid = False
     """Whether it has an expansion that bash refuses, such as `${&A}`."""
@@ -261,8 +266,10 @@ class Expander:
         """A value in quotes, which an item of an array keeps if it has blanks, and the output of a command in words."""
         item = _ITEM.fullmatch(value[1:-1]) if value.startswith(OPEN) else None
         blank = item is not None and any(re.search(r"[\s*?]", one) for one in self.indexed.get(item[1], ()))
-        output = splits and value.startswith(f"{OPEN}$(") and len(sources(value)) == 1
-        return marked(f'"{value[1:-1]}"') if blank or output or value[2:-1] in self.from_text else value
+        output = splits and _OUTPUT.match(value[1:]) is not None and len(sources(value)) == 1
+        own = _ONE.fullmatch(value)
+        of_shell = own is not None and own[1] in self.from_text | self.kept
+        return marked(f'"{value[1:-1]}"') if blank or output or of_shell else value
 
     def expansion(self, text: str) -> Value:
         """The value of `$NAME`, `${…}`, `$(…)`, `$((…))` or a command in backquotes."""
@@ -380,10 +387,6 @@ class Expander:
         if "$(" in plain and OPEN not in plain:
             plain = self.value(plain)
         return MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)
-
-
-_ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")
-"""A variable of the pod."""
 
 
 def _left_to_pod(text: str, name: str, known: Value | None) -> str:

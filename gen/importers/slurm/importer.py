@@ -189,6 +189,8 @@ def _translate(
     slots = {steps.without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
     if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
         layout = replace(layout, per_node=int(number[:4]))
+    if layout.nodes > 1 and any(one.launcher is deepspeed.LAUNCHER for one in runs):
+        layout = replace(layout, per_node=int(draft.fields.get("gpus") or layout.per_node))  # as its file of hosts has
     if any(mpi.is_of_mpi(one, layout) for one in runs):
         mpi.set_sizes(draft, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)

@@ -70,7 +70,7 @@ def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     own = [one for one in of_program(run) if one not in ranks_of_task]
     start += tuple(word for name, value in own for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=tuple(ranks_of_task))
-    parts = {*parts_of(run)} - _OF_RUN
+    parts = _plain_parts(run)
     passed = {name for one in parts for name in VARIABLE.findall(one)} & kept
     of_launcher = {f"${name}" for name in kept}
     if parts <= of_launcher:
@@ -79,9 +79,14 @@ def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     shell = "bash" if needs_bash("", parts) else "sh"
     ranks = [f"{name}={shown(value)}" for name, value in run.assigned]
     text, behind = [*ranks, *text_of_words(run.words)], tuple[str, ...]()
-    if len(" ".join(text)) > WIDE and {*parts_of(replace(run, assigned=()))} - _OF_RUN <= of_launcher:
+    if len(" ".join(text)) > WIDE and _plain_parts(replace(run, assigned=())) <= of_launcher:
         text, behind = [*ranks, 'exec "$@"'], (shell, *run.words)  # options stay on lines of their own
     return replace(run, words=(*start, shell, "-c", source_text(" ".join(text)), *behind), assigned=())
+
+
+def _plain_parts(run: Run) -> set[str]:
+    """The parts that a shell expands, without quotes and expressions."""
+    return {one.strip('"') for one in parts_of(run)} - _OF_RUN
 
 
 def _as_process(run: Run) -> Run:

@@ -201,7 +201,8 @@ class DroppedPart(Struct, frozen=True):
 
 SILENT: Final = names(
     "echo set ulimit sleep hostname printenv which lscpu squeue sinfo pwd wait trap unset shopt free df ls nvcc "
-    "date nvidia-smi scontrol printf true : ibstat sacct scancel uname lsb_release ifconfig ip umask return break "
+    "date nvidia-smi scontrol printf true : ibstat sacct seff sstat sprio sshare scancel uname lsb_release "
+    "ifconfig ip umask return break "
     "continue local type shift tput clear alias read getopt getopts false readonly command test du kill "
     "disown jobs hash times fg bg dirs enable history bind caller complete compgen logout let select "
     "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"

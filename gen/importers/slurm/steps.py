@@ -131,7 +131,9 @@ def runs_of(
             options = {key - (key > number): value for key, value in options.items()}
     most = max((runs[number].nodes for number in options), default=0)
     widest = [number for number in options if runs[number].nodes == most]
-    started = [number for number, one in enumerate(runs) if one.launcher is not None] or widest or [len(runs) - 1]
+    launched = [number for number, one in enumerate(runs) if one.launcher is not None]
+    across = max((runs[number].nodes for number in launched), default=0)
+    started = [number for number in launched if runs[number].nodes == across] or widest or [len(runs) - 1]
     script.left += site.matched(runs, script.files)
     if layout.nodes > 1:
         script.left += site.unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])

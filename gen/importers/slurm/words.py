@@ -260,6 +260,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
         return False
     inner = reader.inner(called.place.line)
     text, *behind = called.words[at:]
+    text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the inner shell splits them
     of_outer = {one[1:]: marked(one) for one in sources(text)}
     inner.variables = {name: value for name, value in reader.variables.items() if name in reader.exported}
     inner.variables |= dict(called.assigned)

@@ -29,6 +29,16 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("A=1\nA=2 srun a $A", "A=2 a 1"),
         ("export A=1\nwhile ask; do a; done\nexport A=2\nsrun b", "export A=1\nwhile ask; do a; done\nexport A=2\nb"),
         ("eval A=1\nsrun a $A", "a 1"),
+        ("A=$(b)\necho $A\nsrun bash -c \"a $A '$A'\"", 'A=$(b)\na $A "$A"'),
+        ('if ask; then N=1; fi\nsrun bash -c "a \\"$N\\" $N"', 'if ask; then N=1; fi\na "$N" $N'),
+        (
+            'A=$(ls b | tail -1)\nB=-x\nif [ -n "$A" ]; then B="-r $A"; fi\nsrun a $B',
+            'A=$(ls b | tail -1)\nB=-x\nif [ -n "$A" ]; then B="-r $A"; fi\na $B',
+        ),
+        ('A=$(ls)\nsrun a ${A:+-r $A} "${A:-b c}"', 'A=$(ls)\na ${A:+-r $A} "${A:-b c}"'),
+        ("a /b/step-*/model", "a /b/step-*/model"),
+        ("a $(scontrol show hostnames $SLURM_NODELIST | wc -l)", "a 2"),
+        ("srun a\nseff $SLURM_JOB_ID", "a"),
     ],
 )
 def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> None:
@@ -195,6 +205,11 @@ def test_a_task_has_the_ranks_of_its_own_step() -> None:
     body = "srun --ntasks-per-node=8 bash -c 'a --rank $SLURM_LOCALID'"
     fields = job(script("-N 2", "--gres=gpu:8", body=body, interpreter=BASH)).fields
     assert fields["command"] == "mpirun sh -c 'a --rank $OMPI_COMM_WORLD_LOCAL_RANK'"
+
+
+def test_a_case_without_commands_keeps_its_end() -> None:
+    made = job(script("-N 1", "--array=1-2", body='case $SLURM_ARRAY_TASK_ID in 1) C=a;; *) ;;\nesac\na "$C"'))
+    assert made.fields["command"] == 'case $((JOB_COMPLETION_INDEX + 1)) in 1) C=a;; *) ;;\nesac\na "$C"'
 
 
 def test_a_task_computes_the_number_of_its_node() -> None:

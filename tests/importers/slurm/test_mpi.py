@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TASKS = ("-N 2", "--ntasks-per-node=4", "--gres=gpu:4")
+HOSTS = "--hostfile /etc/mpi/hostfile"
 RANKS = "RANK=$OMPI_COMM_WORLD_RANK LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK"
 LONG = " ".join(f"--number-{number} {number}" for number in range(9))
 RAY = """
@@ -106,3 +107,23 @@ def test_a_folder_that_the_script_uses_itself_is_made() -> None:
     body = "mkdir -p out\ncp a.yaml out\nsrun --container-mounts=$PWD/out:/out python a.py"
     command = job(script("-N 1", body=body, interpreter=BASH)).fields["command"]
     assert command == "mkdir -p out\ncp a.yaml out\npython a.py"
+
+
+@for_each(
+    ("line", "fields"),
+    [
+        ("deepspeed --hostfile hosts a.py", {"workers": 2, "gpus": 8, "command": f"deepspeed {HOSTS} a.py"}),
+        ("deepspeed --num_nodes 2 --num_gpus 8 a.py", {"workers": 2, "gpus": 8, "command": f"deepspeed {HOSTS} a.py"}),
+    ],
+)
+def test_deepspeed_starts_a_process_for_each_gpu(line: str, fields: dict[str, object]) -> None:
+    made = job(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=line)).fields
+    assert {name: made[name] for name in (*fields, "kind")} == {**fields, "kind": "mpi"}
+    assert "slotsPerWorker" not in made  # the default is one for each GPU
+
+
+def test_the_launcher_on_most_nodes_decides_their_number() -> None:
+    body = "srun torchrun a.py\nsrun -N 1 -n 1 torchrun --standalone b.py"
+    made, found = read(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=body))
+    assert made[0].fields["workers"] == 2
+    assert any(one.message.startswith("the single start of `torchrun`") for one in found)
