@@ -55,6 +55,8 @@ class BatchCommands(BatchValues):
         """The loops around the command of now."""
         self.unclear: Location | None = None
         """A part that may leave a loop or a function, which only a shell decides."""
+        self.files: dict[str, tuple[str, Location]] = {}
+        """Texts that the script writes, by path."""
         self.behind: list[str] = []
         """The words behind the redirection of the next command."""
         self.pushed: list[str] = []
@@ -94,6 +96,26 @@ class BatchCommands(BatchValues):
         elif words:
             self.run(self.place(node), words, tuple(own))
 
+    def output_file(self, node: Node) -> tuple[str, str]:
+        """`>` or `>>`, and the file of the output."""
+        for one in (part for part in node.children if part.type == "file_redirect"):
+            sign = next((part.type for part in one.children if not part.is_named), "")
+            number = "".join(self.text(part) for part in one.children if part.type == "file_descriptor")
+            target = one.child_by_field_name("destination")
+            path = self.text(target) if target is not None else "/dev/"
+            if ">" in sign and number in ("", "1") and not re.match(r"\d+$|/dev/", path):
+                return ">>" if ">>" in sign else ">", self.local(self.value(path)).removeprefix("./")
+        return "", ""
+
+    def write(self, node: Node, output: tuple[str, str], line: str | None) -> None:
+        """Note a line that the script writes into a file; None for unknown text."""
+        sign, path = output
+        if sign == ">>" and path in self.files and line is not None:
+            self.files[path] = self.files[path][0] + line, self.place(node)
+        elif path:
+            old = self.written.get(path, ("", self.place(node)))[0] if sign == ">>" else ""
+            self.written[path] = None if line is None or old is None else old + line, self.place(node)
+
     def call(self, words: Sequence[str]) -> bool:
         """Follow the body of a function with these arguments. False if there is none of this name."""
         function = self.functions.get(words[0])
@@ -123,8 +145,10 @@ class BatchCommands(BatchValues):
         for one in nodes_below(node, "command_name"):
             self.keep_function(self.text(one))
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", self.residual(self.text(node)))
-        for line in (*self.assignments(text), text):
-            self.add(Step(text=line, place=self.place(node)))
+        for line in self.assignments(text):
+            name = line.partition("=")[0]
+            self.add(Step(text=line, place=self.place(node), sets=name if name.isidentifier() else ""))
+        self.add(Step(text=text, place=self.place(node)))
 
     def keep_function(self, name: str) -> None:
         """Write a function into the command, if the script has it."""
@@ -204,6 +228,7 @@ class BatchCommands(BatchValues):
         self.left += inner.left
         self.secrets |= inner.secrets
         self.images += inner.images
+        self.written |= inner.written
         self.mounts += inner.mounts
         self.indexed |= inner.indexed
         self.outside_values = {**inner.outside_values, **self.outside_values}

@@ -40,6 +40,8 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
+from gen.importers.slurm.values import WrittenFiles
+from gen.importers.slurm.words import needs_bash
 from gen.job.launchers import deepspeed, mpirun
 from gen.kubernetes.objects import Body
 
@@ -171,6 +173,7 @@ def _translate(
     by_mpi = any(steps.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
     ranks = partial(mpi.of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
+    runs = _with_written(draft, script, runs)
     script.container_words = container_words(script)
     layout = carry(draft, options, of_step, site)
     last = {one.name: one for one in (*options, *of_step)}
@@ -210,13 +213,23 @@ def _translate(
     runs = _with_stop(script, runs)
     text = steps.text_of_command(runs)
     _array(draft, layout, text)
-    bash = any(steps.needs_bash(one.text, steps.parts_of(one)) for one in runs)
+    bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, runs)
+
+
+def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs with the files that the script writes for them."""
+    written = WrittenFiles(script, lambda run: run.words if run.launcher is None else steps.without_set(run).words)
+    runs = written.carried(runs)
+    script.files |= written.files
+    for problem in written.missing:
+        draft.cannot_run(*problem)
+    return runs
 
 
 def _with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:

@@ -21,11 +21,11 @@ from gen.importers.slurm.steps import (
     WIDE,
     Options,
     Run,
-    needs_bash,
     of_program,
     parts_of,
     text_of_words,
 )
+from gen.importers.slurm.words import needs_bash
 from gen.job.launchers import deepspeed, mpirun
 
 _OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})

@@ -29,7 +29,8 @@ from gen.importers.shell_script import (
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.site import OF_LOGS, Called, Step, is_silent, uses_of
+from gen.importers.slurm.site import CONDA, OF_LOGS, OF_NODES, OWN_ENVIRONMENT, Called, Step, is_silent, uses_of
+from gen.importers.slurm.values import written_line
 from gen.importers.slurm.words import follow_word
 
 if TYPE_CHECKING:
@@ -61,8 +62,6 @@ class BatchScript(BatchCommands):
     def __init__(self, file: str, constants: Mapping[str, str], *, first_line: int = 1, in_task: bool = False) -> None:
         super().__init__(constants, in_task=in_task)
         self.file, self.first_line = file, first_line
-        self.files: dict[str, tuple[str, Location]] = {}
-        """Texts that the script writes, by path."""
         self._followers: dict[str, Callable[[Node], object]] = {
             "variable_assignment": self.assign_once,
             "declaration_command": self.declaration,
@@ -197,19 +196,25 @@ class BatchScript(BatchCommands):
             what = f"bash reads the file `{self.value(files[0])[:60]}` here, and does not run this line without it"
             self.refuse(self.place(node), what, "quote the `<`, or remove it")
             return
-        if files and kept and program not in _FOLLOWED and self.starts_program(node):
+        behind = self.bytes[node.end_byte :].decode("utf-8", "replace")
+        is_read = program in OF_LOGS and files and re.search(rf"[^>\s]\s*{re.escape(files[-1])}", behind) is not None
+        if files and kept and program not in _FOLLOWED and (is_read or self.starts_program(node)):
             self.as_it_is(node)
+            made = self.output_file(node)[1] if program in OF_LOGS else ""
+            self.steps[-1] = replace(self.steps[-1], makes="" if made.startswith("/") else made)
             return
         before = len(self.steps)
         self._statement(body)
         if "<" in signs and files and len(self.steps) > before:
             self.steps[-1] = replace(self.steps[-1], input=self.local(self.value(files[0])))
+        elif len(self.steps) > before and (output := self.output_file(node))[1]:
+            self.steps[-1] = replace(self.steps[-1], output=output)
         elif len(self.steps) > before and self.steps[-1].words[:1] not in (("mkdir",), ("rm",)):
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
         elif files and is_silent(program):
-            hint = "write it as a file in `files`, or in `command`"
-            self.leave(node, f"the file `{self.value(files[-1])[:60]}`", "gen writes no files of the batch part", hint)
+            line = written_line(self.words(with_braces(self.text(body)))) if body.type == "command" else None
+            self.write(node, self.output_file(node), line)
 
     def _heredoc(self, node: Node, body: Node | None, heredoc: Node) -> None:
         """A file that the script writes with `cat <<END > FILE`."""
@@ -328,6 +333,14 @@ class BatchScript(BatchCommands):
             hint = "check that the image or a volume of the job has it"
             self.leave(condition, f"the check `{text[:60]}`", "gen does not see files of machines", hint)
 
+    def _name_setup(self, node: Node) -> None:
+        """Name the commands in a construct that set up a node."""
+        for one in nodes_below(node, "command"):
+            text = " ".join(self.text(one).split())
+            program = text.partition(" ")[0]
+            if program in OF_NODES.keys() | CONDA:
+                self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
+
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""
         text = self.text(node)
@@ -349,6 +362,7 @@ class BatchScript(BatchCommands):
         if not (
             starts or changes or read or (assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text)))
         ):
+            self._name_setup(node)
             return
         kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"

@@ -140,6 +140,10 @@ class Step(Struct, frozen=True, kw_only=True):
     """A construct of the shell that stays as it is, instead of words."""
     input: str = ""
     """The file that it reads."""
+    makes: str = ""
+    """The file in the working directory that its text writes, which no program may need."""
+    output: tuple[str, str] = ("", "")
+    """`>` or `>>`, and the file that it writes."""
     otherwise: str = ""
     """Command of the shell after its failure: `exit 1`."""
     sets: str = ""
@@ -381,7 +385,7 @@ def is_of_machines(name: str) -> bool:
 
 def uses_of(name: str, text: str) -> int:
     """The number of places where a text reads a variable, with or without `$`."""
-    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^()\n]*(?<![\w$]){name}\b", text))
+    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^\n]*?(?<![\w$]){name}\b", text))
 
 
 def is_needed(name: str, text: str) -> bool:
@@ -421,9 +425,9 @@ def read_by(text: str, line: int) -> str:
     return "\n".join(parts)
 
 
-def needed_steps(steps: Sequence[Step]) -> list[Step]:
+def needed_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
     """The steps without variables and functions that no other one needs."""
-    needed: list[Step] = []
+    needed: list[AnyStep] = []
     texts = ""
     for step in reversed(steps):
         if not step.sets or is_needed(step.sets, texts):

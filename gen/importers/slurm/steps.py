@@ -7,7 +7,7 @@ ports. What belongs to the machines of a site, such as its network interfaces an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
+from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.containers import of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -35,6 +36,7 @@ from gen.importers.slurm.options import Option, changed_sizes, options_of, tasks
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, VARIABLE, DroppedPart, Layout, Step, is_of_machines
 from gen.importers.slurm.values import expanded_part
+from gen.importers.slurm.words import INNER_SRUN
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -62,25 +64,6 @@ _MOST_OPTIONS: Final = 3
 """Number of words behind `srun` that can be such variables."""
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
-INNER_SRUN: Final = regex(
-    r"(?m)(?:^|[;&|({!`]|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*srun\b"
-)
-"""`srun` in a construct of the shell, or in a value."""
-_OF_WORDS: Final = regex(
-    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
-    r"|<\(|<<<|&>|\|&|;;?&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
-)
-_OF_TEXT: Final = regex(r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b")
-"""Syntax of bash in a construct that stays."""
-
-
-def needs_bash(text: str, parts: Iterable[str]) -> bool:
-    """Whether a construct, or a part of a word, has syntax that sh lacks."""
-    return any(
-        _OF_WORDS.search(one) or (not one.startswith(("$((", "${")) and _OF_TEXT.search(one)) for one in (text, *parts)
-    )
-
-
 WIDE: Final = 110
 """Characters of a line, beyond which each option gets its own."""
 
@@ -118,7 +101,9 @@ def runs_of(
             own = {**ranks(tasks[1]), **sizes, "SLURM_NNODES": str(tasks[0])}
             inner = _in_tasks(script, moved, rest, own) if rest else []
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
-            ends = {"background": step.background, "input": step.input, "otherwise": step.otherwise}
+            if step.output[1] and not inner:  # of a program that only shows something
+                script.written[step.output[1]] = None, step.place
+            ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise")}
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
@@ -247,10 +232,10 @@ def line_of(run: Run) -> str:
     if run.background:
         return f"{line_of(replace(run, background=False))} &"
     if run.text:
-        return f"{run.text} || {run.otherwise}" if run.otherwise else run.text
+        return " ".join((run.text, *_ends(replace(run, input=""))))  # it has its input
     words = [f"{name}={shown(value)}" for name, value in of_program(run)]
     words += text_of_words(run.words)
-    words += [*(["<", shown(run.input)] if run.input else ()), *(["||", run.otherwise] if run.otherwise else ())]
+    words += _ends(run)
     line = " ".join(words)
     if len(line) <= WIDE:
         return line
@@ -265,6 +250,13 @@ def line_of(run: Run) -> str:
         starts = word.startswith(("--", "'--", '"--')) or short or program or _SETTING.match(word)
         parts[-1:] = [parts[-1], word] if starts else [f"{parts[-1]} {word}"]
     return " \\\n  ".join(parts)
+
+
+def _ends(run: Run) -> list[str]:
+    """The files and the other command of a program, behind its words."""
+    files = [*(("<", shown(run.input)) if run.input else ())]
+    files += [run.output[0], shown(run.output[1])] if run.output[1] else ()
+    return [*files, *(("||", run.otherwise) if run.otherwise else ())]
 
 
 def of_program(run: Run) -> list[tuple[str, str]]:
@@ -319,7 +311,8 @@ def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
     for run in runs:
         given = ((name, str(one)) for name, one in {**outer, **run.exported}.items() if one != now.get(name))
         left = ((name, one) for name, one in given if name not in dict(run.assigned))
-        own = tuple((name, one) for name, one in left if _is_own(name, one, script, run))
+        reads_none = {*run.words[:1]} & OF_FILES
+        own = () if reads_none else tuple((name, one) for name, one in left if _is_own(name, one, script, run))
         in_shell = dict(one for one in own if run.text or one[0] in changed)
         if in_shell:
             text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in in_shell.items())))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -301,3 +301,22 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     **dict.fromkeys(("source", "."), _source),
 }
 """False of one that is a program here."""
+
+
+INNER_SRUN: Final = regex(
+    r"(?m)(?:^|[;&|({!`]|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*srun\b"
+)
+"""`srun` in a construct of the shell, or in a value."""
+_OF_WORDS: Final = regex(
+    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
+    r"|<\(|<<<|&>|\|&|;;?&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
+)
+_OF_TEXT: Final = regex(r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b")
+"""Syntax of bash in a construct that stays."""
+
+
+def needs_bash(text: str, parts: Iterable[str]) -> bool:
+    """Whether a construct, or a part of a word, has syntax that sh lacks."""
+    return any(
+        _OF_WORDS.search(one) or (not one.startswith(("$((", "${")) and _OF_TEXT.search(one)) for one in (text, *parts)
+    )

@@ -29,6 +29,7 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("A=1\nA=2 srun a $A", "A=2 a 1"),
         ("export A=1\nwhile ask; do a; done\nexport A=2\nsrun b", "export A=1\nwhile ask; do a; done\nexport A=2\nb"),
         ("eval A=1\nsrun a $A", "a 1"),
+        ("export A=1\nwhile ask; do A=0 b; c $A; done\nd", "export A=1\nwhile ask; do A=0 b; c $A; done\nd"),
         ("A=$(b)\necho $A\nsrun bash -c \"a $A '$A'\"", 'A=$(b)\na $A "$A"'),
         ('if ask; then N=1; fi\nsrun bash -c "a \\"$N\\" $N"', 'if ask; then N=1; fi\na "$N" $N'),
         (
@@ -579,6 +580,12 @@ UNCLEAR = "the address `"
             "shopt -s expand_aliases\nalias a=b\nsrun a",
             4,
             "gen does not follow the option `expand_aliases` of the shell",
+        ),
+        (
+            NODE,
+            "for f in *; do\nconda activate a\ndone\nsrun a",
+            5,
+            "`conda activate a` is not carried: a container",
         ),
         (NODE, "! module load x\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "env A=1 export B=2\nsrun a", 4, "`env A=1 export B=2` is not carried: `export` is not a program, but"),

@@ -1,0 +1,50 @@
+"""Files that a script writes are those that the programs of its job read; others are logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cases import for_each
+from tests.importers.slurm.test_slurm import BASH, job, read, script
+
+NODE = ("-N 1", "--gres=gpu:1")
+HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\npython a.py"
+
+
+@for_each(
+    ("body", "command", "files"),
+    [
+        ("echo '{\"a\": 1}' > b.json\npython a.py b.json", "python a.py /etc/job/b.json", {"b.json": '{"a": 1}\n'}),
+        (
+            "echo a > b\necho c >> b\nprintf '%s\\n' d >> ./b\npython a.py b",
+            "python a.py /etc/job/b",
+            {"b": "a\nc\nd\n"},
+        ),
+        ("cat > b <<E\na\nE\necho c >> b\npython a.py b", "python a.py /etc/job/b", {"b": "a\nc\n"}),
+        ("python b.py > c.json\npython a.py c.json > log", "python b.py > c.json\npython a.py c.json", {}),
+        ("srun python b.py >> d/c 2>&1\npython a.py --in=d/c", "python b.py >> d/c\npython a.py --in=d/c", {}),
+        ("cat b* > all\npython a.py all", "cat b* > all\npython a.py all", {}),
+        ("sed s/a/b/ c > d\npython a.py", "sed s/a/b/ c > d\npython a.py", {}),
+        ("echo start > a.log\npython a.py > a.log", "python a.py", {}),
+        (HOSTS, "python a.py", {}),
+    ],
+)
+def test_programs_have_the_files_that_they_read(body: str, command: str, files: dict[str, Any]) -> None:
+    made = job(script(*NODE, body=body, interpreter=BASH)).fields
+    assert made["command"] == command
+    assert made.get("files", {}) == {f"/etc/job/{name}": text for name, text in files.items()}
+
+
+@for_each(
+    ("body", "line", "message"),
+    [
+        ("echo a > b\npython a.py", 5, "the file `b` is not carried: gen writes no files of the batch part"),
+        ("echo $(curl x) > b\npython a.py b", 5, "no pod has the file `b`, which the script writes here"),
+        ("srun hostname > b\npython a.py b", 5, "no pod has the file `b`, which the script writes here"),
+        ("python a.py > b", 5, "the redirection of the output is not carried: the cluster keeps the logs"),
+        (HOSTS, 7, "the file `hosts.txt` is not carried: it is made of one that no pod has"),
+    ],
+)
+def test_a_file_that_is_not_carried_has_its_line(body: str, line: int, message: str) -> None:
+    _, found = read(script(*NODE, body=body, interpreter=BASH))
+    assert [one.message for one in found if one.place.line == line and one.message == message], found
