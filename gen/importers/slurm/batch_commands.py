@@ -69,8 +69,11 @@ class BatchCommands(BatchValues):
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
-        several = uses_of(name, self.source) > 1 or re.search(rf"\$\{{{name}:?[-+=?]", self.source)
-        if name and several and not self.is_inner and any(one in value for one in self.outputs):
+        several = uses_of(name, self.source) > 1 or re.search(
+            rf"\$\{{{name}:?[-+=?]|\$\([^)\n]*\$\{{?{name}\b", self.source
+        )
+        is_output = any(one.startswith("$(") and not one.startswith("$((") for one in sources(value))
+        if name and several and is_output and isinstance(self.variables[name], str) and not self.is_inner:
             self.add(Step(text=f"{name}={shown(value)}", place=self.place(node), sets=name))
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")
@@ -90,7 +93,8 @@ class BatchCommands(BatchValues):
         if words and words[0] in READERS:
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
             if line:
-                self.add(Step(text=line, place=self.place(node)))
+                names = [one for one in words[1:] if one.isidentifier()]
+                self.add(Step(text=line, place=self.place(node), sets=names[0] if len(names) == 1 else ""))
         elif self.has_input(node) and self.starts_program(node.parent or node):
             self.as_it_is(node)
         elif words:
@@ -351,6 +355,10 @@ class BatchCommands(BatchValues):
             is_list = NODES in value or ADDRESS in value
             parts = [value] if is_list else value.split(None if separators.isspace() else separators)
             self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
+        elif here is None and names and node.parent is not None and self.has_input(node.parent):
+            self.from_text |= {*names}
+            self.variables |= {name: marked(f"${name}") for name in names}
+            return self.residual(self.text(node.parent))
         elif here is None or not names or not switches <= {"-r"}:
             self.forget(*names)
         elif is_known(value):

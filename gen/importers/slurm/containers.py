@@ -234,7 +234,7 @@ _OWN: Final = frozenset(
     | {"workspace", "app", "job"}
 )
 """Folders at the top of an image."""
-PATH: Final = regex(r"(?<![\w.$})~/:>*?\]-])(?<!>')(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
+PATH: Final = regex(r"(?<![\w})]\")(?<![\w.$})~/:>*?\]-])(?<!>')(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
 
 
 _PATTERNS: Final = regex(r"\b(?:sed|g?awk|perl)(?:\s+-\S+)*\s+(?:'[^']*'|\"[^\"]*\")")

@@ -21,6 +21,7 @@ _WILD: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[*?]")
 _PATTERN: Final = regex(f"{OPEN}([*?]){CLOSE}")
 _ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")
 """A variable of the pod."""
+_NAMED: Final = regex(r"^\$(\w+)$")
 _PART: Final = regex(r":(\d{1,5}|[ ]-\d{1,5})(?::(-?\d{1,5}))?")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
 _PARAMETER: Final = regex(
@@ -100,13 +101,21 @@ def shown(word: str) -> str:
     if not plain and len(parts) == 1 and _OUTPUT.match(parts[0]):
         return parts[0]
     is_plain = not plain or (_PLAIN.fullmatch(plain) and not _SEVERAL.search(plain))
-    if is_plain and all(_SAFE.fullmatch(part) for part in parts) and word:
+    at_end = len(parts) == 1 and word.endswith(CLOSE)
+    is_bare = not plain or at_end or not any(part.startswith('"') for part in parts)
+    if is_plain and is_bare and all(_SAFE.fullmatch(part) for part in parts) and word:
         text = _braced(word)
         return text if not text.startswith(("~", "{")) or parts else f"'{text}'"
     if not parts and "'" not in word:
         return f"'{word}'"
     pieces = re.split(f"({OPEN}[^{OPEN}{CLOSE}]*{CLOSE})", word)
-    inner = (one[1:-1].strip('"') if one.startswith(OPEN) else _SPECIAL.sub(r"\\\g<0>", one) for one in pieces)
+    following = (re.match(r"\w", one) is not None for one in (*pieces[1:], ""))
+    inner = (
+        (_NAMED.sub(r"${\1}", part) if joins else part)
+        if (part := one[1:-1].strip('"')) and one.startswith(OPEN)
+        else _SPECIAL.sub(r"\\\g<0>", one)
+        for one, joins in zip(pieces, following, strict=True)
+    )
     return f'"{"".join(inner)}"'
 
 
@@ -265,7 +274,8 @@ class Expander:
     def _whole_item(self, value: str, *, splits: bool) -> str:
         """A value in quotes, which an item of an array keeps if it has blanks, and the output of a command in words."""
         item = _ITEM.fullmatch(value[1:-1]) if value.startswith(OPEN) else None
-        blank = item is not None and any(re.search(r"[\s*?]", one) for one in self.indexed.get(item[1], ()))
+        items = self.indexed.get(item[1], ("*",)) if item is not None else ()
+        blank = any(re.search(r"[\s*?]", one) for one in items)
         output = splits and _OUTPUT.match(value[1:]) is not None and len(sources(value)) == 1
         own = _ONE.fullmatch(value)
         of_shell = own is not None and own[1] in self.from_text | self.kept
@@ -320,12 +330,15 @@ class Expander:
         number = self.arithmetic(index)
         values = _all(known)
         if not re.fullmatch(r"-?\d{1,6}", number):
-            if any(one.startswith("[") or not is_known(one) for one in values):  # with keys, or the output of a command
-                return None
-            self.indexed[name] = values
+            of_files = all({*sources(one)} <= {"*", "?"} for one in values)
+            if any(one.startswith("[") for one in values) or not (of_files or name in self.from_text):
+                return None  # with keys, or the output of a command
+            self.indexed |= {name: values} if of_files else {}
             source = self._operands(index)
             found = _INNER.fullmatch(source) or _INNER.fullmatch(source.removeprefix("$"))
             return marked(f"${{{name}[{found[1] if found else source}]}}")
+        if int(number) and name in self.from_text and known == marked(f"${name}"):
+            return marked(f"${{{name}[{number}]}}")  # of an array that the pod reads
         return values[int(number)] if -len(values) <= int(number) < len(values) else None
 
     def _modified(self, name: str, known: Value | None, rest: str, text: str) -> Value:

@@ -67,13 +67,14 @@ def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
     start = ("mpirun", *numbers(layout, per_node, total))
     ranks_of_task = _ranks_of_task(run)
-    own = [one for one in of_program(run) if one not in ranks_of_task]
+    sizes = [one for one in run.assigned if one[0] in OF_KIND.difference(RENDEZVOUS) and is_known(one[1])]
+    own = [one for one in (*of_program(run), *sizes) if one not in ranks_of_task]
     start += tuple(word for name, value in own for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=tuple(ranks_of_task))
     parts = _plain_parts(run)
     passed = {name for one in parts for name in VARIABLE.findall(one)} & kept
     of_launcher = {f"${name}" for name in kept}
-    if parts <= of_launcher:
+    if all({*VARIABLE.findall(one)} <= kept and "$(" not in one and VARIABLE.search(one) for one in parts):
         return replace(run, words=(*start, *run.words))
     start += tuple(word for name in sorted(passed) for word in ("-x", name + "=" + marked(f'"${name}"')))
     shell = "bash" if needs_bash("", parts) else "sh"

@@ -182,7 +182,8 @@ class BatchScript(BatchCommands):
             self._heredoc(node, body, heredoc)
         if heredoc is not None or body is None:
             return
-        program = next(iter(self.text(body).split()), "")
+        name = body.child_by_field_name("name") if body.type == "command" else None
+        program = self.text(name) if name is not None else next(iter(self.text(body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
         targets = [redirect.children_by_field_name("destination") for redirect in node.children]
         self.behind = [self.text(word) for words in targets for word in words[1:]]

@@ -378,6 +378,16 @@ def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
 VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")
 
 
+def without_needless_ends(steps: Sequence[Step]) -> list[int]:
+    """The numbers of the programs, without `kill` and `wait` for others in the background that are left out."""
+    ends = (("kill",), ("wait",))
+    return [
+        number
+        for number, one in enumerate(steps)
+        if one.words[:1] not in ends or any(before.starts_in_background for before in steps[:number])
+    ]
+
+
 def is_of_machines(name: str) -> bool:
     """Whether a variable belongs to the machines of a site, so that no program gets it."""
     return OF_SITE.fullmatch(name) is not None and name not in HARMLESS

@@ -109,6 +109,9 @@ def runs_of(
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
+    needed = site.without_needless_ends(runs)
+    options = {at: options[old] for at, old in enumerate(needed) if old in options}
+    runs = [runs[number] for number in needed]
     for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
         alone = runs[number].background and runs[number + 1].words == ("wait",)
         if alone and not any(one.background for one in runs[:number]):
@@ -326,7 +329,8 @@ def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
 
 def _is_own(name: str, value: str, script: BatchScript, run: Run) -> bool:
     """Whether a program gets a value of its own for a variable."""
-    of_site = name in OF_KIND or is_of_machines(name)
+    of_kind = name in OF_KIND and (name in RENDEZVOUS or run.launcher is not None or not run.by_srun)
+    of_site = of_kind or is_of_machines(name)
     known = is_known(value.replace(RUN, "")) and name not in script.secrets
     return known and not of_site and not _is_part(name, value, script, [run])
 

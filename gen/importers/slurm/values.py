@@ -51,6 +51,7 @@ _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
+_NAME: Final = regex(r"(?<![\w$])[A-Za-z_]\w*")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
 _OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
@@ -334,7 +335,16 @@ class BatchValues(Conditions):
                 self.early.add(name)
             return match[0]
 
-        return re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
+        text = re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
+        return _CALCULATED.sub(lambda match: _NAME.sub(self._operand, match[0]), text)
+
+    def _operand(self, match: re.Match[str]) -> str:
+        """A variable of Slurm in an integer expression, as the pod has it."""
+        known = self.lookup(match[0]) if match[0].startswith("SLURM_") else None
+        parts = sources(known) if isinstance(known, str) else []
+        if isinstance(known, str) and is_known(known):
+            return known
+        return _CALCULATED.sub(r"(\1)", parts[0].removeprefix("$")) if len(parts) == 1 else match[0]
 
     def assignments(self, text: str) -> Iterator[str]:
         """The lines before a construct of the shell that give it its variables, as far as they are known."""

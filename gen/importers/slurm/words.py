@@ -151,7 +151,7 @@ def _kill(reader: BatchCommands, called: Called) -> bool:
     """The end of a program in the background, if there is only one."""
     behind = reader.in_background
     if len(behind) == 1 and marked("$!") in called.words:
-        reader.start(called.words, called)
+        reader.start(tuple(dict.fromkeys(called.words)), called)
     elif behind:
         reader.drop(called, f"`{called.text}`", "gen does not know which program it ends", "write it into `command`")
     return bool(behind) or _shows(reader, called)

@@ -29,6 +29,10 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("A=1\nA=2 srun a $A", "A=2 a 1"),
         ("export A=1\nwhile ask; do a; done\nexport A=2\nsrun b", "export A=1\nwhile ask; do a; done\nexport A=2\nb"),
         ("eval A=1\nsrun a $A", "a 1"),
+        ('read -r A B < b\na "$A" $B', 'read -r A B < b\na "$A" $B'),
+        ("L=$(sed 2p b)\nA=$(echo $L | cut -f1)\na $A", "L=$(sed 2p b)\na $(echo $L | cut -f1)"),
+        ("A=(b/*.yaml)\na ${A[@]}", "a b/*.yaml"),
+        ('T=$(mktemp -d)\na "$T"/out --b=$T/c_$T', 'T=$(mktemp -d)\na "$T/out" --b=$T/c_$T'),
         ("export A=1\nwhile ask; do A=0 b; c $A; done\nd", "export A=1\nwhile ask; do A=0 b; c $A; done\nd"),
         ("A=$(b)\necho $A\nsrun bash -c \"a $A '$A'\"", 'A=$(b)\na $A "$A"'),
         ('if ask; then N=1; fi\nsrun bash -c "a \\"$N\\" $N"', 'if ask; then N=1; fi\na "$N" $N'),
@@ -208,6 +212,31 @@ def test_a_task_has_the_ranks_of_its_own_step() -> None:
     assert fields["command"] == "mpirun sh -c 'a --rank $OMPI_COMM_WORLD_LOCAL_RANK'"
 
 
+@for_each(
+    ("body", "expected"),
+    [
+        ("readarray -t A < b\nsrun c ${A[0]} ${A[1]} ${#A[@]}", 'readarray -t A < b\nc $A ${A[1]} "${#A[@]}"'),
+        ('IFS=, read -r A B < <(sed 1p c)\na "$A" $B', 'IFS=, read -r A B < <(sed 1p c)\na "$A" $B'),
+    ],
+)
+def test_values_that_only_bash_reads_need_bash(body: str, expected: str) -> None:
+    assert job(script("-N 1", body=body, interpreter=BASH)).fields["command"] == ["bash", "-c", expected]
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("mapfile -t A < b\na ${A[$SLURM_ARRAY_TASK_ID]}", "mapfile -t A < b\na ${A[$JOB_COMPLETION_INDEX]}"),
+        ('A=(b/*)\na "${A[SLURM_ARRAY_TASK_ID]}"', 'A=(b/*)\na "${A[$JOB_COMPLETION_INDEX]}"'),
+        ('a $(ls b | sed -n "$((SLURM_ARRAY_TASK_ID+1))p")', 'a $(ls b | sed -n "$((JOB_COMPLETION_INDEX+1))p")'),
+    ],
+)
+def test_the_task_of_an_array_chooses_an_item(body: str, expected: str) -> None:
+    made = job(script("-N 1", "--array=0-1", body=body, interpreter=BASH)).fields
+    assert expected in (made["command"], made["command"][-1])
+    assert made["array"] is True
+
+
 def test_a_case_without_commands_keeps_its_end() -> None:
     made = job(script("-N 1", "--array=1-2", body='case $SLURM_ARRAY_TASK_ID in 1) C=a;; *) ;;\nesac\na "$C"'))
     assert made.fields["command"] == 'case $((JOB_COMPLETION_INDEX + 1)) in 1) C=a;; *) ;;\nesac\na "$C"'
@@ -384,12 +413,6 @@ UNCLEAR = "the address `"
             "srun torchrun --master_port=$MASTER_PORT a",
             6,
             "`$MASTER_PORT` from outside is not carried: the script sets",
-        ),
-        (
-            ("-N 2", "--ntasks-per-node=2"),
-            "readarray -t a < b\nexport MASTER_ADDR=x\nR=1 srun c ${a[0]}",
-            7,
-            "`$a` has no value in a pod: the script reads it from a file or a program",
         ),
         (NODES, "srun bash -c 'a $MASTER_ADDR'", 6, "`$MASTER_ADDR` from outside is not carried: the script sets"),
         (

@@ -65,6 +65,12 @@ REFUSAL = sandbox.refusal()
             "mpirun -np 1 a 1 1\nmpirun b 8 2",
             {},
         ),
+        (
+            "srun bash -c 'WORLD_SIZE=8 python a.py' &\npython b.py\nwait",
+            "mpirun -x WORLD_SIZE=8 python a.py &\npython b.py\nwait",
+            {},
+        ),
+        ("srun nvidia-smi dmon &\nM=$!\nsrun python a.py\nkill $M", "mpirun python a.py", {}),
         ("srun python a.py --rank $SLURM_PROCID", "mpirun python a.py --rank 0", {}),
     ],
 )
