@@ -22,6 +22,9 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.site import (
+    CONDA,
+    OF_NODES,
+    OWN_ENVIRONMENT,
     Called,
     DroppedPart,
     Step,
@@ -37,6 +40,7 @@ _DECLARES: Final = names("export declare typeset local readonly")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
+_STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
@@ -95,10 +99,35 @@ class BatchCommands(BatchValues):
             if line:
                 names = [one for one in words[1:] if one.isidentifier()]
                 self.add(Step(text=line, place=self.place(node), sets=names[0] if len(names) == 1 else ""))
+        elif words and words[0] == "exit" and (status := _STATUS.search(self.text(node))) is not None:
+            self._exit_with(node, status[1])
+            self.run(self.place(node), ["exit"])
         elif self.has_input(node) and self.starts_program(node.parent or node):
             self.as_it_is(node)
         elif words:
             self.run(self.place(node), words, tuple(own))
+
+    def _exit_with(self, node: Node, name: str) -> None:
+        """End the pod with the status that a variable has, if it is not that of the last program."""
+        after = self.status_of.get(name, 0) if name in self.statuses else 0
+        between, place = 0 < after < len(self.steps), self.place(node)
+        if not between and name not in self.kept | self.from_text:
+            return
+        if self.in_task or self.is_inner:
+            hint = "write it into `command`, if an error ends the run"
+            self.leave(node, f"`{self.text(node)}`", "the pod goes on after this shell", hint)
+            return
+        if between:
+            self.steps.insert(after, Step(text=f"{name}=$?", place=place, sets=name))
+        self.add(Step(text=f"exit ${name}", place=place))
+
+    def name_setup(self, node: Node) -> None:
+        """Name the commands in a construct that set up a node."""
+        for one in nodes_below(node, "command"):
+            text = " ".join(self.text(one).split())
+            program = text.partition(" ")[0]
+            if program in OF_NODES.keys() | CONDA:
+                self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
 
     def output_file(self, node: Node) -> tuple[str, str]:
         """`>` or `>>`, and the file of the output."""
@@ -305,7 +334,7 @@ class BatchCommands(BatchValues):
     def declaration(self, node: Node) -> None:
         word, *behind = self.text(node).partition("=")[0].split()
         switches = "".join(one for one in behind if one.startswith("-"))
-        if {*switches} & {*("ulc" if word == "export" else "ulnc")}:
+        if {*switches} & {*("ulcf" if word == "export" and len(behind) > 1 else "ulc" if word == "export" else "ulnc")}:
             self.refuse(self.place(node), f"gen does not follow `{word} {switches}`", "write the value that it makes")
         if word == "local" and self.hidden is None:
             self.refuse(self.place(node), "bash accepts `local` in functions only", "remove `local`")

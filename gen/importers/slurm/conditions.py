@@ -305,6 +305,9 @@ class Conditions(Expander):
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
         nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command))
         known = _answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
+        if (numbers := _SEQUENCE.fullmatch(expanded)) is not None:
+            first, *step, last = ["1", *numbers[1].split()][-max(2, len(numbers[1].split())) :]
+            known = with_braces(f"{{{'..'.join((first, last, *step))}}}")
         known = nodes if known == NODES and _COUNTS.search(command) else known
         if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
             self.asked.add("the name of the folder")
@@ -387,6 +390,7 @@ _ASKS: Final = names(
 _FIRST: Final = regex(
     r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)"
 )
+_SEQUENCE: Final = regex(r"seq((?: -?\d{1,3}){1,3})")
 _COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
 _TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")

@@ -29,7 +29,7 @@ from gen.importers.shell_script import (
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.site import CONDA, OF_LOGS, OF_NODES, OWN_ENVIRONMENT, Called, Step, is_silent, uses_of
+from gen.importers.slurm.site import OF_LOGS, Called, Step, is_silent, uses_of
 from gen.importers.slurm.values import written_line
 from gen.importers.slurm.words import follow_word
 
@@ -161,6 +161,8 @@ class BatchScript(BatchCommands):
         self.follow_block(() if whole else node.children)
         if whole and (node.type in _ASSIGNMENTS or self.starts_program(node)):
             self._statement(node)
+        elif whole:
+            self.name_setup(node)
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
         self.ended, self.leaving, (self.has_more, self.is_inner) = None, ("", 0), outer
 
@@ -288,6 +290,9 @@ class BatchScript(BatchCommands):
         self._statement(parts[0])
         middle = len(self.steps)
         if sign == "&&" and len(parts) > 1:
+            if self.loops and middle > start and self.text(parts[1]).startswith("break"):
+                why, hint = "it starts the program again after an error", "set `retries` of the job"
+                self.leave(parts[1], "the rest of the loop", why, hint)
             self._statement(parts[1])
             second = self.steps[middle : middle + 1] if middle > start else []
             self.steps[middle : middle + len(second)] = [replace(one, joined=True) for one in second]
@@ -334,14 +339,6 @@ class BatchScript(BatchCommands):
             hint = "check that the image or a volume of the job has it"
             self.leave(condition, f"the check `{text[:60]}`", "gen does not see files of machines", hint)
 
-    def _name_setup(self, node: Node) -> None:
-        """Name the commands in a construct that set up a node."""
-        for one in nodes_below(node, "command"):
-            text = " ".join(self.text(one).split())
-            program = text.partition(" ")[0]
-            if program in OF_NODES.keys() | CONDA:
-                self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
-
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""
         text = self.text(node)
@@ -363,7 +360,7 @@ class BatchScript(BatchCommands):
         if not (
             starts or changes or read or (assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text)))
         ):
-            self._name_setup(node)
+            self.name_setup(node)
             return
         kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"

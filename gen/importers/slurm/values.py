@@ -81,6 +81,7 @@ class BatchValues(Conditions):
         self.indexed: dict[str, tuple[str, ...]] = {}
         self.asked: set[str] = set()
         self.statuses = {"?"}  # names of variables with the status of a program, which counts as 0
+        self.status_of: dict[str, int] = {}  # the number of programs before a variable gets a status
         self.folder = ""
         self.folder_place: Location | None = None
         self.exported: dict[str, Location] = {}
@@ -167,6 +168,8 @@ class BatchValues(Conditions):
         is_status = {self._assigned} if "$?" in text else set[str]()
         self.statuses = (self.statuses - {self._assigned}) | is_status
         self.asked -= {STATUS} if is_status else set()
+        if is_status:
+            self.status_of[self._assigned] = len(self.steps)
 
     def leave(self, node: Node, what: str, why: str, hint: str) -> None:
         self.left.append(DroppedPart(self.place(node), what, why, hint))

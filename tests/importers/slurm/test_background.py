@@ -20,6 +20,10 @@ NODE = ("-N 1",)
         ("for i in *.c; do a $i & done\nwait\nb", "for i in *.c; do a $i & done\nwait\nb"),
         ("for i in *.c; do a $i >& d; done\nwait\nb", "for i in *.c; do a $i >& d; done\nb"),
         ("a &\nb &\nwait $!", "a &\nb &\nwait"),
+        ("for i in $(seq 0 1); do a $i & P[$i]=$!; done\nfor p in ${P[*]}; do wait $p; done", "a 0 &\na 1 &\nwait"),
+        ("a &\nP=$!\nb\nS=$?\nkill $P\nexit $S", 'a &\nb\nS=$?\nkill "$!"\nexit $S'),
+        ("b\nS=$?\necho $S\nexit $S", "b"),
+        ("S=0\nwhile ask; do a || S=$?; done\nexit ${S}", "S=0\nwhile ask; do a || S=$?; done\nexit $S"),
     ],
 )
 def test_a_pod_waits_as_the_script_does(body: str, expected: str) -> None:
@@ -29,6 +33,9 @@ def test_a_pod_waits_as_the_script_does(body: str, expected: str) -> None:
 @for_each(
     ("body", "line", "message"),
     [
+        ("srun bash -c 'b; S=$?; c; exit $S'\nd", 4, "`exit $S` is not carried: the pod goes on after this shell"),
+        ("for i in 1 2; do a && break; done\nb", 4, "the rest of the loop is not carried: it starts the program again"),
+        ("{ conda create -n a; } &\nwait\nb", 4, "`conda create -n a` is not carried: a container has an"),
         ("a &\nb &\nfor p in $! $!; do wait $p || exit 1; done", 6, "the status of programs in the background"),
         ("a &\nb &\nkill $!\nc", 6, '`kill "$!"` is not carried: gen does not know which program'),
         ("a &\nP=$!\nb &\nc\nwait $P", 8, '`wait "$!"` is not carried: the pod waits for all programs'),

@@ -610,6 +610,7 @@ UNCLEAR = "the address `"
             5,
             "`conda activate a` is not carried: a container",
         ),
+        (NODE, "f() { a; }\nexport -f f\nsrun bash -c f", 5, "gen does not follow `export -f`"),
         (NODE, "! module load x\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "env A=1 export B=2\nsrun a", 4, "`env A=1 export B=2` is not carried: `export` is not a program, but"),
         (NODE, "eval export A=1\nsrun a", 4, "gen does not follow `eval export A=1`"),
