@@ -40,15 +40,13 @@ BELOW_KUBERNETES = {
     "gen.base",
     "gen.base.codes",
     "gen.base.engines",
-    "gen.base.labels",
     "gen.base.parallel",
     "gen.base.placeholders",
     "gen.base.repository.files",
     "gen.base.yaml",
 }
 """What `gen.kubernetes` imports of gen: the interface of `gen.base`, and some of its modules and rooms. Nothing of it
-is about job files, overlays or `rendered/`, but the labels of runs, by which devices are counted, and the placeholders
-in objects that contain those of their steps."""
+is about job files, overlays or `rendered/`, but the placeholders in objects that contain those of their steps."""
 
 
 def test_kubernetes_knows_nothing_of_jobs() -> None:

@@ -16,9 +16,11 @@ from msgspec import Struct
 
 from gen.base.codes.files import CONTROL_FILE
 from gen.base.findings import Findings, Location
-from gen.base.labels import STOPPED
 from gen.base.lazy import regex
 from gen.base.routes import at
+
+STOPPED = "gen/stopped"
+"""On the record of an object that a stopped run had in the cluster: the name that it had there."""
 
 RECORDS: Final = frozenset({"finished", "stopped"})
 """States of a job with a record as its run, which no engine applies. Engines delete the objects of a stopped run."""

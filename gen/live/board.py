@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from gen.base import at, regex
 from gen.base.codes.clusters import NO_TENSORBOARD
-from gen.base.labels import JOB_LABEL
 from gen.kubernetes.facts.state import has_condition
-from gen.kubernetes.objects import COMPONENT, Body
+from gen.kubernetes.objects import COMPONENT, JOB_LABEL, Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.requests import Collection, base_of, list_objects
 from gen.render.parts.metadata import BOARD

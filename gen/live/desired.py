@@ -9,12 +9,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from gen.base import Findings, at, regex
-from gen.base.engines import ENGINES, is_finished, name_in_cluster
-from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED
+from gen.base.engines import ENGINES, STOPPED, is_finished, name_in_cluster
 from gen.base.repository.files import MAX_RENDERED_BYTES, read_regular, walk
 from gen.base.repository.layout import JobFile, source_job, tree_folder
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import JOB_LABEL, RUN_LABEL, Body
 from gen.render.emit import HEADER
 from gen.render.rendered_object import RenderedObject, generated_object, parse_object, workload
 from gen.render.starters import starter_of_object

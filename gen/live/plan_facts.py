@@ -18,12 +18,11 @@ import re2
 from msgspec import Struct
 
 from gen.base import Findings, at, regex
-from gen.base.labels import METRICS
 from gen.kubernetes.facts.demand import demand
 from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.scheduling import RESERVED, WORKLOAD, queue_in
 from gen.kubernetes.facts.state import conditions
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import METRICS, Body
 from gen.live.client import ClusterError, NotFoundError
 from gen.live.clusters import now
 from gen.live.desired import DesiredRun

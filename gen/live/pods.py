@@ -10,10 +10,9 @@ from typing import Final
 from msgspec import Struct
 
 from gen.base import as_mapping, as_mappings, at, regex
-from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.state import conditions
-from gen.kubernetes.objects import COMPONENT, Body
+from gen.kubernetes.objects import COMPONENT, JOB_LABEL, RUN_LABEL, STEP_LABEL, Body
 
 _STARTING: Final = frozenset({"ContainerCreating", "PodInitializing"})
 _GANG: Final = regex(r"pod ?group|gang", re.IGNORECASE)

@@ -16,10 +16,9 @@ from msgspec import UNSET, Struct, field
 
 from gen.base import as_mapping, at
 from gen.base.codes.clusters import CLUSTER_FORBIDDEN, NOT_SERVED
-from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
 from gen.kubernetes.facts import RESOURCES, resource_of_object
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import JOB_LABEL, RUN_LABEL, STEP_LABEL, Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.desired import DesiredRun
 from gen.live.pods import Pod, controller, pod_of

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from gen.base import Route, at, dotted, with_field
 from gen.base.engines import ENGINES, RECORDS
-from gen.base.labels import JOB_LABEL, VALUES
 from gen.job.kinds import ALL_KINDS
 from gen.job.scalars import clipped
 from gen.kubernetes import quantity
@@ -23,7 +22,7 @@ from gen.kubernetes.facts.demand import Demand, demand
 from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import State, changed_by_autoscalers, changed_by_kueue, reason_of, state_of
-from gen.kubernetes.objects import MANAGED_BY, QUEUE_LABEL, Body
+from gen.kubernetes.objects import JOB_LABEL, MANAGED_BY, QUEUE_LABEL, VALUES, Body
 from gen.live.desired import DesiredRun
 from gen.live.diagnosis import Waiting, diagnose
 from gen.live.model import Phase, Progress, RunStatus

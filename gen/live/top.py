@@ -18,11 +18,10 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, at, regex
 from gen.base.codes.clusters import CLUSTER_FORBIDDEN
-from gen.base.labels import JOB_LABEL, RUN_LABEL
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.demand import Unit, claimed_devices, devices_in, pod_devices, unit_of
 from gen.kubernetes.facts.state import has_condition
-from gen.kubernetes.objects import INSTANCE_TYPE, Body
+from gen.kubernetes.objects import INSTANCE_TYPE, JOB_LABEL, RUN_LABEL, Body
 from gen.live.client import Api, ClusterError, NotFoundError
 from gen.live.pods import RUNNING, pod_of
 from gen.live.requests import Collection, Discovery, base_of, list_objects

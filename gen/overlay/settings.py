@@ -14,7 +14,6 @@ from pydantic import Field, model_validator
 
 from gen.base import Findings, Location, regex
 from gen.base.codes.jobs import INVALID_VALUE
-from gen.base.labels import ACCELERATOR_LABEL
 from gen.base.repository.layout import INERT_ENDINGS, SIMILAR_ENDINGS
 from gen.job.model import Model
 from gen.job.names import ImageRef, Label, LabelKey, LabelValue, ObjectName, ResourceName
@@ -25,7 +24,7 @@ from gen.job.synonyms import GPU as GPU_SYNONYMS
 from gen.kubernetes.facts.runtimes import POLICIES, SHIPPED, Runtime, described, runtimes_in, with_labels
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS
 from gen.kubernetes.manifests.read import objects_in, read_manifests
-from gen.kubernetes.objects import NVIDIA_GPU, NVIDIA_PRODUCT
+from gen.kubernetes.objects import ACCELERATOR_LABEL, NVIDIA_GPU, NVIDIA_PRODUCT
 from gen.overlay.entries import AcceleratorFields
 from gen.overlay.vendored import ORIGIN_OCI, ORIGIN_PATH, ORIGIN_REF, ORIGIN_URL
 

@@ -12,13 +12,12 @@ from msgspec import Struct, field
 
 from gen.base import Findings, Location, UsageError, at, regex
 from gen.base.codes.rendered import HAND_EDITED
-from gen.base.engines import RECORDS, is_finished, name_in_cluster
-from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED
+from gen.base.engines import RECORDS, STOPPED, is_finished, name_in_cluster
 from gen.base.repository.files import MAX_RENDERED_BYTES, Folders, read_regular
 from gen.base.repository.git import CommittedFiles
 from gen.base.repository.layout import RenderedPath, object_name
 from gen.base.yaml.strict import parse, typed
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import JOB_LABEL, RUN_LABEL, Body
 from gen.render.emit import HEADER, Record, untouched
 from gen.render.results import RenderedJob
 

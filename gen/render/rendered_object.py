@@ -15,15 +15,14 @@ from msgspec import Struct
 
 from gen.base import Findings, Location, at, regex
 from gen.base.codes.rendered import NOT_A_MANIFEST
-from gen.base.engines import is_stopped
-from gen.base.labels import JOB_LABEL, RUN_LABEL, STOPPED, VALUES
+from gen.base.engines import STOPPED, is_stopped
 from gen.base.repository.layout import RenderedPath
 from gen.base.yaml.source import source_of
 from gen.base.yaml.strict import parse, typed
 from gen.kubernetes.facts import builtin as core
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.objects import Body, identity
+from gen.kubernetes.objects import JOB_LABEL, RUN_LABEL, VALUES, Body, identity
 from gen.render.emit import BARE, HARMLESS, HEADER, WORDS, untouched
 
 DATA = frozenset(resource.kind for resource in core.DATA)

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping
 import orjson
 
 from gen.base import with_field
-from gen.base.labels import QUEUE
 from gen.base.placeholders import HASH_LENGTH, RUN, TRIAL
 from gen.kubernetes.facts import queue_labels, resource_of_object
 from gen.kubernetes.facts.graphs import graph_of
-from gen.kubernetes.objects import QUEUE_LABEL, Body
+from gen.kubernetes.objects import QUEUE, QUEUE_LABEL, Body
 from gen.render.results import Manifest, SealedObjects, ValidObjects
 
 DUMMY = "0" * HASH_LENGTH

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from gen.base import Code, Diagnostic, Findings, Location, UsageError, at, contained, quoted
 from gen.base.codes import rendered as codes
 from gen.base.engines import ENGINES
-from gen.base.labels import CHECKPOINTS
 from gen.base.repository.git import Base
 from gen.base.repository.layout import RENDERED, engine_of, rendered_path, settings_name
 from gen.kubernetes.facts import resource_of
+from gen.kubernetes.objects import CHECKPOINTS
 from gen.kubernetes.schemas.lookup import Kinds
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines import ENGINES as CLASSES

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from gen.base import Findings, Location, as_list, at, did_you_mean
 from gen.base.codes.rendered import UNKNOWN_RUN
-from gen.base.engines import ENGINES, is_finished, is_stopped, name_in_cluster
-from gen.base.labels import CHECKPOINTS, STOPPED
+from gen.base.engines import ENGINES, STOPPED, is_finished, is_stopped, name_in_cluster
 from gen.base.repository.git import REGULAR_FILE, Base, head_commit, in_git, is_shallow, run_git
 from gen.base.repository.layout import JobFile, RenderedPath, rendered_path, source_job, tree_folder
 from gen.base.yaml.source import read
+from gen.kubernetes.objects import CHECKPOINTS
 from gen.render.emit import HEADER
 from gen.render.rendered_object import RenderedObject, generated_object, workload
 from gen.render.results import RenderedJob

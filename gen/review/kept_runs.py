@@ -15,11 +15,10 @@ from msgspec import Struct
 from gen.base import Findings, Location, UsageError, at, counted
 from gen.base.codes.rendered import KEPT_RUN_DIFFERS, KEPT_RUN_NOT_GRANTED, KEPT_RUN_UNVERIFIED
 from gen.base.engines import is_finished, name_in_cluster
-from gen.base.labels import RUN_LABEL
 from gen.base.repository.git import Base, find_base, in_git
 from gen.kubernetes.facts import queue_labels, resource_of_object
 from gen.kubernetes.facts.state import content
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import RUN_LABEL, Body
 from gen.render.committed import CommittedRuns, as_written, body_of
 from gen.render.emit import HEADER
 from gen.render.keep import report_start

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, at
 from gen.base.codes.rendered import UNKNOWN_USAGE
 from gen.base.engines import is_finished
-from gen.base.labels import CHECKPOINTS, RESUMES
 from gen.job.plan import Edit
 from gen.kubernetes.facts import held_object
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.demand import Demand, RunCost, StepDemand, Units, demand, run_cost, step_demands
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.scheduling import queue_in
+from gen.kubernetes.objects import CHECKPOINTS, RESUMES
 from gen.overlay.overlay import Overlay
 from gen.render.rendered_object import RenderedObject, workload
 from gen.render.starters import preempting_classes, starter_of_object

@@ -20,13 +20,13 @@ import pytest
 import yaml
 
 from gen.base.findings import Severity
-from gen.base.labels import JOB_LABEL
 from gen.base.routes import at
 from gen.job.kinds import KINDS
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.argo import WORKFLOW
 from gen.kubernetes.facts.katib import EXPERIMENT
 from gen.kubernetes.facts.state import State, state_of
+from gen.kubernetes.objects import JOB_LABEL
 from gen.overlay.profiles.queues import QUEUES
 from tests.controllers import jobset, katib, kuberay, kueue, scheduler_plugins, trainer, volcano
 from tests.controllers.argo_workflows import argo

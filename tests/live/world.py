@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import yaml
 from typer.testing import CliRunner
 
-from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
 from gen.cli import app
 from gen.kubernetes.facts import resource_of_object
-from gen.kubernetes.objects import COMPONENT, MANAGED_BY, Body
+from gen.kubernetes.objects import COMPONENT, JOB_LABEL, MANAGED_BY, RUN_LABEL, STEP_LABEL, Body
 from tests.support import Repository
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex
 from gen.base.engines import ENGINES
-from gen.base.labels import OWN, QUEUE
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
 from gen.importers.manifests.objects import START, Item, Template, main_index
@@ -20,7 +19,7 @@ from gen.job.names import LABEL_KEY, LABEL_VALUE
 from gen.job.profile import Effect
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.objects import INSTANCE_TYPE, PRIORITY_LABEL, QUEUE_LABEL, ZONE, Body, present
+from gen.kubernetes.objects import INSTANCE_TYPE, OWN, PRIORITY_LABEL, QUEUE, QUEUE_LABEL, ZONE, Body, present
 from gen.overlay.profiles.accelerators import ACCELERATORS, Request
 from gen.render.parts.metadata import is_of_controllers, is_of_pods, is_reserved
 from gen.render.parts.pods import LEAST_WITH_GPUS

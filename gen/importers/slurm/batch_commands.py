@@ -11,16 +11,9 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_braces
+from gen.importers.slurm.answers import relative
 from gen.importers.slurm.containers import opened_apptainer
-from gen.importers.slurm.expansion import (
-    ADDRESS,
-    NODES,
-    is_known,
-    marked,
-    relative,
-    shown,
-    sources,
-)
+from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, sources
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,20 +12,17 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import assigned_in, nodes_below, with_braces
+from gen.importers.slurm.answers import ASKS, COUNTS, FIRST, SEQUENCE, TO_FILE, absolute, answer_of, formatted
 from gen.importers.slurm.expansion import (
     ADDRESS,
-    CLOSE,
     MARKED,
     NODES,
-    OPEN,
     PORT,
     RUN,
     START,
     Expander,
     Value,
-    absolute,
     is_known,
-    joined,
     marked,
     source_text,
     sources,
@@ -283,12 +279,12 @@ class Conditions(Expander):
         steps = [options_of(one[1:], Location(""), Findings()) for one in words if one[0] == "srun"]
         words += [*(one for _, one in steps), *(one[2:] for one in words if one[0] == "ssh")]
         programs = {one[0].rpartition("/")[2] for one in words if one}
-        answer = self._asked_for(command) if programs <= _ASKS else None
-        if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not _FIRST.search(command):
+        answer = self._asked_for(command) if programs <= ASKS else None
+        if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not FIRST.search(command):
             answer = NODES
         if answer is None:
             answer = marked(f"$({self.residual(command)})")
-            if programs - _ASKS:
+            if programs - ASKS:
                 before = self.outputs if self.in_task else {}
                 self.outputs[answer[1:-1]] = before.get(answer[1:-1], self.folder)
         return answer
@@ -304,15 +300,15 @@ class Conditions(Expander):
         """The output of a command that asks for nodes, ids and the like, as a value of a pod."""
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
         nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command))
-        known = _answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
-        if (numbers := _SEQUENCE.fullmatch(expanded)) is not None:
+        known = answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
+        if (numbers := SEQUENCE.fullmatch(expanded)) is not None:
             first, *step, last = ["1", *numbers[1].split()][-max(2, len(numbers[1].split())) :]
             known = with_braces(f"{{{'..'.join((first, last, *step))}}}")
-        known = nodes if known == NODES and _COUNTS.search(command) else known
+        known = nodes if known == NODES and COUNTS.search(command) else known
         if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
             self.asked.add("the name of the folder")
             return marked(f"$({command})")
-        if _TO_FILE.search(command):
+        if TO_FILE.search(command):
             return None
         if known is None and re.match(r"whoami|id ", command):
             known = self.outside("USER")
@@ -379,72 +375,3 @@ def raw_parts(text: str) -> list[range]:
     nodes.sort(key=lambda one: one.start_byte)
     ends = ((source[: one.start_byte], source[: one.end_byte]) for one in nodes)
     return [range(*(len(one.decode("utf-8", "replace")) for one in pair)) for pair in ends]
-
-
-_ASKS: Final = names(
-    "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
-    "ifconfig ip lsof md5sum netstat nproc nslookup nvidia-smi od paste printf pwd readlink realpath rev scontrol sed "
-    "seq sha1sum shuf sort srun ss ssh tac tail tr uniq uuidgen wc which whoami xargs"
-)
-"""Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
-_FIRST: Final = regex(
-    r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)"
-)
-_SEQUENCE: Final = regex(r"seq((?: -?\d{1,3}){1,3})")
-_COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
-_TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
-_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
-
-
-def _answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
-    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
-    listed = "scontrol" in command and "hostname" in command
-    if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
-        return ADDRESS if _FIRST.search(command) or "getent" in command else NODES
-    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
-        return ADDRESS
-    if re.match(r"nvidia-smi\b.*wc\s+-l", command):
-        return gpus
-    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
-        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
-    if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
-        return _folder(expanded, folder)
-    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
-
-
-def _folder(command: str, folder: str) -> str | None:
-    """The output of a command that asks for a folder."""
-    command = re.sub(r"\s*(?:[12&]?>\s*/dev/null|2>&1)", "", command)
-    if re.fullmatch(r"pwd(?:\s+-[LP])?", command):
-        return folder
-    asked = re.fullmatch(
-        r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*(?:&&|;)\s*pwd(?: -P)?)?", command
-    )
-    is_name = asked is not None and asked[1] == "dirname" and "/" in asked[2].rpartition(CLOSE)[2]
-    if asked is None or not (is_known(asked[2]) or is_name):
-        return None
-    if asked[1] == "dirname":
-        return f"{START}/.." if asked[2] == START else posixpath.dirname(asked[2]) or "."
-    return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
-
-
-_FORM: Final = regex(r"%0?\d{0,3}([sd])")
-
-
-def formatted(form: str, words: Sequence[str]) -> str | None:
-    """The text of `printf`, as far as it is known."""
-    left = [*words]
-
-    def one(match: re.Match[str]) -> str:
-        word = left.pop(0) if left else ""
-        return match[0] % (int(word or 0) if match[1] == "d" else word)
-
-    with suppress(ValueError):  # of `%d` and another text
-        text = _FORM.sub(one, form)
-        if (
-            not left
-            and ("%d" not in form or all(map(is_known, words)))
-            and not re.search(r"[%\\]", _FORM.sub("", form))
-        ):
-            return text
-    return None

@@ -5,7 +5,6 @@ A value is a text in which `OPEN` and `CLOSE` enclose what only a pod knows, suc
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator
 from typing import Final, TypeVar
@@ -420,30 +419,3 @@ def _all(value: Value) -> tuple[str, ...]:
 def split(value: str, separators: str) -> list[str]:
     """The words of an expansion without quotes; a part of the pod stays whole."""
     return [str(one) for one in re.findall(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^{re.escape(separators)}{OPEN}])+", value)]
-
-
-DEEP: Final = "/f" * 20
-"""A folder with as many parents as a script leaves with `cd ..`."""
-
-
-def joined(folder: str, target: str) -> str:
-    """The folder after `cd`, without a need for the folders."""
-    if target.startswith(START):
-        folder, target = "", target.replace(START, ".", 1)
-    known = target and is_known(folder) and is_known(target)
-    return posixpath.normpath(posixpath.join(folder, target)) if known else target
-
-
-def absolute(folder: str) -> str:
-    """A folder of `cd`, from that at the start of the script."""
-    is_inside = is_known(folder) and not folder.startswith("/")
-    return posixpath.join(START, "" if folder == "." else folder).rstrip("/") if is_inside else folder
-
-
-def relative(text: str, folder: str) -> str:
-    """A text with paths from the folder instead of that at the start of the script."""
-    if START not in text or not is_known(folder) or folder.startswith("/"):
-        return text.replace(START, ".")
-    start = posixpath.relpath(DEEP, f"{DEEP}/{folder}")
-    inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
-    return (inner.sub(".", text) if start != "." else text).replace(START, start)

@@ -17,6 +17,7 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import mpi, steps
+from gen.importers.slurm.answers import DEEP
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -25,7 +26,7 @@ from gen.importers.slurm.containers import (
     mount_folders,
     named_images,
 )
-from gen.importers.slurm.expansion import ADDRESS, DEEP, NODES, START, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (

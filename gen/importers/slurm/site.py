@@ -29,17 +29,15 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft, label
 from gen.importers.shell_script import placeholders
+from gen.importers.slurm.answers import DEEP, joined, relative
 from gen.importers.slurm.expansion import (
-    DEEP,
     MARKED,
     NODES,
     RUN,
     START,
     Value,
     is_known,
-    joined,
     marked,
-    relative,
     shown,
     source_text,
     sources,

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import with_braces, word_end
-from gen.importers.slurm.conditions import STATUS, Conditions, formatted, raw_parts
+from gen.importers.slurm.answers import absolute, formatted
+from gen.importers.slurm.conditions import STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -24,7 +25,6 @@ from gen.importers.slurm.expansion import (
     RUN_ID,
     START,
     Value,
-    absolute,
     is_known,
     marked,
     shown,

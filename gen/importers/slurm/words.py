@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from gen.base import names, regex
 from gen.importers.shell_script import assigned_in, in_double_quotes
+from gen.importers.slurm.answers import formatted, joined
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
-from gen.importers.slurm.conditions import formatted
-from gen.importers.slurm.expansion import MARKED, is_known, joined, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import MARKED, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,

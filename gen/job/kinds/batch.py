@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final, Literal
 
 from gen.base import at, with_field
-from gen.base.labels import JOB_LABEL, RUN_LABEL, STEP_LABEL
 from gen.base.placeholders import RUN, TRIAL
 from gen.job.kinds.base import Problem
 from gen.job.kinds.indexed import FailureRule, IndexedJob
@@ -23,7 +22,7 @@ from gen.job.pods import RoleFields
 from gen.job.scalars import Count, Duration, Positive, Truth
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.builtin import CRONJOB, INDEX, JOB, POD_DEADLINE
-from gen.kubernetes.objects import COMPONENT, Body, present
+from gen.kubernetes.objects import COMPONENT, JOB_LABEL, RUN_LABEL, STEP_LABEL, Body, present
 
 
 class TaskArray(Model):

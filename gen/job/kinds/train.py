@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from gen.base import regex
-from gen.base.labels import ACCELERATOR_LABEL
 from gen.job.fields import POD_NETWORK
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.rendezvous import LOCAL, PROCESS, Rendezvous
@@ -25,7 +24,7 @@ from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.builtin import INDEX
 from gen.kubernetes.facts.runtimes import NODE, Runtime, created_jobset
 from gen.kubernetes.facts.trainer import RESERVED_ENV, RUNTIME_KINDS, TRAINJOB, frameworks_of
-from gen.kubernetes.objects import Body, present
+from gen.kubernetes.objects import ACCELERATOR_LABEL, Body, present
 
 MANAGER: Final = "gen.invalid/render"
 """Owner of the patches; the webhook requires a path below a domain."""

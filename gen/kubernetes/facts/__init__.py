@@ -15,10 +15,9 @@ from functools import cache
 from typing import Final
 
 from gen.base import at
-from gen.base.labels import QUEUE
 from gen.kubernetes.facts import argo, builtin, jobset, katib, kfp, kubeflow, ray, scheduling, trainer, volcano
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.objects import PRIORITY_LABEL, QUEUE_LABEL, Body
+from gen.kubernetes.objects import PRIORITY_LABEL, QUEUE, QUEUE_LABEL, Body
 
 _GROUPS = (builtin, argo, scheduling, jobset, katib, kfp, kubeflow, ray, trainer, volcano)
 

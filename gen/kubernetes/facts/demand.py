@@ -18,7 +18,6 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from gen.base import Route, as_list, as_mapping, at, follow, regex
-from gen.base.labels import ACCELERATOR_LABEL, DEVICES_LABEL
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import Held, Resource
@@ -27,7 +26,7 @@ from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.pods import DeviceTime, device_time, pod_sets, run_time, templates_by_shape
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.steps import Task
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import ACCELERATOR_LABEL, DEVICES_LABEL, Body
 
 _COUNT: Final = regex(r"[0-9]{1,6}")
 

@@ -13,11 +13,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gen.base import as_mapping, as_mappings, at
-from gen.base.labels import ACCELERATOR_LABEL
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.builtin import INDEX
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS, TRAINJOB
-from gen.kubernetes.objects import NVIDIA_GPU, Body, present
+from gen.kubernetes.objects import ACCELERATOR_LABEL, NVIDIA_GPU, Body, present
 
 NODE: Final = "node"
 """Container that the fields of a TrainJob change, and the job of the nodes in an MPI runtime."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import at
-from gen.base.labels import QUEUE
 from gen.kubernetes.facts.base import Resource, retired
-from gen.kubernetes.objects import QUEUE_LABEL
+from gen.kubernetes.objects import QUEUE, QUEUE_LABEL
 
 _V1BETA2 = "kueue.x-k8s.io/v1beta2"
 _RETIRED = {

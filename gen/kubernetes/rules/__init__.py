@@ -19,10 +19,9 @@ from msgspec import Struct
 
 from gen.base import INTERNAL_ERROR, Code, Route, Severity, at, did_you_mean, near, quoted
 from gen.base.engines import is_finished
-from gen.base.labels import OWN
 from gen.kubernetes.facts import RESOURCES, resource_of_object
 from gen.kubernetes.facts.pods import is_template, matches, templates_by_shape
-from gen.kubernetes.objects import MANAGED_BY, Body
+from gen.kubernetes.objects import MANAGED_BY, OWN, Body
 
 
 class Fault(Struct, frozen=True):

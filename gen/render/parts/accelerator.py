@@ -12,14 +12,13 @@ from typing import Final, NamedTuple
 from gen.base import Route, did_you_mean, with_article
 from gen.base.codes.grants import UNKNOWN_ACCELERATOR
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
-from gen.base.labels import ACCELERATOR_LABEL, DEVICES_LABEL
 from gen.base.placeholders import RUN
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role
 from gen.job.plan import Plan, PodPlan
 from gen.job.profile import DeviceClaim, Effect
 from gen.kubernetes.facts.builtin import RESOURCE_CLAIM_TEMPLATE, claims_version
-from gen.kubernetes.objects import Body, present
+from gen.kubernetes.objects import ACCELERATOR_LABEL, DEVICES_LABEL, Body, present
 from gen.overlay.entries import AcceleratorFields
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.accelerators import Request

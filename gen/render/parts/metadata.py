@@ -24,18 +24,6 @@ from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_LABEL, POD_METADATA, RESERVED_METADATA
 from gen.base.engines import ENGINES, aside_annotations, run_annotations, storage_annotations
-from gen.base.labels import (
-    CHECKPOINTS,
-    JOB_LABEL,
-    METRICS,
-    QUEUE,
-    RESUMES,
-    RUN_LABEL,
-    STEP_LABEL,
-    VALUES,
-    VOLUME_LABEL,
-    WORKFLOW_LABEL,
-)
 from gen.base.placeholders import RUN, TRIAL, with_hash
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role
@@ -44,7 +32,23 @@ from gen.job.names import LABEL_KEY, LABEL_VALUE
 from gen.job.plan import Plan
 from gen.job.scalars import shown
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.objects import COMPONENT, MANAGED_BY, NAME, Body, present
+from gen.kubernetes.objects import (
+    CHECKPOINTS,
+    COMPONENT,
+    JOB_LABEL,
+    MANAGED_BY,
+    METRICS,
+    NAME,
+    QUEUE,
+    RESUMES,
+    RUN_LABEL,
+    STEP_LABEL,
+    VALUES,
+    VOLUME_LABEL,
+    WORKFLOW_LABEL,
+    Body,
+    present,
+)
 from gen.kubernetes.rules import SILENCE
 from gen.overlay.profiles.queues import QUEUES
 from gen.render.parts.context import Context

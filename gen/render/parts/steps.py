@@ -20,7 +20,6 @@ from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NO_PIPELINES
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT
 from gen.base.engines import RECORDS
-from gen.base.labels import RUN_LABEL, STEP_LABEL, WORKFLOW_LABEL
 from gen.base.placeholders import RUN, results_in
 from gen.base.yaml.strict import Data
 from gen.job.kinds.pipeline import FOLDER
@@ -28,7 +27,7 @@ from gen.job.metric import KnownMetric, known_metrics
 from gen.job.plan import Plan, ResultsPlan, StarterPlan, StepPlan
 from gen.kubernetes.check.silence import warn
 from gen.kubernetes.facts.state import waiting
-from gen.kubernetes.objects import COMPONENT
+from gen.kubernetes.objects import COMPONENT, RUN_LABEL, STEP_LABEL, WORKFLOW_LABEL
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins
 from gen.render.check import apply_policies, field_of_route

@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from gen.base import regex
 from gen.base.codes.jobs import NO_INGRESS, NO_LOGDIR
-from gen.base.labels import JOB_LABEL
 from gen.base.placeholders import RUN, TRIAL
 from gen.job.fields import TensorBoard
 from gen.job.model import default
 from gen.job.plan import IngressPlan, MountPlan, Plan, TensorBoardPlan, VolumePlan
-from gen.kubernetes.objects import COMPONENT, Body, present
+from gen.kubernetes.objects import COMPONENT, JOB_LABEL, Body, present
 from gen.render.parts import containers, grants, names
 from gen.render.parts.context import Context
 from gen.render.parts.data import DataPlan, holding

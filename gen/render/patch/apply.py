@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from gen.base import Code, Findings, Route, as_mapping, follow, get, regex
 from gen.base.codes.overlays import INVALID_PATCH, PATCH_BREAKS, PATCH_DOES_NOT_APPLY, PATCH_RENAMES
-from gen.base.labels import OWN
 from gen.job.queue import Gang, QueueProfile
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import pod_sets, templates_by_shape
-from gen.kubernetes.objects import MANAGED_BY, Body
+from gen.kubernetes.objects import MANAGED_BY, OWN, Body
 from gen.kubernetes.schemas.registry import schemas
 from gen.overlay.overlay import Overlay
 from gen.overlay.patch import Operation, Patch, Target, fits, pod_routes

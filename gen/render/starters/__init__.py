@@ -7,7 +7,6 @@ from functools import cache
 from typing import Final
 
 from gen.base import at
-from gen.base.labels import CHECKPOINTS, JOB_LABEL, RESUMES, VALUES
 from gen.base.placeholders import RUN
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
@@ -18,7 +17,7 @@ from gen.kubernetes.facts.demand import Demand, demand
 from gen.kubernetes.facts.graphs import graph_of
 from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.scheduling import queue_in
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import CHECKPOINTS, JOB_LABEL, RESUMES, VALUES, Body
 from gen.overlay.overlay import Overlay
 from gen.render.results import RunSummary
 from gen.render.starters import base, cron_job, cron_workflow, direct, experiment, kubeflow_pipeline, workflow

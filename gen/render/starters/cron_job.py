@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from gen.base.labels import JOB_LABEL, RUN_LABEL
 from gen.base.placeholders import RUN
 from gen.job.kinds import ALL_KINDS
 from gen.job.plan import Plan
 from gen.kubernetes.facts.base import Path, Resource
 from gen.kubernetes.facts.builtin import CRONJOB
-from gen.kubernetes.objects import Body, present
+from gen.kubernetes.objects import JOB_LABEL, RUN_LABEL, Body, present
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Workload
 from gen.render.parts.metadata import queue_labels

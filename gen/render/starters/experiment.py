@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from gen.base import as_mapping, at, did_you_mean, with_article
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_SEARCH, INVALID_VALUE, NO_EFFECT
-from gen.base.labels import METRICS
 from gen.base.placeholders import MARKED_PARAMETER, TRIAL, parameter
 from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
@@ -27,7 +26,7 @@ from gen.job.search import Search, SearchAlgorithm, Space, long_algorithm
 from gen.kubernetes.facts.base import Resource, Trial
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.facts.katib import EXPERIMENT, RANDOM_PART, TRIAL_RESOURCES, condition, trial_resource
-from gen.kubernetes.objects import COMPONENT, Body, present
+from gen.kubernetes.objects import COMPONENT, METRICS, Body, present
 from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Workload
