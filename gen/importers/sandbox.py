@@ -363,7 +363,8 @@ def recorded_pods(
 ) -> Recording:
     """The programs that the pods of the job start, as the operator makes them."""
     array = "array" in job.fields
-    pods = _pods(renamed(runs[0 if array else index], world.run))
+    body = renamed(runs[0 if array else index], world.run)
+    pods = _pods({**body, "spec": {**body["spec"], "parallelism": index + 1}} if array else body)
     pods = pods[index : index + 1] if array else pods
     launcher = [pod for pod in pods if pod.role == "launcher"]
     processes: list[Process] = []

@@ -16,8 +16,10 @@ from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, sources
 from gen.importers.slurm.site import (
     CONDA,
+    MODULES,
     OF_NODES,
     OWN_ENVIRONMENT,
+    SCRIPT,
     Called,
     DroppedPart,
     Step,
@@ -34,6 +36,9 @@ _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
+_COPY: Final = names("cp cat rsync scp install head")
+_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
+_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 _SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
@@ -116,11 +121,20 @@ class BatchCommands(BatchValues):
 
     def name_setup(self, node: Node) -> None:
         """Name the commands in a construct that set up a node."""
-        for one in nodes_below(node, "command"):
+        for one in (one for one in (node, *nodes_below(node, "command")) if one.type == "command"):
             text = " ".join(self.text(one).split())
             program = text.partition(" ")[0]
             if program in OF_NODES.keys() | CONDA:
                 self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
+
+    def name_lines(self, text: str, start: Location, path: str) -> None:
+        """Name the lines of a file of the script that need a machine of Slurm."""
+        for number, line in enumerate(text.split("\n"), start.line):
+            if _SETS_UP.match(line):
+                self.left.append(DroppedPart(replace(start, line=number), f"`{line.strip()[:60]}`", *OWN_ENVIRONMENT))
+            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
+                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
+                self.refuse(replace(start, line=number), what, "pass it as an argument")
 
     def output_file(self, node: Node) -> tuple[str, str]:
         """`>` or `>>`, and the file of the output."""
@@ -231,7 +245,13 @@ class BatchCommands(BatchValues):
             self.images += [(opened[0], place)] if opened[0] else []
             self.mounts += [(one, place) for one in opened[2]]
             self.run(place, opened[1], assigned)
+        elif SCRIPT in " ".join(words) and called.program in _COPY:
+            hint = "leave it out, since the job file is in Git"
+            self.drop(called, f"`{called.text[:60]}`", "no pod has the file of the script", hint)
         else:
+            if "srun" in words and not self.in_task:
+                hint = f"write it behind `srun`: `srun {called.program} …`"
+                self.refuse(place, f"`{called.program[:40]}` starts `srun`, which does not work in a pod", hint)
             self.start(called.words, called)
 
     def follow_turns(
@@ -342,13 +362,21 @@ class BatchCommands(BatchValues):
                 self.hidden.setdefault(name, self.variables.get(name))
             if child is not None and assigns:
                 self.assign_node(child)
-            if assigns and "i" in switches and isinstance(whole := self.variables.get(name), str):
-                self.variables[name] = self.arithmetic(whole)
+            self._note_type(name, switches if assigns else switches.replace("i", ""))
             if exports:
                 self.exported.setdefault(name, self.place(node if child is None else child))
             elif word == "export":
                 self.exported.pop(name, None)
             self.fixed |= {name} if fixes else set()
+
+    def _note_type(self, name: str, switches: str) -> None:
+        """Note a number of `declare -i`, or an array of `declare -A` with the items that it has."""
+        if "i" in switches and isinstance(whole := self.variables.get(name), str):
+            self.variables[name] = self.arithmetic(whole)
+        if "A" not in switches:
+            return
+        pairs = (one.partition("]=") for one in self.variables.setdefault(name, ()))
+        self.keyed[name] = {key.removeprefix("["): value for key, sign, value in pairs if sign}
 
     def _declared(self, node: Node) -> Iterator[tuple[str, Node | None]]:
         """The variables of a declaration, with their parts of the script. It assigns those of other words itself."""
@@ -375,7 +403,8 @@ class BatchCommands(BatchValues):
         switches = {one for one in words if one.startswith("-")}
         if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
             is_list = NODES in value or ADDRESS in value
-            parts = [value] if is_list else value.split(None if separators.isspace() else separators)
+            signs = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
+            parts = [value] if is_list else re.split(signs, value.strip())
             self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
         elif here is None and names and node.parent is not None and self.has_input(node.parent):
             self.from_text |= {*names}

@@ -72,6 +72,8 @@ def _negated(known: bool | None) -> bool | None:
 class Conditions(Expander):
     """Decides conditions. A subclass has the source of the script."""
 
+    decided_by: frozenset[str] = frozenset()
+    """Variables from outside that decide the condition of now, as if they were not set."""
     assumed = ""
     """The last condition about files and tools that counts as if the machines lacked them."""
     _decides = False
@@ -99,10 +101,6 @@ class Conditions(Expander):
         raise NotImplementedError
 
     def place(self, node: Node) -> Location:
-        raise NotImplementedError
-
-    def residual(self, text: str) -> str:
-        """Shell source with the known values of its variables."""
         raise NotImplementedError
 
     def holds(self, node: Node) -> bool | None:
@@ -253,6 +251,7 @@ class Conditions(Expander):
         unset = {f"${name}" for name in self.early - of_shell} - {*_ALWAYS, *_OF_POD}
 
         def one(known: str) -> str:
+            self.decided_by |= {match[1][1:] for match in MARKED.finditer(known) if match[1] in unset}
             return MARKED.sub(lambda match: "" if match[1] in unset else match[0], known)
 
         return one(value) if isinstance(value, str) else tuple(map(one, value))
@@ -334,12 +333,18 @@ class Conditions(Expander):
         return function is not None and _FAILS.search(self.text(function)) is not None
 
     def name_branch(self, condition: Node, branches: Iterable[Node]) -> None:
-        """Name a decision that the machines may take in another way, if it starts a program or sets a value."""
+        """Name a decision that the machines may take in another way, or values from outside, if it starts a program or
+        sets a value.
+        """
         texts = [re.sub(r"\$\([^()]*\)", "_", self.text(one)) for one in branches if one.is_named]
-        set_there = {name for one in texts for name in assigned_in(one)}
+        set_there = {name for one in texts for name in assigned_in(one)} - self.decided_by
         if any(map(self.is_program, texts)) or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
             what, why = f"the other case of `{self.text(condition)[:60]}`", "gen does not see files of machines"
             hint = "write the commands of this case without the check"
+            if not self.assumed:
+                name = min(self.decided_by)
+                hint = f"give it with `--define {name}=VALUE`, if it is set"
+                why = f"the script gets `${name}` from outside"
             self.left.append(DroppedPart(self.place(condition), what, why, hint))
 
     def name_values(self, node: Node) -> None:

@@ -20,6 +20,7 @@ _WILD: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[*?]")
 _PATTERN: Final = regex(f"{OPEN}([*?]){CLOSE}")
 _ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")
 """A variable of the pod."""
+_INPUT: Final = regex(r"[<>]\(")
 _NAMED: Final = regex(r"^\$(\w+)$")
 _PART: Final = regex(r":(\d{1,5}|[ ]-\d{1,5})(?::(-?\d{1,5}))?")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
@@ -35,7 +36,7 @@ _SEVERAL: Final = regex(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
 _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
-_OUTPUT: Final = regex(r"\"?\$(?:\(|\{\w+:?[-+=?])")
+_OUTPUT: Final = regex(r"\"?(?:\$\(|\$\{\w+:?[-+=?]|[<>]\()")
 """The output of a command, or a variable with another value, in quotes or not."""
 _SPECIAL: Final = regex(r'[\\"`$]')
 _ESCAPED: Final = regex(r"\\(.)", re.DOTALL)
@@ -140,6 +141,8 @@ class Expander:
     """Characters that all expansions together may give."""
     indexed: dict[str, tuple[str, ...]]
     """Arrays whose item only a pod knows, for example that of its task."""
+    keyed: dict[str, dict[str, str]]
+    """Arrays of `declare -A`."""
     from_text: set[str]
     kept: set[str]
     """Variables with values that only the shell of the pod knows."""
@@ -159,6 +162,10 @@ class Expander:
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command."""
+        raise NotImplementedError
+
+    def residual(self, text: str) -> str:
+        """Shell source with the known values of its variables."""
         raise NotImplementedError
 
     @property
@@ -215,7 +222,7 @@ class Expander:
                 if not (_EVERY.fullmatch(inner) and self.expansion(inner) == ()):
                     yield from self._quoted(inner, splits=splits)
                 at = end + 1
-            elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
+            elif (char in "$`" or (splits and _INPUT.match(text, at))) and (end := expansion_end(text, at)) > at + 1:
                 quoted = text[at + 1] == "'"
                 yield from self._split(self.expansion(text[at:end]), splits=splits and not quoted)
                 at = end
@@ -286,6 +293,8 @@ class Expander:
             known = self.arithmetic(text[3:-2])
             self.is_invalid = self.is_invalid or (known.startswith(f"{OPEN}$((") and is_refused(known[4:-3]))
             return known
+        if text.startswith(("<(", ">(")):
+            return marked(f"{text[:2]}{self.residual(text[2:-1])})")
         if text.startswith("$("):
             return self.output(text[2:-1])
         if text.startswith("`"):
@@ -321,11 +330,19 @@ class Expander:
     def _plain(self, name: str, known: Value | None, *, every: bool) -> Value:
         if known is None:
             return () if every else self.outside(name)
+        if every and name in self.keyed:
+            self.is_invalid = True  # only bash knows the order of its items
         if every and known == marked(f"${name}"):
             return marked(f"${{{name}[@]}}")
         return known if every or isinstance(known, str) else (known[0] if known else "")
 
     def _item(self, name: str, known: Value, index: str) -> str | None:
+        if name in self.keyed:
+            key = self.value(index)
+            if is_known(key):
+                return self.keyed[name].get(key, "")
+            self.indexed[name] = tuple(f"[{one}]={value}" for one, value in self.keyed[name].items())
+            return marked(f"${{{name}[{source_text(key)}]}}")
         number = self.arithmetic(index)
         values = _all(known)
         if not re.fullmatch(r"-?\d{1,6}", number):

@@ -267,11 +267,12 @@ class BatchScript(BatchCommands):
     def _list(self, node: Node) -> None:
         parts = [one for one in node.children if one.is_named]
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
-        self.assumed = ""
+        self.assumed, self.decided_by = "", frozenset()
         known = self.holds(parts[0])
         self.check_status(parts[0])
-        if self.assumed and known is not None and not _ENDS.search(self.text(parts[-1])):
-            self.name_branch(parts[0], parts[1:])
+        is_taken = known is (sign == "&&")
+        if (self.assumed or (self.decided_by and not is_taken)) and known is not None:
+            self.name_branch(parts[0], () if _ENDS.search(self.text(parts[-1])) else parts[1:])
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
         stays = "srun" not in map(self.text, nodes_below(node, "command_name"))
         sets = stays and assigned_in(self.text(parts[-1])) and self.starts_program(parts[0])
@@ -313,14 +314,18 @@ class BatchScript(BatchCommands):
             parts = [one for one in clause.children if one.type not in (*CLAUSES, "comment")]
             start = next((number for number, one in enumerate(parts) if one.type == "then"), 0)
             conditions = [one for one in parts[:start] if one.is_named]
-            self.assumed = ""
+            self.assumed, self.decided_by = "", frozenset()
             known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
                 self._undecided(node)
             elif conditions:
                 self.check_status(conditions[0])
-            if self.assumed and known is not None and not (known and _ENDS.search(self.text(parts[-1]))):
-                self.name_branch(conditions[0], node.children[1:] if known else parts[start + 1 :])
+            decides = self.assumed or (self.decided_by and conditions)
+            if decides and known is not None and not (known and _ENDS.search(self.text(parts[-1]))):
+                others = (
+                    [one for one in node.children if one.type in CLAUSES] if not self.assumed else node.children[1:]
+                )
+                self.name_branch(conditions[0], others if known else parts[start + 1 :])
             if known is not False:
                 single = clause.type == "else_clause" or not any(one.type in CLAUSES[:2] for one in node.children)
                 first = node.child_by_field_name("condition")

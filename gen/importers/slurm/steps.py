@@ -442,5 +442,6 @@ def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
             words = [shown(one) for one in values]
             whole = " ".join(words)
             inner = whole if len(whole) <= WIDE else "\n  ".join(["", *words]) + "\n"
-            made.append(Run(words=(), text=f"{name}=({inner})", place=runs[0].place))
+            declares = "declare -A " if name in script.keyed else ""
+            made.append(Run(words=(), text=f"{declares}{name}=({inner})", place=runs[0].place))
     return made

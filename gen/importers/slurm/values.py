@@ -32,9 +32,6 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.site import (
-    CONDA,
-    MODULES,
-    OWN_ENVIRONMENT,
     SCRIPT,
     VARIABLE,
     AnyStep,
@@ -53,8 +50,6 @@ _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _NAME: Final = regex(r"(?<![\w$])[A-Za-z_]\w*")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
-_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
-_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
 _MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
@@ -79,6 +74,7 @@ class BatchValues(Conditions):
         self.in_task = self.is_inner = in_task
         self.variables: dict[str, Value] = {}
         self.indexed: dict[str, tuple[str, ...]] = {}
+        self.keyed: dict[str, dict[str, str]] = {}
         self.asked: set[str] = set()
         self.statuses = {"?"}  # names of variables with the status of a program, which counts as 0
         self.status_of: dict[str, int] = {}  # the number of programs before a variable gets a status
@@ -223,6 +219,9 @@ class BatchValues(Conditions):
     def _set_item(self, item: str, text: str) -> None:
         """`NAME[INDEX]=VALUE`. Only a shell knows an array with other indices than those of its items."""
         name, _, index = item[:-1].partition("[")
+        if name in self.keyed:
+            self.keyed[name] |= {self.value(index): self.value(text)}
+            return
         items, number = self.variables.get(name, ()), self.arithmetic(index)
         items = (items,) if isinstance(items, str) else items
         if number.isdecimal() and int(number) <= len(items) < _MAX_ITEMS and not text.startswith("("):
@@ -276,15 +275,6 @@ class BatchValues(Conditions):
     def refuse(self, place: Location, what: str, hint: str) -> None:
         """Note the first part that is not followed as bash does it."""
         self.unreadable = self.unreadable or (place, what, hint)
-
-    def name_lines(self, text: str, start: Location, path: str) -> None:
-        """Name the lines of a file of the script that need a machine of Slurm."""
-        for number, line in enumerate(text.split("\n"), start.line):
-            if _SETS_UP.match(line):
-                self.left.append(DroppedPart(replace(start, line=number), f"`{line.strip()[:60]}`", *OWN_ENVIRONMENT))
-            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
-                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
-                self.refuse(replace(start, line=number), what, "pass it as an argument")
 
     def name_program(self, step: Step) -> None:
         """Name a program that no machine has, and values that the pod computes in another folder."""
@@ -362,7 +352,11 @@ class BatchValues(Conditions):
             yield " ".join(("set", "--", *map(shown, self.arguments)))
         for name, value in others.items():
             words = [shown(one) for one in value] if isinstance(value, tuple) else [shown(value)]
-            if not any(NODES in one for one in ([value] if isinstance(value, str) else value)):
+            if name in self.keyed:
+                pairs = (f"[{shown(key)}]={shown(item)}" for key, item in self.keyed[name].items())
+                self.kept.add(name)
+                yield f"declare -A {name}=({' '.join(pairs)})"
+            elif not any(NODES in one for one in ([value] if isinstance(value, str) else value)):
                 self.kept.add(name)
                 export = "export " if name in self.exported else ""
                 yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{export}{name}={words[0]}"

@@ -280,7 +280,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
 _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     "srun": _srun,
     "env": _env,
-    **dict.fromkeys(("nohup", "timeout", "stdbuf", "unbuffer", "nice", "sudo"), _around),
+    **dict.fromkeys(("time", "nohup", "timeout", "stdbuf", "unbuffer", "nice", "sudo"), _around),
     **dict.fromkeys(("exec", "command", "builtin", "coproc"), _in_place),
     **dict.fromkeys(("bash", "sh"), _shell),
     "eval": _eval,

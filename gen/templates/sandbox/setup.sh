@@ -26,6 +26,7 @@ mount -t tmpfs -o size=1m none usr/bin
 [ -L bin ] || mount -t tmpfs -o size=1m none bin
 cp -P "$1"/gen/tools/* usr/bin/
 [ -L bin ] || cp -P "$1"/gen/tools/* bin/
+ln -s /gen/answer usr/bin/time
 touch dev/null dev/zero && mount --bind /dev/null dev/null && mount --bind /dev/zero dev/zero
 mount -t proc proc proc 2>/dev/null && ln -s /proc/self/fd dev/fd || true
 pivot_root . old

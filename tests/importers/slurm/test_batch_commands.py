@@ -29,6 +29,10 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("A=1\nA=2 srun a $A", "A=2 a 1"),
         ("export A=1\nwhile ask; do a; done\nexport A=2\nsrun b", "export A=1\nwhile ask; do a; done\nexport A=2\nb"),
         ("eval A=1\nsrun a $A", "a 1"),
+        ("/usr/bin/time srun a", "a"),
+        ("cp $0 b\nsrun a", "a"),
+        ("declare -A A=([b]=1 ['c d']=2)\nA[e]=3\nsrun a ${A[b]} ${A[c d]} ${A[e]}${A[f]}", "a 1 2 3"),
+        ("A='b|c d'\nIFS='[|]' read -ra B <<< \"$A\"\na ${B[0]} \"${B[1]}\"", "a b 'c d'"),
         ('read -r A B < b\na "$A" $B', 'read -r A B < b\na "$A" $B'),
         ("L=$(sed 2p b)\nA=$(echo $L | cut -f1)\na $A", "L=$(sed 2p b)\na $(echo $L | cut -f1)"),
         ("A=(b/*.yaml)\na ${A[@]}", "a b/*.yaml"),
@@ -215,6 +219,11 @@ def test_a_task_has_the_ranks_of_its_own_step() -> None:
 @for_each(
     ("body", "expected"),
     [
+        ("a --b <(echo c: 1)", "a --b <(echo c: 1)"),
+        (
+            "declare -A A=([b]=1)\nfor i in ${!A[@]}; do c $i; done",
+            "declare -A A=([b]=1)\nfor i in ${!A[@]}; do c $i; done",
+        ),
         ("readarray -t A < b\nsrun c ${A[0]} ${A[1]} ${#A[@]}", 'readarray -t A < b\nc $A ${A[1]} "${#A[@]}"'),
         ('IFS=, read -r A B < <(sed 1p c)\na "$A" $B', 'IFS=, read -r A B < <(sed 1p c)\na "$A" $B'),
     ],
@@ -227,6 +236,10 @@ def test_values_that_only_bash_reads_need_bash(body: str, expected: str) -> None
     ("body", "expected"),
     [
         ("mapfile -t A < b\na ${A[$SLURM_ARRAY_TASK_ID]}", "mapfile -t A < b\na ${A[$JOB_COMPLETION_INDEX]}"),
+        (
+            "declare -A A=([x]=1 [y]=2)\nB=(x y)\nm=${B[$SLURM_ARRAY_TASK_ID]}\na ${A[$m]}",
+            'B=(x y)\ndeclare -A A=([x]=1 [y]=2)\na "${A[${B[$JOB_COMPLETION_INDEX]}]}"',
+        ),
         ('A=(b/*)\na "${A[SLURM_ARRAY_TASK_ID]}"', 'A=(b/*)\na "${A[$JOB_COMPLETION_INDEX]}"'),
         ('a $(ls b | sed -n "$((SLURM_ARRAY_TASK_ID+1))p")', 'a $(ls b | sed -n "$((JOB_COMPLETION_INDEX+1))p")'),
     ],
@@ -611,6 +624,12 @@ UNCLEAR = "the address `"
             "`conda activate a` is not carried: a container",
         ),
         (NODE, "f() { a; }\nexport -f f\nsrun bash -c f", 5, "gen does not follow `export -f`"),
+        (NODE, "numactl -N 0 srun a", 4, "`numactl` starts `srun`, which does not work in a pod"),
+        (NODE, "cp $0 b\nsrun a", 4, "`cp ./.slurm_script b` is not carried: no pod has the file of the script"),
+        (NODE, '[ -n "$X" ] && A=1\na $A', 4, 'the other case of `[ -n "$X" ]` is not carried: the script gets'),
+        (NODE, 'if [ -z "$X" ]; then A=1; else A=2; fi\na $A', 4, 'the other case of `[ -z "$X" ]` is not carried'),
+        (NODE, "declare -A A=([b]=1)\na ${A[@]}", 5, "gen cannot read the syntax of the shell here"),
+        (NODE, "module load x &\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "! module load x\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "env A=1 export B=2\nsrun a", 4, "`env A=1 export B=2` is not carried: `export` is not a program, but"),
         (NODE, "eval export A=1\nsrun a", 4, "gen does not follow `eval export A=1`"),

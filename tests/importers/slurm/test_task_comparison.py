@@ -126,6 +126,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (NODES, "M=$(hostname)\nsrun bash -c \"python a.py '$M:1' --rank \\$SLURM_PROCID\""),
         (("-N 1",), "rm -rf b\ngit clone https://example.com/b.git\nsrun sh -c 'cd b; python c'"),
         (NODES, "export OWN_PORT=29400\nsrun torchrun --rdzv_endpoint $(hostname):$OWN_PORT a.py"),
+        (("-N 1", "--array=0-9%2"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
         (NODES, 'A=(--lr 1)\nif [ $SLURM_NNODES -gt 1 ]; then A+=(--many); fi\nsrun bash -c "torchrun a.py ${A[*]}"'),
     ],
 )
