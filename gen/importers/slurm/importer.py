@@ -341,7 +341,8 @@ def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
     """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site."""
     if "gpus" in draft.fields:
         return
-    told = [steps.without_set(one).processes for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
+    launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
+    told = [mpi.processes_of(steps.without_set(one))[1] for one in launchers]
     number = next((one for one in told if one.isdecimal() and 0 < int(one[:3]) < 100), "")  # noqa: PLR2004
     exclusive = any(one.name == "exclusive" or (one.name == "mem" and one.value == "0") for one in options)
     if number or (site.nodes.get("gpus") and (exclusive or any(one.launcher is not None for one in runs))):
@@ -358,7 +359,6 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *,
         starts = run.by_srun and run.words[:1] not in mpi.OF_SHELL
         return mpi.by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
     given = steps.without_set(run, parallel=parallel)
-    words = given.words
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
         return mpi.for_all_pods(draft, run, given, layout)
     if of_mpi and run.by_srun and layout.nodes > 1:
@@ -371,13 +371,12 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *,
         what = f"{run.per_node} starts of `{run.words[run.at].rpartition('/')[2]}` on each node"
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
-    processes = given.processes
+    _, processes = mpi.processes_of(given)
     if {one[1:] for one in sources(processes)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", processes):
         what, hint = f"the number of processes `{shown(processes)[:60]}`", "set `gpus` to it"
         draft.drop(run.place, what, "only a shell computes it, and the launcher starts one for each GPU", hint)
-    if processes.isdecimal() and str(draft.fields.get("gpus", "")) not in ("", processes):
-        name = next(one for one in run.words if "nproc" in one).partition("=")[0]
-        words = [*words[: run.at + 1], f"{name}={processes}", *words[run.at + 1 :]]
+    gpus, pods = int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1
+    words = mpi.with_processes(run, given, gpus, pods)
     return replace(run, words=tuple(words))
 
 

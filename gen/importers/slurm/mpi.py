@@ -1,4 +1,4 @@
-"""Tasks of `srun` as processes of MPI: a job of kind `mpi`, and the ranks and addresses of its processes.
+"""Processes of launchers, and tasks of `srun` as those of MPI: a job of kind `mpi`, and their ranks and addresses.
 
 `mpirun` gives a process its numbers in variables of its own. Those that PyTorch reads have to come from the script.
 """
@@ -26,7 +26,7 @@ from gen.importers.slurm.steps import (
     text_of_words,
 )
 from gen.importers.slurm.words import needs_bash
-from gen.job.launchers import deepspeed, mpirun
+from gen.job.launchers import base, deepspeed, mpirun
 
 _OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})
 """Expressions, which have a value before a shell reads the command."""
@@ -34,6 +34,12 @@ OF_SHELL: Final = ((), ("cd",), ("trap",))
 """First words of commands that a shell runs itself."""
 _FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
 DEFAULT_PORT: Final = "29500"
+_OF_POD: Final = (
+    ("machine_rank", marked("$RANK")),
+    ("main_process_ip", marked("$MASTER_ADDR")),
+    ("main_process_port", marked("$MASTER_PORT")),
+)
+"""Options of `accelerate launch` with the values of a pod among others."""
 
 
 def of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
@@ -122,13 +128,39 @@ def for_all_pods(draft: JobDraft, run: Run, given: Options, layout: Layout) -> R
         draft.drop(run.place, what, "one start reaches the processes of all pods", hint)
     options: tuple[str, ...] = ("--hostfile", "/etc/mpi/hostfile")
     if run.launcher is mpirun.LAUNCHER:
-        per_node, total = (
-            int(f"0{one}"[:7]) if one.isdecimal() else 0 for one in (given.processes, given.all_processes)
-        )
+        told = (given.processes, given.values.get(base.ALL_PROCESSES, ("", ""))[1])
+        per_node, total = (int(f"0{one}"[:7]) if one.isdecimal() else 0 for one in told)
         options = numbers(layout, per_node, 0 if per_node else total)
     for one in given.left:
         draft.drop(run.place, f"`{one[:60]}`", *OF_MACHINES)
     return replace(run, words=(*given.words[: run.at + 1], *options, *given.words[run.at + 1 :]))
+
+
+def processes_of(given: Options) -> tuple[str, str]:
+    """The option of a launcher for its processes as it is written, and their number on each pod, as far as known."""
+    if base.ALL_PROCESSES not in given.values:
+        return given.values.get(base.PROCESSES, ("", ""))
+    option, every = given.values[base.ALL_PROCESSES]
+    pods = given.values.get(base.PODS, ("", "1"))[1]
+    known = every.isdecimal() and pods.isdecimal() and int(pods[:6]) and int(every[:6]) % int(pods[:6]) == 0
+    return option, str(int(every[:6]) // int(pods[:6])) if known else every
+
+
+def with_processes(run: Run, given: Options, gpus: int, pods: int) -> list[str]:
+    """A launcher with its numbers, if they are not those of the pods, or if a file with settings has others."""
+    option, number = processes_of(given)
+    start, rest = given.words[: run.at + 1], given.words[run.at + 1 :]
+    if base.CONFIG in given.values and base.ALL_PROCESSES in given.values:
+        every, machines = given.values[base.ALL_PROCESSES], given.values.get(base.PODS, ("", ""))
+        if pods == 1:
+            return [*start, *every, *(machines if all(machines) else ()), *rest]
+        if number.isdecimal():  # the file can have other machines
+            of_pods = (("num_processes", str(int(number) * pods)), ("num_machines", str(pods)))
+            return [*start, *(word for name, value in (*of_pods, *_OF_POD) for word in (f"--{name}", value)), *rest]
+    usual = {str(gpus or 1), str(gpus * pods) if base.PODS not in given.values else ""}
+    if not number.isdecimal() or number in usual:
+        return given.words
+    return [*start, f"{option}={number}", *rest]
 
 
 def set_sizes(draft: JobDraft, layout: Layout) -> None:

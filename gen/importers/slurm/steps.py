@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from gen.base import Findings, Location, names, regex
@@ -190,12 +190,15 @@ class Options(Struct):
 
     words: list[str]
     """The command without the options that gen sets."""
-    processes: str = ""
-    all_processes: str = ""
-    pods: str = ""
-    hosts: bool = False
+    values: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Its options as they are written, and their values, by what they set."""
     left: tuple[str, ...] = ()
     """Options about the machines of a site."""
+
+    @property
+    def processes(self) -> str:
+        """The processes on each pod, as they are written."""
+        return self.values.get(PROCESSES, ("", ""))[1]
 
 
 def without_set(run: Run, *, parallel: bool = False) -> Options:
@@ -204,7 +207,6 @@ def without_set(run: Run, *, parallel: bool = False) -> Options:
     kept = list(run.words[: run.at + 1])
     given = Options(kept)
     roles, more = ((PROCESSES, PODS, base.ALL_PROCESSES, base.RANK), set[str]()) if parallel else (_SET_BY_GEN, _MORE)
-    dropped = {name for role in roles for name in run.launcher.roles.get(role, ())} | more
     at = run.at + 1
     while at < len(run.words):
         word = run.words[at]
@@ -214,13 +216,10 @@ def without_set(run: Run, *, parallel: bool = False) -> Options:
         name = run.launcher.name_of(written)
         size = 3 if name in run.launcher.pairs else 2 if name in run.launcher.values and not sign else 1
         value = value if sign else " ".join(run.words[at + 1 : at + size])
-        if name in dropped:
-            if name in run.launcher.roles.get(PROCESSES, ()):
-                given.processes = value
-            if name in run.launcher.roles.get(base.ALL_PROCESSES, ()):
-                given.all_processes = value
-            given.pods = value if name in run.launcher.roles.get(PODS, ()) else given.pods
-            given.hosts = given.hosts or name in run.launcher.roles.get(HOSTS, ())
+        role = next((one for one, names in run.launcher.roles.items() if name in names), "")
+        given.values[role] = word.partition("=")[0], value
+        if role in roles or name in more:
+            pass
         elif run.launcher is mpirun.LAUNCHER and _OF_NETWORK.search(value) and value.partition("=")[0] not in HARMLESS:
             given.left += (" ".join(run.words[at : at + size]),)
         else:

@@ -133,3 +133,44 @@ def test_the_launcher_on_most_nodes_decides_their_number() -> None:
     made, found = read(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=body))
     assert made[0].fields["workers"] == 2
     assert any(one.message.startswith("the single start of `torchrun`") for one in found)
+
+
+OF_POD = "--machine_rank $RANK --main_process_ip $MASTER_ADDR --main_process_port $MASTER_PORT"
+ACCELERATE = "srun accelerate launch --num_processes 8 --num_machines 2 --machine_rank 0 --main_process_port 1234"
+
+
+@for_each(
+    ("options", "line", "expected", "gpus"),
+    [
+        (("-N 1", "--gres=gpu:8"), "deepspeed --num_gpus 4 a.py", "deepspeed --num_gpus=4 a.py", 8),
+        (("-N 1", "--gres=gpu:8"), "accelerate launch --num_processes 1 a", "accelerate launch --num_processes=1 a", 8),
+        (("-N 2", "--gres=gpu:8"), f"{ACCELERATE} a.py", "accelerate launch --num_processes=4 a.py", 8),
+        (("-N 2", "--gres=gpu:4"), f"{ACCELERATE} a.py", "accelerate launch a.py", 4),
+        (("-N 2", "--exclusive"), f"{ACCELERATE} a.py", "accelerate launch a.py", 4),
+        (("-N 2", "--gres=gpu:4"), "srun accelerate launch --num_processes 8 a.py", "accelerate launch a.py", 4),
+        (
+            ("-N 2", "--gres=gpu:4"),
+            f"{ACCELERATE} --config_file a.yaml a.py",
+            f"accelerate launch --num_processes 8 --num_machines 2 {OF_POD} --config_file a.yaml a.py",
+            4,
+        ),
+        (
+            ("-N 1", "--gres=gpu:8"),
+            "accelerate launch --config_file a.yaml --num_processes 8 --main_process_port 1234 a.py",
+            "accelerate launch --num_processes 8 --config_file a.yaml a.py",
+            8,
+        ),
+        (
+            ("-N 1", "--gres=gpu:8"),
+            "accelerate launch --num_processes 8 a.py --config_file a.yaml",
+            "accelerate launch a.py --config_file a.yaml",
+            8,
+        ),
+    ],
+)  # fmt: skip
+def test_a_launcher_keeps_numbers_that_the_pods_do_not_have(
+    options: tuple[str, ...], line: str, expected: str, gpus: int
+) -> None:
+    fields = job(script(*options, "--ntasks-per-node=1", body=line)).fields
+    assert " ".join(str(fields["command"]).replace("\\\n", "").split()) == expected
+    assert fields["gpus"] == gpus
