@@ -54,6 +54,8 @@ _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 
 
+_MOST_GPUS: Final = 16
+"""Those of a node, if no site file has them."""
 _NEEDED_VALUES: Final = (
     "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
 )
@@ -89,6 +91,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     of_site = {name: one for name, one in site.places.items() if name in site.define.keys() - given.define.keys()}
     options = [with_values(one, values, of_site) for one in options]
     options = [one for one in options if one.place not in map(of_site.get, unfinished)]
+    options = mpi.with_nodes(options, values, site.nodes, found)
     values |= unfinished
     place = Location(given.file)
     if not options and not TEMPLATE.search(text):
@@ -343,10 +346,12 @@ def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
         return
     launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
     told = [mpi.processes_of(steps.without_set(one))[1] for one in launchers]
-    number = next((one for one in told if one.isdecimal() and 0 < int(one[:3]) < 100), "")  # noqa: PLR2004
+    number = next((int(one[:6]) for one in told if one.isdecimal() and int(one)), 0)
     exclusive = any(one.name == "exclusive" or (one.name == "mem" and one.value == "0") for one in options)
-    if number or (site.nodes.get("gpus") and (exclusive or any(one.launcher is not None for one in runs))):
-        draft.set(int(number or site.nodes["gpus"]), "gpus", place=draft.place)
+    hidden = any(one.exported.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none") for one in runs)
+    of_cpus = hidden or number > int(site.nodes.get("gpus") or _MOST_GPUS)
+    if not of_cpus and (number or (site.nodes.get("gpus") and (exclusive or any(one.launcher for one in runs)))):
+        draft.set(number or int(site.nodes["gpus"]), "gpus", place=draft.place)
     for name in ("cpu", "memory"):
         if exclusive and name in site.nodes:
             draft.fields.setdefault(name, site.nodes[name])

@@ -214,7 +214,7 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: S
 def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
     nodes = _number(draft, last.get("nodes")) or 1
     per_node = _number(draft, last.get("ntasks-per-node") or last.get("tasks-per-node"))
-    tasks = _number(draft, last.get("ntasks"))
+    tasks = _number(draft, last.get("ntasks")) or _tasks_of_gpus(last)
     if "nodes" not in last and tasks and per_node:
         nodes = -(-tasks // per_node)
     per_node = per_node or max(-(-(tasks or nodes) // nodes), 1)
@@ -233,6 +233,12 @@ def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
     return Layout(
         nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=indices, array=array, names=_names(last)
     )
+
+
+def _tasks_of_gpus(last: Mapping[str, Option]) -> int | None:
+    """The tasks of `--gpus` and `--gpus-per-task`."""
+    every, each = ((last[one].value.split(":")[-1][:6] if one in last else "") for one in ("gpus", "gpus-per-task"))
+    return int(every) // int(each) or None if every.isdecimal() and each.isdecimal() and int(each) else None
 
 
 def _names(last: Mapping[str, Option]) -> dict[str, str]:

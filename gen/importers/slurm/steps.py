@@ -248,7 +248,7 @@ def line_of(run: Run) -> str:
     parts = [" ".join(words[: at if at == 1 else at + 1])]
     for word in words[at if at == 1 else at + 1 :]:
         short = re.fullmatch(r"-[A-Za-z]\w*", word) and len(parts) > 1 and not parts[-1].startswith("-- ")
-        program = word.endswith((".py", ".sh")) and re.match(r"--\S+ ", parts[-1])  # behind an option with its value
+        program = word.endswith((".py", ".sh")) and re.match(r"--[^\s=]+[ =]", parts[-1])  # behind a value
         starts = word.startswith(("--", "'--", '"--')) or short or program or _SETTING.match(word)
         parts[-1:] = [parts[-1], word] if starts else [f"{parts[-1]} {word}"]
     return " \\\n  ".join(parts)

@@ -39,7 +39,7 @@ from gen.importers.sandbox import (
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm.containers import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
-from gen.importers.slurm.mpi import DEFAULT_PORT
+from gen.importers.slurm.mpi import DEFAULT_PORT, with_nodes
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values
 from gen.importers.slurm.site import (
     SCRIPT,
@@ -187,7 +187,7 @@ def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int]) -> 
     values = {**site.define, **given.define}
     text = ENDS.sub(r"\1true", without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
     options, _ = directives(text, given.file, Findings())
-    options = [with_values(one, values, {}) for one in options]
+    options = with_nodes([with_values(one, values, {}) for one in options], values, site.nodes, Findings())
     alone = {name for name, uses in images.items() if uses_of(name, text) == uses}
     return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name, images=alone)
 

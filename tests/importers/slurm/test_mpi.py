@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.importers import sandbox
+from gen.base.findings import Findings
+from gen.importers import IMPORTERS, ImportInput, sandbox
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
 from tests.importers.slurm.test_task_comparison import compared
@@ -174,3 +175,48 @@ def test_a_launcher_keeps_numbers_that_the_pods_do_not_have(
     fields = job(script(*options, "--ntasks-per-node=1", body=line)).fields
     assert " ".join(str(fields["command"]).replace("\\\n", "").split()) == expected
     assert fields["gpus"] == gpus
+
+
+EIGHT_TASKS = ("--ntasks=8", "--gpus-per-task=1")
+
+
+@for_each(
+    ("options", "values", "fields", "said"),
+    [
+        (("-n 32", "--gpus-per-task=1"), {}, {"workers": 4, "gpus": 8}, "32 tasks: 4"),
+        (("--gpus=32", "--gpus-per-task=1"), {}, {"workers": 4, "gpus": 8}, "32 tasks: 4"),
+        (("--gpus=32", "--gpus-per-task=4", "--gpus-per-node=4"), {}, {"workers": 8, "gpus": 4}, ""),
+        (("-n 384", "--gpus-per-node=8"), {}, {"workers": 3, "gpus": 8}, "384 tasks: 3"),
+        (("-n 16", "--gres=gpu:4"), {}, {"gpus": 4}, "16 tasks: 1"),
+        (("-n 16", "--gres=gpu:4"), {"SLURM_NNODES": "4"}, {"workers": 4, "gpus": 4}, ""),
+        (("-n 8", "--gres=gpu:8", "-c 24"), {}, {"gpus": 8}, ""),
+        (EIGHT_TASKS, {}, {"gpus": 8}, ""),
+        (("-n 64",), {}, {}, ""),
+        (("-n 64", "-N 4", "--gres=gpu:4"), {}, {"workers": 4, "gpus": 4}, ""),
+    ],
+)  # fmt: skip
+def test_nodes_that_slurm_chooses(
+    options: tuple[str, ...], values: dict[str, str], fields: dict[str, int], said: str
+) -> None:
+    found = Findings()
+    text = script(*options, body="srun python a.py --nodes $SLURM_NNODES")
+    given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", define=values)
+    (made,) = IMPORTERS["slurm"]().read(given, found)
+    assert {name: made.fields[name] for name in ("workers", "gpus") if name in made.fields} == fields
+    assert str(made.fields["command"]).endswith(f"python a.py --nodes {fields.get('workers', 1)}")
+    named = [one.message.replace(" is not carried: Slurm chooses it, and the job has", ":") for one in found]
+    assert named == ([f"the number of nodes for {said}"] if said else [])
+
+
+@for_each(
+    ("before", "options", "gpus"),
+    [
+        ("", "--nproc_per_node=75", None),
+        ("", "--nproc_per_node=4", 4),
+        ("export NVIDIA_VISIBLE_DEVICES=void", "--nproc_per_node=4", None),
+    ],
+)
+def test_processes_of_cpus_are_no_gpus(before: str, options: str, gpus: int | None) -> None:
+    made = job(script("-N 1", body=f"{before}\ntorchrun {options} a.py")).fields
+    assert made.get("gpus") == gpus
+    assert made["command"] == ("torchrun a.py" if gpus else f"torchrun {options} a.py")
