@@ -26,7 +26,7 @@ from gen.importers.slurm.containers import (
     mount_folders,
     named_images,
 )
-from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known, marked, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
@@ -34,7 +34,9 @@ from gen.importers.slurm.site import (
     Layout,
     Site,
     constants,
+    read_by,
     read_site,
+    reads_arguments,
     report_incomplete,
     with_traps,
     without_placeholders,
@@ -54,8 +56,6 @@ _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 
 
-_MOST_GPUS: Final = 16
-"""Those of a node, if no site file has them."""
 _NEEDED_VALUES: Final = (
     "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
 )
@@ -192,7 +192,8 @@ def _translate(
         hint = "write the path of its program in the place of the check" if check else _NEEDED_VALUES
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
-    _whole_nodes(draft, options, runs, site)
+    _arguments(draft, script, runs, lacking)
+    mpi.whole_nodes(draft, options, runs, site)
     slots = {steps.without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
     if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
         layout = replace(layout, per_node=int(number[:4]))
@@ -201,7 +202,7 @@ def _translate(
     if any(mpi.is_of_mpi(one, layout) for one in runs):
         mpi.set_sizes(draft, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
-    runs = [_for_kind(draft, script, one, layout, parallel=parallel) for one in _files(draft, script, runs)]
+    runs = [mpi.for_kind(draft, script, one, layout, parallel=parallel) for one in _files(draft, script, runs)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout, of_script.nodes)
@@ -265,6 +266,27 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
             why = "the script does not export it, or gen cannot compute it"
             hint = "write its value into the command, or export it"
         draft.cannot_run(place, f"`${name}` has no value in a pod: {why}", hint)
+
+
+def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
+    """Report the arguments of the script that its programs get, if nobody gives them."""
+    if script.arguments or not script.has_more:
+        return
+    text = "\n" * (script.first_line - 1) + script.source
+    inner = [(one.start_point[0], one.end_point[0]) for one in script.functions.values()]
+    lines = enumerate(script.source.split("\n"))
+    outer = "\n".join(one for at, one in lines if not any(first <= at <= last for first, last in inner))
+    if not reads_arguments(outer):
+        return
+    hint = "give the first one with `--define 1=VALUE`, and the next one with `--define 2=VALUE`"
+    for run in (one for one in runs if one.words and reads_arguments(read_by(text, one.place.line))):
+        program, behind = run.words[run.at].rpartition("/")[2], run.words[run.at + 1 :]
+        needs = run.launcher is not None or re.fullmatch(r"python[\d.]*|(?:ba)?sh", program)
+        if needs and all(one.startswith("-") for one in behind):
+            lacking.values.append("1")
+            draft.cannot_run(run.place, f"`{program}` has no script, because it is an argument of `sbatch`", hint)
+        else:
+            draft.drop(run.place, "`$@`", "the arguments of the script are those of `sbatch`", hint)
 
 
 def _lists_nodes(script: BatchScript, name: str) -> bool:
@@ -340,51 +362,6 @@ def _array(draft: JobDraft, layout: Layout, text: str) -> None:
         draft.set({"matrix": {"task": list(layout.indices)}}, "sweep", place=draft.place)
 
 
-def _whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run], site: Site) -> None:
-    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site."""
-    if "gpus" in draft.fields:
-        return
-    launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
-    told = [mpi.processes_of(steps.without_set(one))[1] for one in launchers]
-    number = next((int(one[:6]) for one in told if one.isdecimal() and int(one)), 0)
-    exclusive = any(one.name == "exclusive" or (one.name == "mem" and one.value == "0") for one in options)
-    hidden = any(one.exported.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none") for one in runs)
-    of_cpus = hidden or number > int(site.nodes.get("gpus") or _MOST_GPUS)
-    if not of_cpus and (number or (site.nodes.get("gpus") and (exclusive or any(one.launcher for one in runs)))):
-        draft.set(number or int(site.nodes["gpus"]), "gpus", place=draft.place)
-    for name in ("cpu", "memory"):
-        if exclusive and name in site.nodes:
-            draft.fields.setdefault(name, site.nodes[name])
-
-
-def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, parallel: bool) -> Run:
-    """A program for the pods of the job. Its launcher decides the kind."""
-    of_mpi = draft.fields["kind"] == "mpi"
-    if run.launcher is None:
-        starts = run.by_srun and run.words[:1] not in mpi.OF_SHELL
-        return mpi.by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
-    given = steps.without_set(run, parallel=parallel)
-    if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
-        return mpi.for_all_pods(draft, run, given, layout)
-    if of_mpi and run.by_srun and layout.nodes > 1:
-        name = run.words[run.at].rpartition("/")[2]
-        message = f"`{name}` starts in one pod only, because the script starts other programs with MPI"
-        draft.cannot_run(run.place, message, "import the script without the other programs")
-    if layout.nodes > 1 and run.by_srun and not of_mpi:
-        draft.set("pytorch", "kind")
-    if run.by_srun and run.per_node > 1:
-        what = f"{run.per_node} starts of `{run.words[run.at].rpartition('/')[2]}` on each node"
-        hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
-        draft.drop(run.place, what, "each pod starts it once", hint)
-    _, processes = mpi.processes_of(given)
-    if {one[1:] for one in sources(processes)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", processes):
-        what, hint = f"the number of processes `{shown(processes)[:60]}`", "set `gpus` to it"
-        draft.drop(run.place, what, "only a shell computes it, and the launcher starts one for each GPU", hint)
-    gpus, pods = int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1
-    words = mpi.with_processes(run, given, gpus, pods)
-    return replace(run, words=tuple(words))
-
-
 def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int) -> None:
     """Report what happens on some of the nodes of the script, or once in it, and in each pod of the job."""
     started = [one for one in runs if one.by_srun]
@@ -441,6 +418,9 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
         "constraints": {name: {} for name in constraints},
         "images": dict.fromkeys(images, image),
         "paths": {name: label(name, "data") for name in dict(folders.most_common(_MOST_FOLDERS))},
-        "define": {name: f"<{name}>" for name in dict(values.most_common(_MOST_VALUES))},
+        "define": {
+            name: f"<ARGUMENT_{name}>" if name.isdecimal() else f"<{name}>"
+            for name in dict(values.most_common(_MOST_VALUES))
+        },
     }
     return written({name: value for name, value in fields.items() if value})

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,10 +16,10 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text
+from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, layout_of
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, OF_MACHINES, VARIABLE, Layout, is_silent
+from gen.importers.slurm.site import DEVICES, OF_MACHINES, VARIABLE, Layout, Site, is_silent
 from gen.importers.slurm.steps import (
     OF_KIND,
     RENDEZVOUS,
@@ -29,6 +29,7 @@ from gen.importers.slurm.steps import (
     of_program,
     parts_of,
     text_of_words,
+    without_set,
 )
 from gen.importers.slurm.words import needs_bash
 from gen.job.launchers import base, deepspeed, mpirun
@@ -144,6 +145,8 @@ def for_all_pods(draft: JobDraft, run: Run, given: Options, layout: Layout) -> R
 _GPUS: Final = 8
 _CPUS: Final = 128
 """Those of a node, if no site file has them."""
+_MOST: Final = 16
+"""GPUs that a node can have."""
 
 
 def with_nodes(
@@ -197,6 +200,51 @@ def with_processes(run: Run, given: Options, gpus: int, pods: int) -> list[str]:
     if not number.isdecimal() or number in usual:
         return given.words
     return [*start, f"{option}={number}", *rest]
+
+
+def whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run], site: Site) -> None:
+    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site."""
+    if "gpus" in draft.fields:
+        return
+    launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
+    told = [processes_of(without_set(one))[1] for one in launchers]
+    number = next((int(one[:6]) for one in told if one.isdecimal() and int(one)), 0)
+    exclusive = any(one.name == "exclusive" or (one.name == "mem" and one.value == "0") for one in options)
+    hidden = any(one.exported.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none") for one in runs)
+    of_cpus = hidden or number > int(site.nodes.get("gpus") or _MOST)
+    if not of_cpus and (number or (site.nodes.get("gpus") and (exclusive or any(one.launcher for one in runs)))):
+        draft.set(number or int(site.nodes["gpus"]), "gpus", place=draft.place)
+    for name in ("cpu", "memory"):
+        if exclusive and name in site.nodes:
+            draft.fields.setdefault(name, site.nodes[name])
+
+
+def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, parallel: bool) -> Run:
+    """A program for the pods of the job. Its launcher decides the kind."""
+    of_mpi = draft.fields["kind"] == "mpi"
+    if run.launcher is None:
+        starts = run.by_srun and run.words[:1] not in OF_SHELL
+        return by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
+    given = without_set(run, parallel=parallel)
+    if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
+        return for_all_pods(draft, run, given, layout)
+    if of_mpi and run.by_srun and layout.nodes > 1:
+        name = run.words[run.at].rpartition("/")[2]
+        message = f"`{name}` starts in one pod only, because the script starts other programs with MPI"
+        draft.cannot_run(run.place, message, "import the script without the other programs")
+    if layout.nodes > 1 and run.by_srun and not of_mpi:
+        draft.set("pytorch", "kind")
+    if run.by_srun and run.per_node > 1:
+        what = f"{run.per_node} starts of `{run.words[run.at].rpartition('/')[2]}` on each node"
+        hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
+        draft.drop(run.place, what, "each pod starts it once", hint)
+    _, processes = processes_of(given)
+    if {one[1:] for one in sources(processes)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", processes):
+        what, hint = f"the number of processes `{shown(processes)[:60]}`", "set `gpus` to it"
+        draft.drop(run.place, what, "only a shell computes it, and the launcher starts one for each GPU", hint)
+    gpus, pods = int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1
+    words = with_processes(run, given, gpus, pods)
+    return replace(run, words=tuple(words))
 
 
 def set_sizes(draft: JobDraft, layout: Layout) -> None:

@@ -263,7 +263,8 @@ HARMLESS: Final = frozenset(
 def report_incomplete(draft: JobDraft, text: str, site: Site, names: Iterable[str]) -> None:
     """Report placeholders of a site file that the script reads."""
     for name in names:
-        if re.search(rf"(?m)^(?!\s*#(?!SBATCH)).*\$\{{?{re.escape(name)}\b", text) is not None:
+        read = rf"{re.escape(name)}\b" + ("|[@*]" if name == "1" else "")
+        if re.search(rf"(?m)^(?!\s*#(?!SBATCH)).*\$\{{?(?:{read})", text) is not None:
             hint = f"write its value there, or give it with `--define {name}=VALUE`"
             draft.cannot_run(site.places[name], f"`{site.define[name]}` is a placeholder", hint)
 
@@ -431,6 +432,11 @@ def read_by(text: str, line: int) -> str:
             starts = re.finditer(rf"(?<![\w$-]){name}(?:\[[^]\n]*\])?\+?=", text)
             parts += [whole[0] for one in starts if (whole := _WHOLE.match(text, one.start())) is not None]
     return "\n".join(parts)
+
+
+def reads_arguments(text: str) -> bool:
+    """Whether a text has all arguments of the script, outside of single quotes."""
+    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None
 
 
 def needed_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.base.findings import UsageError
+from gen.importers.slurm.importer import site_template
 from tests.cases import for_each
 from tests.commands.imports import errors
-from tests.importers.slurm.test_slurm import script
+from tests.importers.slurm.test_slurm import read, script
 from tests.importers.support import run_import
 from tests.support import Repository, rendered
 
@@ -168,3 +169,32 @@ def test_options_that_cannot_be(repo: Repository, options: dict[str, Any], messa
     (repo.root.parent / "a.sh").write_text("a\n")
     with pytest.raises(UsageError, match=message):
         run_import(repo.root, str(repo.root.parent / "a.sh"), namespace="team", **options)
+
+
+@for_each(
+    ("body", "messages"),
+    [
+        ("srun python3 $*", ["3: `python3` has no script, because it is an argument of `sbatch`"]),
+        ("A=-u\nsrun torchrun $A ${@}", ["4: `torchrun` has no script, because it is an argument of `sbatch`"]),
+        ('A=("$@")\nsrun python a.py "${A[@]}"', ["4: `$@` is not carried"]),
+        ('f() { python a.py "$@"; }\nf', []),
+        ('f() { python a.py "$@"; }\nf $*', ["3: `$@` is not carried"]),
+        ("set -- b\npython a.py $*", []),
+        ("echo $*\n# $@\npython a.py ${*:-b} '$@'", []),
+    ],
+)  # fmt: skip
+def test_arguments_that_nobody_gives(body: str, messages: list[str]) -> None:
+    _, found = read(script("-N 1", body=body).replace("\n\n", "\n"))
+    named = [f"{one.place.line}: {one.message}" for one in found]
+    assert [one.removesuffix(": the arguments of the script are those of `sbatch`") for one in named] == messages
+    text = site_template([("a.sh", script("-N 1", body=body))])
+    assert ("'1': <ARGUMENT_1>" in text) == any("has no script" in one for one in messages)
+
+
+def test_a_placeholder_for_the_first_argument_is_reported(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\n')
+    report, code = slurm(
+        repo, script("-N 1", body="python a.py $*"), site="image: a/b:1\ndefine: {'1': <ARGUMENT_1>}\n"
+    )
+    assert code == 1
+    assert any(one.message == "`<ARGUMENT_1>` is a placeholder" for one in report.findings)
