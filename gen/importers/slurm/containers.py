@@ -1,4 +1,4 @@
-"""Containers of a batch script: the images and folders that its programs see, as those of a pod."""
+"""Containers of a batch script: the images, folders and variables that its programs see, as those of a pod."""
 
 from __future__ import annotations
 
@@ -307,3 +307,23 @@ def in_container(steps: Iterable[AnyStep], mounts: Sequence[str]) -> Iterator[An
 def _rooted(path: str) -> str:
     path = posixpath.normpath(path)
     return path if path.startswith(("/", ".")) else f"./{path}"
+
+
+def with_export(step: Step, options: Sequence[Option]) -> Step:
+    """A program of `srun` with the variables of `--export`; without `ALL`, it has no others of the script."""
+    parts = [part for one in options if one.name == "export" for part in one.value.split(",")]
+    own = tuple((name, value) for name, sign, value in (one.partition("=") for one in parts) if sign)
+    left = {name: value for name, value in step.exported.items() if name in parts or name.startswith("SLURM_")}
+    exported = step.exported if "ALL" in parts or not parts else left
+    return replace(step, assigned=(*step.assigned, *own), exported=exported)
+
+
+_SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
+
+
+def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:
+    """Variables from which `srun` reads its numbers of tasks, with other values than the script has from Slurm."""
+    for name in sorted(_SIZES & step.exported.keys()):
+        if step.exported[name] != constants.get(name):
+            hint = "set the number with an option of `#SBATCH` or `srun`"
+            yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)

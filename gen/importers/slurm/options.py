@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.draft import JobDraft, label, literal
-from gen.importers.slurm.site import TO_COMPLETE, DroppedPart, Layout, Site, Step
+from gen.importers.slurm.expansion import OPEN
+from gen.importers.slurm.site import TO_COMPLETE, Layout, Site
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
@@ -185,6 +185,10 @@ HANDLED: Final = names(
 """Options that fields have."""
 
 
+_OF_ALLOCATION: Final = names("account partition qos")
+"""Options that `srun` ignores in a script."""
+
+
 _TIME: Final = regex(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
 _MEMORY: Final = regex(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
 _RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?")
@@ -198,7 +202,12 @@ def layout_of(options: list[Option]) -> Layout:
 
 def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site) -> Layout:
     """Set the fields; `of_step` are the options of `srun`, which override those of the script."""
-    last = {one.name: one for one in (*options, *of_step)}
+    given = {one.name: one.value for one in options}
+    for one in (one for one in of_step if one.name in _OF_ALLOCATION and one.value != given.get(one.name)):
+        if OPEN not in one.value:  # which has a finding
+            why, hint = "a step is in the allocation of the script", "write it as `#SBATCH`, or remove it"
+            draft.drop(one.place, f"`--{one.name}` of `srun`", why, hint)
+    last = {one.name: one for one in (*options, *(one for one in of_step if one.name not in _OF_ALLOCATION))}
     for one in last.values():
         if one.name not in HANDLED and one.name != "constraint":
             why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
@@ -364,9 +373,8 @@ def _seconds(match: re.Match[str]) -> int:
 def _place(draft: JobDraft, last: dict[str, Option], site: Site) -> None:
     _queue(draft, last.get("partition"), site)
     account = last.get("account")
-    if account is not None and account.value not in site.accounts and _OPEN.search(account.value):
-        hint = "replace it, or set `labels` of the job"
-        draft.drop(account.place, f"the account `{account.value[:60]}`", "it is a placeholder", hint)
+    if _is_open(draft, account, "account", "labels", site.accounts):
+        pass
     elif account is not None and (named := site.accounts.get(account.value, label(account.value, "default"))):
         draft.set(named, "labels", "account", place=account.place)
     constraint = last.get("constraint")
@@ -375,6 +383,16 @@ def _place(draft: JobDraft, last: dict[str, Option], site: Site) -> None:
             draft.set(value, "placement", field, place=constraint.place)
     elif constraint is not None:
         draft.drop(constraint.place, "`--constraint`", *REASONS["constraint"])
+
+
+def _is_open(draft: JobDraft, option: Option | None, what: str, field: str, known: Collection[str]) -> bool:
+    """Whether a name is a text that people replace, which is reported."""
+    value = option.value if option is not None else ""
+    if option is None or value in known or ("$" not in value and not _OPEN.search(value)):
+        return False
+    hint = f"replace it, or set `{field}` of the job"
+    draft.drop(option.place, f"the {what} `{value[:60]}`", "it is a placeholder", hint)
+    return True
 
 
 def _folder(draft: JobDraft, last: dict[str, Option]) -> None:
@@ -391,9 +409,7 @@ def _queue(draft: JobDraft, partition: Option | None, site: Site) -> None:
     if partition is None:
         return
     first, *others = partition.value.split(",")
-    if first not in site.partitions and _OPEN.search(first):
-        hint = "replace it, or set `queue` of the job"
-        draft.drop(partition.place, f"the partition `{first[:60]}`", "it is a placeholder", hint)
+    if _is_open(draft, partition, "partition", "queue", site.partitions):
         return
     name = site.partitions.get(first, label(first, "default") if not site.partitions else "")
     if name:
@@ -424,23 +440,3 @@ def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
     if tasks:
         nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
     return nodes, per_node or layout.per_node
-
-
-def with_export(step: Step, options: Sequence[Option]) -> Step:
-    """A program of `srun` with the variables of `--export`; without `ALL`, it has no others of the script."""
-    parts = [part for one in options if one.name == "export" for part in one.value.split(",")]
-    own = tuple((name, value) for name, sign, value in (one.partition("=") for one in parts) if sign)
-    left = {name: value for name, value in step.exported.items() if name in parts or name.startswith("SLURM_")}
-    exported = step.exported if "ALL" in parts or not parts else left
-    return replace(step, assigned=(*step.assigned, *own), exported=exported)
-
-
-_SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
-
-
-def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:
-    """Variables from which `srun` reads its numbers of tasks, with other values than the script has from Slurm."""
-    for name in sorted(_SIZES & step.exported.keys()):
-        if step.exported[name] != constants.get(name):
-            hint = "set the number with an option of `#SBATCH` or `srun`"
-            yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)

@@ -18,7 +18,7 @@ from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
 from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.containers import of_container, other_images, with_named_image
+from gen.importers.slurm.containers import changed_sizes, of_container, other_images, with_export, with_named_image
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -32,7 +32,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.options import Option, changed_sizes, options_of, tasks_of, with_export
+from gen.importers.slurm.options import Option, options_of, tasks_of
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, VARIABLE, DroppedPart, Layout, Step, is_of_machines
 from gen.importers.slurm.values import expanded_part

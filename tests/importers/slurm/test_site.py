@@ -198,3 +198,20 @@ def test_a_placeholder_for_the_first_argument_is_reported(repo: Repository) -> N
     )
     assert code == 1
     assert any(one.message == "`<ARGUMENT_1>` is a placeholder" for one in report.findings)
+
+
+@for_each(
+    ("option", "line", "messages"),
+    [
+        ("-N 1", "srun -p $P a", ["the value `$P` of `--partition` is not carried: the script gets it from outside"]),
+        ("-N 1", "srun -pmix a", ["`--partition` of `srun` is not carried: a step is in the allocation of the script"]),
+        ("-p gpu", "srun -p gpu python a.py", ["the partition is not carried: it becomes a queue of Kueue"]),
+        ("-p $P", "python a.py", ["the partition `$P` is not carried: it is a placeholder"]),
+        ("-A ${A}", "python a.py", ["the account `${A}` is not carried: it is a placeholder"]),
+    ],
+)  # fmt: skip
+def test_the_queue_is_the_partition_of_the_script(option: str, line: str, messages: list[str]) -> None:
+    made, found = read(script(option, body=line))
+    assert made[0].fields.get("queue") == ("gpu" if option == "-p gpu" else None)
+    assert [one.message for one in found] == messages
+    assert "labels" not in made[0].fields
