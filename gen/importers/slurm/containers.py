@@ -25,6 +25,8 @@ _FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
 _FILE_SYSTEM: Final = regex(r"\.(?:sqsh|squashfs|sqfs|sif|img|ext3)$")
 _PREFIX: Final = regex(r"^docker:(?://)?")
 """Shifter does without the slashes."""
+_DIGEST: Final = regex(r":(sha256:[0-9a-f]{64})$")
+"""As enroot writes it."""
 _CONTAINERS: Final = frozenset({"apptainer", "singularity"})
 SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
 _MOUNTS: Final = names("-V --volume -B --bind")
@@ -109,7 +111,7 @@ def _other_image(written: str, place: Location, own: str) -> DroppedPart:
 def _reference(written: str, site: Site) -> str:
     """An image of a registry; empty for a file of the machines, a placeholder, and what only a shell knows."""
     plain = _PREFIX.sub("", written)
-    known = site.images.get(written) or site.images.get(plain) or plain.replace("#", "/", 1)
+    known = site.images.get(written) or site.images.get(plain) or _DIGEST.sub(r"@\1", plain.replace("#", "/", 1))
     return "" if _FILE.search(known) or OPEN in known or {"$", "<"} & {*known} else known
 
 
@@ -174,9 +176,9 @@ def _mount_volume(draft: JobDraft, volume: str, details: Fields, place: Location
 
 def carry_containers(
     draft: JobDraft, last: Mapping[str, Option], script: BatchValues, image: str, site: Site
-) -> list[str]:
+) -> tuple[list[str], list[str]]:
     """Set the image and the mounts: those of Slurm, and of containers that the script starts itself. Returns the
-    folders of the machines that become volumes.
+    folders of the machines that become volumes, and the mounts.
     """
     option = last.get("container-image") or last.get("image")
     _image(draft, (option.value, option.place) if option is not None else ("", draft.place), script, image, site)
@@ -196,7 +198,7 @@ def carry_containers(
             continue
         mounted.add(target)
         folders += _mount(draft, part, place, site)
-    return folders
+    return folders, [*parts]
 
 
 def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues, image: str, site: Site) -> None:
@@ -262,8 +264,35 @@ def _line_of(draft: JobDraft, source: str, path: str) -> Location:
     return draft.place
 
 
-def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) -> None:
-    """Volumes for the folders of the site, and a report of folders that no pod has."""
+def _paths(steps: Iterable[Step]) -> Iterator[str]:
+    """The paths in the programs."""
+    parts = (part for one in steps for part in (one.text, *one.words, *(value for _, value in one.assigned)))
+    return (match[0] for part in parts for match in PATH.finditer(_PATTERNS.sub("", source_text(part))))
+
+
+def _roots_in_image(steps: Sequence[Step], mounts: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """The folders that only a container of `srun` has, and whether it makes them: no mount has their paths, and no
+    program on a machine.
+    """
+    inside = [one for one in steps if any([*_options([one], "container-image"), *_options([one], "container-name")])]
+    others = {_root(path) for path in _paths(one for one in steps if one not in inside)}
+    targets = [_split(one)[1] for one in mounts]
+    made = {_root(path) for path in _paths(one for one in inside if one.words[:1] == ("mkdir",))}
+    for path in _paths(inside):
+        has_mount = any(f"{path}/".startswith(f"{one.rstrip('/')}/") for one in targets)
+        if _root(path) not in others and not has_mount and (mounts or _root(path) in made):
+            yield _root(path), _root(path) in made
+
+
+def _root(path: str) -> str:
+    return f"/{path.split('/')[1]}"
+
+
+def mount_folders(
+    draft: JobDraft, source: str, site: Site, lacking: Lacking, steps: Sequence[Step], mounts: Sequence[str]
+) -> None:
+    """Volumes for the folders of the site, and a report of folders that no pod has, or only the image."""
+    in_image = dict(_roots_in_image(steps, mounts))
     command = draft.fields.get("command", "")
     texts = [command if isinstance(command, str) else " ".join(command), str(draft.fields.get("workingDir", ""))]
     texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
@@ -279,8 +308,14 @@ def mount_folders(draft: JobDraft, source: str, site: Site, lacking: Lacking) ->
                 _mount_volume(draft, volume, {"path": folder}, _line_of(draft, source, path))
                 mounted.append(folder)
             elif not around and [*roots_of(path)]:
-                root = f"/{path.split('/')[1]}"
+                root = _root(path)
                 mounted.append(root)
+                if root in in_image:
+                    hint = "check that the image has it, or mount a volume of the overlay with `data`"
+                    if not in_image[root]:
+                        why = "no mount of the container has it, so the image has to"
+                        draft.drop(_line_of(draft, source, path), f"the folder `{root}`", why, hint)
+                    continue
                 lacking.folders.append(root)
                 hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
                 draft.cannot_run(_line_of(draft, source, path), f"no pod has the folder `{path[:80]}`", hint)

@@ -181,7 +181,8 @@ def _translate(
     script.container_words = container_words(script)
     layout = carry(draft, options, of_step, site)
     last = {one.name: one for one in (*options, *of_step)}
-    lacking.folders += carry_containers(draft, last, script, image, site)
+    folders, mounted = carry_containers(draft, last, script, image, site)
+    lacking.folders += folders
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
@@ -222,7 +223,7 @@ def _translate(
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
-        mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking)
+        mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, runs)
 

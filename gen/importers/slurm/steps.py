@@ -108,7 +108,7 @@ def runs_of(
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
-        runs += [_run(one, tasks, by_srun=step.by_srun) for one in inner]
+        runs += [_run(replace(one, options=step.options), tasks, by_srun=step.by_srun) for one in inner]
     needed = site.without_needless_ends(runs)
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
     runs = [runs[number] for number in needed]

@@ -6,6 +6,7 @@ from typing import Any
 
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportedJob, ImportInput
+from gen.importers.slurm.importer import read_script
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import script
 
@@ -159,3 +160,33 @@ def test_a_variable_of_the_script_alone_is_not_in_the_job() -> None:
     assert job.fields["env"] == {"DATA": "/fsx/data", "PROJECT": "bert"}
     dropped = {one.split("`")[1] for one in found if "the command has its value" in one}
     assert dropped == {"SIF", "TORCHRUN", "TRAIN", "CACHE", "BINDS"}
+
+
+IN_IMAGE = "the folder `/foundry` is not carried: no mount of the container has it, so the image has to"
+MOUNTED = f"{A} --container-mounts=/lustre:/lustre,x:/x"
+
+
+@for_each(
+    ("body", "messages"),
+    [
+        (f"{MOUNTED} python /foundry/a.py --data /lustre/b", [IN_IMAGE]),
+        (f"{MOUNTED} python /x/a.py", ["no pod has the folder `/x/a.py`"]),
+        (f"{A} python /foundry/a.py", ["no pod has the folder `/foundry/a.py`"]),
+        (f"cp /foundry/b /tmp\n{MOUNTED} python /foundry/a.py", ["no pod has the folder `/foundry/b`"]),
+        (f"{A} bash -c 'mkdir -p /foundry/b; CACHE=/foundry/b python a.py'", []),
+        ("apptainer exec -B /x:/x docker://a/b:1 python /foundry/a.py", ["no pod has the folder `/foundry/a.py`"]),
+    ],
+)  # fmt: skip
+def test_a_folder_that_no_mount_has_is_in_the_image(body: str, messages: list[str]) -> None:
+    job, found = read(body)
+    assert [one.split(": ", 1)[1] for one in found if "the mount" not in one] == messages
+    assert len(job.obstacles) == sum(one.startswith("no pod") for one in messages)
+    given = ImportInput(file="a.sh", text=script("-N 1", body=body), otherwise="team", image="a/b:1")
+    _, lacking = read_script(given, Findings())
+    assert ("/foundry" in lacking.folders) == any("no pod has the folder `/foundry" in one for one in messages)
+
+
+def test_an_image_with_a_digest_as_enroot_writes_it() -> None:
+    digest = f"sha256:{'0a' * 32}"
+    job, _ = read(f"srun --container-image=ghcr.io#a/b:{digest} python train.py")
+    assert job.fields["image"] == f"ghcr.io/a/b@{digest}"
