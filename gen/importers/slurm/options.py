@@ -129,7 +129,9 @@ def options_of(words: list[str], place: Location, found: Findings) -> tuple[list
 def name_of(word: str) -> tuple[str, str, bool]:
     """Name and value of an option, and whether the next word is its value."""
     if word.startswith("--"):
-        name, equals, value = word[2:].partition("=")
+        written, equals, value = word[2:].partition("=")
+        near = [one for one in _KNOWN if one.startswith(written)]  # getopt completes them
+        name = near[0] if len(near) == 1 else written
         return name, value, not equals and name not in SWITCHES
     name = SHORT.get(word[1:2], word[1:2])
     rest = word[2:].removeprefix("=")
@@ -173,6 +175,7 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     "comment": ("a job has no description", "write it as a comment into the job file"),
     "wckey": ("a job has no accounting key", "set `labels` of the job"),
     "container-name": ("a pod has one image", "set `image` of the job"),
+    "environment": ("gen does not read the file of the container", "set `image` and `data` of the job as it has them"),
     "container-writable": ("the file system of a container is writable", "remove it"),
     "container-mount-home": ("a container has no home of the user", "mount a volume of the overlay with `data`"),
 }
@@ -183,6 +186,7 @@ HANDLED: Final = names(
     "ntasks-per-node partition requeue tasks-per-node time"
 )
 """Options that fields have."""
+_KNOWN: Final = sorted(HANDLED | REASONS.keys() | SWITCHES)
 
 
 _OF_ALLOCATION: Final = names("account partition qos")

@@ -135,6 +135,8 @@ def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:
     """Options with a variable that the script does not set: without a value, `srun` takes the next word for it."""
     for one in options:
         name = one.value[2:-1]
+        if one.name in ("nodelist", "exclude") and (name.startswith("SLURM_") or not name.isidentifier()):
+            continue  # which has a value
         unset = name in script.early or name in script.kept or name not in script.variables
         if one.value == marked(f"${name}") and name not in _GIVEN and unset:
             what = f"the value `${name}` of `--{one.name}`"

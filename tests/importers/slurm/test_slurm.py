@@ -315,3 +315,22 @@ def test_a_name_that_begins_with_a_digit_gets_a_prefix() -> None:
     (made,), found = read(script("--job-name=176B.test"))
     assert made.name == "job-176b-test"
     assert "the name `176b-test` is not carried: names of jobs start with a letter" in found[0].message
+
+
+@for_each(
+    ("options", "body", "messages"),
+    [
+        (("--err=a.err", "--job-n b"), "a", ["`--error` is not carried: the cluster keeps the logs"]),
+        (
+            ("--environment=a.toml",),
+            "a",
+            ["`--environment` is not carried: gen does not read the file of the container"],
+        ),
+        (("-N 1",), "srun -w $SLURM_JOB_NODELIST a", ["`--nodelist` is not carried: jobs do not name nodes"]),
+        (("-N 1",), "A=($B)\nsrun -w ${A[@]:0:$C} a", ["`--nodelist` is not carried: jobs do not name nodes"]),
+        (("-N 1",), "srun --mem $M a", ["the value `$M` of `--mem` is not carried: the script gets it from outside"]),
+    ],
+)
+def test_an_option_is_named_once(options: tuple[str, ...], body: str, messages: list[str]) -> None:
+    _, found = read(script(*options, body=body))
+    assert [one.message for one in found if one.severity is not Severity.ERROR] == messages
