@@ -321,22 +321,31 @@ def mount_folders(
                 draft.cannot_run(_line_of(draft, source, path), f"no pod has the folder `{path[:80]}`", hint)
 
 
-def in_container(steps: Iterable[AnyStep], mounts: Sequence[str]) -> Iterator[AnyStep]:
-    """The programs, with folders that the script makes for a container where that has them, without mounts."""
+_MAKES: Final = (("mkdir",), ("chmod",))
+_MODE: Final = regex(r"[0-7]{3,4}|[ugoa]*[-+=][rwxXst]+(?:,[ugoa]*[-+=][rwxXst]+)*")
+
+
+def in_container(steps: Iterable[AnyStep], mounts: Sequence[str], left: Iterable[DroppedPart]) -> Iterator[AnyStep]:
+    """The programs, with folders that the script makes or changes for a container where that has them: without mounts,
+    and without folders for images that no pod needs.
+    """
     parts = (one.split(":") for one in mounts if ":" in one)
     targets = sorted(((_rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
     steps = [*steps]
-    others = {_rooted(word) for step in steps if step.words[:1] != ("mkdir",) for word in step.words}
+    others = {_rooted(word) for step in steps if step.words[:1] not in _MAKES for word in step.words}
+    copies = " ".join(one.what for one in left if one.what.startswith("`enroot "))
     for step in steps:
         words = []
-        for word in step.words[1:] if step.words[:1] == ("mkdir",) else ():
-            path = word if word.startswith("-") else _rooted(word)
+        is_new = step.words[:1] == ("mkdir",)
+        for word in step.words[1:] if step.words[:1] in _MAKES else ():
+            path = word if word.startswith("-") or (not is_new and _MODE.fullmatch(word)) else _rooted(word)
             source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
             is_used = any(f"{one}/".startswith(f"{path}/") for one in others)  # by the script itself
             inside = f"{target}{path[len(source) :]}" if source else word
-            words += [word] if is_used else [inside] if path != source else []
-        if step.words[:1] != ("mkdir",) or any(not one.startswith("-") for one in words):
-            yield replace(step, words=("mkdir", *words)) if words else step
+            is_copy = is_new and path.startswith("/") and f" {source_text(path)}/" in copies
+            words += [word] if is_used else [] if is_copy or (is_new and path == source) else [inside]
+        if step.words[:1] not in _MAKES or any(not one.startswith("-") for one in words):
+            yield replace(step, words=(*step.words[:1], *words)) if words else step
 
 
 def _rooted(path: str) -> str:

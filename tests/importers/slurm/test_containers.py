@@ -190,3 +190,21 @@ def test_an_image_with_a_digest_as_enroot_writes_it() -> None:
     digest = f"sha256:{'0a' * 32}"
     job, _ = read(f"srun --container-image=ghcr.io#a/b:{digest} python train.py")
     assert job.fields["image"] == f"ghcr.io/a/b@{digest}"
+
+
+COPY = "enroot import --output /home/$USER/a/b.sqsh -- docker://a/b:1"
+
+
+@for_each(
+    ("before", "made"),
+    [
+        ("chmod +x code/run.sh", "chmod +x /code/run.sh\n"),
+        ("chmod -R u+rwx,go-w ./code", "chmod -R u+rwx,go-w /code\n"),
+        ("chmod 755 code/run.sh\nbash code/run.sh", "chmod 755 code/run.sh\nbash code/run.sh\n"),
+        (f"mkdir -p /home/$USER/a\n{COPY}", ""),
+        (f"mkdir -p /home/a /tmp/c\n{COPY.replace('$USER/', '')}", "mkdir -p /tmp/c\n"),
+    ],
+)
+def test_a_file_that_is_changed_for_a_container_is_there(before: str, made: str) -> None:
+    job, _ = read(f"{before}\n{A} --container-mounts=$PWD/code:/code python /code/a.py")
+    assert job.fields["command"] == f"{made}python /code/a.py"
