@@ -45,7 +45,7 @@ from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.values import WrittenFiles
 from gen.importers.slurm.words import needs_bash
-from gen.job.launchers import deepspeed, mpirun
+from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 
 _MARKS: Final = regex("[\ue000-\ue004]")
@@ -196,13 +196,7 @@ def _translate(
         return
     _arguments(draft, script, runs, lacking)
     mpi.whole_nodes(draft, options, runs, site)
-    slots = {steps.without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
-    if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
-        layout = replace(layout, per_node=int(number[:4]))
-    if layout.nodes > 1 and any(one.launcher is deepspeed.LAUNCHER for one in runs):
-        layout = replace(layout, per_node=int(draft.fields.get("gpus") or layout.per_node))  # as its file of hosts has
-    if any(mpi.is_of_mpi(one, layout) for one in runs):
-        mpi.set_sizes(draft, layout)
+    layout = mpi.set_sizes(draft, runs, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
     runs = [mpi.for_kind(draft, script, one, layout, parallel=parallel) for one in _files(draft, script, runs)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
@@ -225,6 +219,7 @@ def _translate(
     if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
+        mpi.report_launcher(draft, runs)
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, runs)
 

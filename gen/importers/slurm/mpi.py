@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings
+from gen.base import Findings, names
 from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.importers.draft import JobDraft
@@ -38,6 +39,7 @@ _OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})
 """Expressions, which have a value before a shell reads the command."""
 OF_SHELL: Final = ((), ("cd",), ("trap",))
 """First words of commands that a shell runs itself."""
+_BETWEEN: Final = (("wait",), ("sleep",), ("kill",), ("rm",))
 _FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
 DEFAULT_PORT: Final = "29500"
 _OF_POD: Final = (
@@ -247,8 +249,15 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
     return replace(run, words=tuple(words))
 
 
-def set_sizes(draft: JobDraft, layout: Layout) -> None:
-    """Set the kind, and its numbers of workers and processes."""
+def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:
+    """Set the kind, and its numbers of workers and processes, if a program needs MPI. The sizes by its launchers."""
+    slots = {without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
+    if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
+        layout = replace(layout, per_node=int(number[:4]))
+    if layout.nodes > 1 and any(one.launcher is deepspeed.LAUNCHER for one in runs):
+        layout = replace(layout, per_node=int(draft.fields.get("gpus") or layout.per_node))  # as its file of hosts has
+    if not any(is_of_mpi(one, layout) for one in runs):
+        return layout
     draft.set("mpi", "kind")
     if layout.nodes > 1:
         draft.set(layout.nodes, "workers")
@@ -256,6 +265,33 @@ def set_sizes(draft: JobDraft, layout: Layout) -> None:
     for role, value in (("cpu", 1), ("memory", "2Gi")):
         if role in draft.fields:
             draft.fields.setdefault("roles", {}).setdefault("launcher", {})[role] = value
+    return layout
+
+
+_OF_FILES: Final = names("chmod cp curl gunzip git ln mv rsync tar touch unzip wget")
+"""Programs that only need the files that they name."""
+
+
+def report_launcher(draft: JobDraft, runs: Sequence[Run]) -> None:
+    """Report programs that run in the pod of the launcher only, and need files or GPUs of the workers."""
+    if draft.fields["kind"] != "mpi":
+        return
+    mounts = [one if isinstance(one, str) else one["path"] for one in draft.fields.get("data", {}).values()]
+    used = {word for one in runs if one.by_srun for word in one.words}
+    for one in runs:
+        program = source_text(one.words[0]).rpartition("/")[2] if one.words else ""
+        words = (word for word in one.words[1:] if not word.startswith("-") and ("/" in word or program == "mkdir"))
+        paths = [posixpath.join(one.folder, word) for word in words]
+        outside = [path for path in paths if not any(f"{path}/".startswith(f"{mount}/") for mount in mounts)]
+        if program == "mkdir":
+            is_needed = any(path in word for path in outside for word in used)
+        else:
+            is_needed = program not in _OF_FILES or bool(outside) or not paths
+        by_launcher = one.by_srun or one.launcher in (mpirun.LAUNCHER, deepspeed.LAUNCHER) or program == "mpirun"
+        if program and is_needed and not by_launcher and one.words[:1] not in (*OF_SHELL, *_BETWEEN):
+            hint = "do it in the image or on a volume, or start it with `srun --ntasks-per-node=1`"
+            why = "only the pod of the launcher runs it, with files of its own and without GPUs"
+            draft.drop(one.place, f"`{program[:40]}` on the workers", why, hint)
 
 
 def _ranks_of_task(run: Run) -> list[tuple[str, str]]:

@@ -220,3 +220,28 @@ def test_processes_of_cpus_are_no_gpus(before: str, options: str, gpus: int | No
     made = job(script("-N 1", body=f"{before}\ntorchrun {options} a.py")).fields
     assert made.get("gpus") == gpus
     assert made["command"] == ("torchrun a.py" if gpus else f"torchrun {options} a.py")
+
+
+@for_each(
+    ("before", "names"),
+    [
+        ("tar -xf /fsx/a.tar -C /tmp/a", ["tar"]),
+        ("tar -xf /fsx/a.tar -C /fsx/a", []),
+        ("cd /fsx\ncp a/b c/d", []),
+        ("cp /fsx/a /tmp\npip install -e .", ["cp", "pip"]),
+        ("mkdir -p /tmp/a", ["mkdir"]),
+        ("mkdir -p /tmp/b logs\nrm -rf /tmp/b", []),
+        ("python /fsx/prepare.py", ["python"]),
+        ("srun --ntasks-per-node=1 pip install -e .", []),
+        ("mpirun -n 2 /fsx/a", []),
+    ],
+)
+def test_programs_that_the_workers_do_not_start(before: str, names: list[str]) -> None:
+    text = script("-N 1", "--ntasks-per-node=4", "--gres=gpu:4", body=f"{before}\nsrun python /fsx/a.py --data /tmp/a")
+    found = Findings()
+    site = ("site.yaml", b"paths: {/fsx: fsx}\n")
+    list(
+        IMPORTERS["slurm"]().read(ImportInput(file="a.sh", text=text, otherwise="team", image="a/b", site=site), found)
+    )
+    named = [one.message.split("`")[1] for one in found if "only the pod of the launcher" in one.message]
+    assert named == names
