@@ -249,7 +249,9 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
     for name, place in steps.unknown(draft, script, runs).items():
         why = "the script gets it from outside"
         hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
-        if _lists_nodes(script, name):
+        if name == "SLURM_ARRAY_TASK_ID":
+            why, hint = "the script has no `--array`", f"add it, or give one task with `--define {name}=VALUE`"
+        elif _lists_nodes(script, name):
             why = "it is a list of nodes"
             hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
         elif name not in script.variables or (name in script.early and script.variables[name] == marked(f"${name}")):

@@ -151,17 +151,19 @@ _CLIENT: Final = ("it concerns the client of Slurm", "remove it")
 REASONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("output", "error", "input", "open-mode", "label", "unbuffered"), _LOGS),
     **dict.fromkeys(("mail-type", "mail-user"), _MAIL),
-    **dict.fromkeys(("nodelist", "exclude", "nodefile", "constraint", "cluster-constraint", "switches"), _NODES),
+    **dict.fromkeys(names("nodelist exclude nodefile constraint cluster-constraint segment switches"), _NODES),
     **dict.fromkeys(("dependency", "begin", "hold", "deadline"), _START),
     **dict.fromkeys(
         names(
             "cpu-bind cpu_bind mem-bind mem_bind distribution extra-node-info hint core-spec threads-per-core "
-            "sockets-per-node gpu-bind cores-per-socket cpu-freq contiguous thread-spec ntasks-per-socket "
+            "accel-bind sockets-per-node gpu-bind cores-per-socket cpu-freq contiguous thread-spec ntasks-per-socket "
             "ntasks-per-core ntasks-per-gpu gpus-per-socket gpu-freq"
         ),
         _CPUS,
     ),
-    **dict.fromkeys(names("quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit"), _CLIENT),
+    **dict.fromkeys(
+        names("jobid overlap quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit"), _CLIENT
+    ),
     **dict.fromkeys(("qos", "nice"), _PRIORITY),
     "exclusive": ("a pod shares its node", "request all GPUs or the memory of a node"),
     "oversubscribe": ("a pod requests its resources", "remove it"),
@@ -175,6 +177,8 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     "comment": ("a job has no description", "write it as a comment into the job file"),
     "wckey": ("a job has no accounting key", "set `labels` of the job"),
     "container-name": ("a pod has one image", "set `image` of the job"),
+    "no-container-entrypoint": ("`command` replaces the one of the image", "remove it"),
+    "no-container-mount-home": ("a container has no home of the user", "remove it"),
     "environment": ("gen does not read the file of the container", "set `image` and `data` of the job as it has them"),
     "container-writable": ("the file system of a container is writable", "remove it"),
     "container-mount-home": ("a container has no home of the user", "mount a volume of the overlay with `data`"),

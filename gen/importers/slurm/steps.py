@@ -117,8 +117,8 @@ def runs_of(
         if alone and not any(one.background for one in runs[:number]):
             runs[number : number + 2] = [replace(runs[number], background=False)]
             options = {key - (key > number): value for key, value in options.items()}
-    most = max((runs[number].nodes for number in options), default=0)
-    widest = [number for number in options if runs[number].nodes == most]
+    most = {number: (runs[number].nodes, runs[number].per_node > 1) for number in options}
+    widest = [number for number in options if most[number] == max(most.values())]
     launched = [number for number, one in enumerate(runs) if one.launcher is not None]
     across = max((runs[number].nodes for number in launched), default=0)
     started = [number for number in launched if runs[number].nodes == across] or widest or [len(runs) - 1]

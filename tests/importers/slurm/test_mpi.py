@@ -245,3 +245,10 @@ def test_programs_that_the_workers_do_not_start(before: str, names: list[str]) -
     )
     named = [one.message.split("`")[1] for one in found if "only the pod of the launcher" in one.message]
     assert named == names
+
+
+def test_the_sizes_are_those_of_the_last_program_with_several_tasks() -> None:
+    body = "srun --ntasks-per-node=1 mkdir -p /tmp/a\nsrun python a.py\nsrun --ntasks-per-node=1 rm -rf /tmp/a"
+    made = job(script("-N 2", "--ntasks-per-node=4", "--gres=gpu:4", "-c 8", body=body)).fields
+    assert (made["cpu"], "slotsPerWorker" in made) == (32, False)
+    assert made["command"] == "mpirun -npernode 1 mkdir -p /tmp/a\nmpirun python a.py\nmpirun -npernode 1 rm -rf /tmp/a"

@@ -334,3 +334,9 @@ def test_a_name_that_begins_with_a_digit_gets_a_prefix() -> None:
 def test_an_option_is_named_once(options: tuple[str, ...], body: str, messages: list[str]) -> None:
     _, found = read(script(*options, body=body))
     assert [one.message for one in found if one.severity is not Severity.ERROR] == messages
+
+
+def test_a_task_of_an_array_needs_the_array() -> None:
+    made, _ = read(script("-N 1", body="python a.py $SLURM_ARRAY_TASK_ID"))
+    hints = [one.hint for one in made[0].obstacles if "the script has no `--array`" in one.message]
+    assert hints == ["add it, or give one task with `--define SLURM_ARRAY_TASK_ID=VALUE`"]
