@@ -146,7 +146,7 @@ def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> Iterator[
         elif inner != ".":
             details["subPath"] = literal(inner)
         _mount_volume(draft, volume, details | protected, place)
-    elif source.strip("/").split("/")[0] not in _SYSTEM_FOLDERS:
+    elif source.strip("/").split("/")[0] not in _SYSTEM_FOLDERS and not f"{source}/".startswith("/opt/slurm/"):
         name = draft.volume(f"host-{target}", {"hostPath": {"path": source}})
         draft.set(_short(details | protected), "data", name, place=place)
         draft.grant("allow", "hostPath")

@@ -70,6 +70,12 @@ def test_a_mount_of_a_file_system_in_a_file_is_named(part: str) -> None:
     assert found == [f"train.sh:4: the mount `{part}` is not carried: it is a file system in a file, and not a folder"]
 
 
+def test_a_folder_of_slurm_belongs_to_the_machines() -> None:
+    job, found = read(f"{A} --container-mounts=/lustre:/lustre,/opt/slurm/bin python train.py")
+    assert job.fields["data"] == {"lustre": "/lustre"}
+    assert found == ["train.sh:4: the mount `/opt/slurm/bin` is not carried: it belongs to the machines"]
+
+
 def test_a_folder_of_the_machine_stays_read_only() -> None:
     job, _ = read(f"{A} --container-mounts=/scratch/a:/data:ro python train.py", site="{}")
     assert job.fields["data"] == {"host-data": {"path": "/data", "readOnly": True}}
