@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
-from gen.importers.slurm.expansion import OPEN, source_text
+from gen.importers.slurm.expansion import OPEN, marked, source_text
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.site import TO_COMPLETE, AnyStep, DroppedPart, Site, Step
 from gen.importers.slurm.values import BatchValues
@@ -351,6 +351,38 @@ def in_container(steps: Iterable[AnyStep], mounts: Sequence[str], left: Iterable
 def _rooted(path: str) -> str:
     path = posixpath.normpath(path)
     return path if path.startswith(("/", ".")) else f"./{path}"
+
+
+def on_each_node(steps: Iterable[Step], nodes: int) -> list[Step]:
+    """The steps, with one `srun` on all nodes instead of one for each node, as a loop over the nodes starts them."""
+    left = [*steps]
+    made: list[Step] = []
+    while left:
+        group = left[:nodes]
+        at_once = len(group) == nodes > 1 and all(one.by_srun for one in group) and group[0].background
+        merged = _on_all_nodes(group) if at_once else None
+        made.append(left[0] if merged is None else merged)
+        del left[: 1 if merged is None else nodes]
+    return made
+
+
+def _on_all_nodes(group: Sequence[Step]) -> Step | None:
+    """One step instead of one for each node; None if they differ in more than the node and its number."""
+    read = [options_of([*one.options], one.place, Findings()) for one in group]
+    if not all(any(one.name == "nodelist" for one in options) for options, _ in read):
+        return None
+    words: list[str] = []
+    for column in zip(*(rest for _, rest in read), strict=False):
+        stem = column[0].removesuffix("0")
+        if len({*column}) > 1 and column != tuple(f"{stem}{number}" for number in range(len(group))):
+            return None
+        words.append(column[0] if len({*column}) == 1 else stem + marked("$RANK"))
+    if len({len(rest) for _, rest in read}) > 1:
+        return None
+    kept = [one for one in read[0][0] if one.name not in ("nodelist", "nodes", "ntasks", "ntasks-per-node")]
+    options = [f"--{one.name}={one.value}" if one.value else f"--{one.name}" for one in kept]
+    sizes = (f"--nodes={len(group)}", f"--ntasks={len(group)}")
+    return replace(group[-1], options=(*sizes, *options, *words), place=group[0].place)
 
 
 def with_export(step: Step, options: Sequence[Option]) -> Step:

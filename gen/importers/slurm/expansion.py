@@ -321,7 +321,8 @@ class Expander:
             self.is_invalid = self.is_invalid or of_machine or (known is None and index is None and not rest)
             return self.parameter(known) if isinstance(known, str) and is_name else marked(f"${{{text}}}")
         if match["length"]:
-            countable = known is not None and all(is_known(one) for one in _all(known))
+            are_nodes = isinstance(known, tuple) and {*known} <= {ADDRESS, NODES}
+            countable = known is not None and (are_nodes or all(is_known(one) for one in _all(known)))
             return str(len(known)) if known is not None and countable else marked(f"${{{text}}}")
         if rest:
             return self._modified(name, known, rest, text)

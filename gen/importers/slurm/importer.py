@@ -26,7 +26,7 @@ from gen.importers.slurm.containers import (
     mount_folders,
     named_images,
 )
-from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known, marked, source_text
+from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
@@ -36,7 +36,6 @@ from gen.importers.slurm.site import (
     constants,
     read_by,
     read_site,
-    reads_arguments,
     report_incomplete,
     with_traps,
     without_placeholders,
@@ -206,7 +205,7 @@ def _translate(
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     runs = mpi.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
-    arrays = steps.arrays(script, runs)
+    arrays = _arrays(script, runs)
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
@@ -275,10 +274,10 @@ def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lackin
     inner = [(one.start_point[0], one.end_point[0]) for one in script.functions.values()]
     lines = enumerate(script.source.split("\n"))
     outer = "\n".join(one for at, one in lines if not any(first <= at <= last for first, last in inner))
-    if not reads_arguments(outer):
+    if not _reads_arguments(outer):
         return
     hint = "give the first one with `--define 1=VALUE`, and the next one with `--define 2=VALUE`"
-    for run in (one for one in runs if one.words and reads_arguments(read_by(text, one.place.line))):
+    for run in (one for one in runs if one.words and _reads_arguments(read_by(text, one.place.line))):
         program, behind = run.words[run.at].rpartition("/")[2], run.words[run.at + 1 :]
         needs = run.launcher is not None or re.fullmatch(r"python[\d.]*|(?:ba)?sh", program)
         if needs and all(one.startswith("-") for one in behind):
@@ -288,11 +287,30 @@ def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lackin
             draft.drop(run.place, "`$@`", "the arguments of the script are those of `sbatch`", hint)
 
 
+def _reads_arguments(text: str) -> bool:
+    """Whether a text has all arguments of the script, outside of single quotes."""
+    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None
+
+
 def _lists_nodes(script: BatchScript, name: str) -> bool:
     """Whether a variable has the names of all nodes."""
     values = script.variables.get(name, "")
     values = (values,) if isinstance(values, str) else values
     return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
+
+
+def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
+    """Assignments of the arrays with items that the pods choose."""
+    texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
+    made = []
+    for name, values in script.indexed.items():
+        if f"${{{name}[" in texts:
+            words = [shown(one) for one in values]
+            whole = " ".join(words)
+            inner = whole if len(whole) <= steps.WIDE else "\n  ".join(["", *words]) + "\n"
+            declares = "declare -A " if name in script.keyed else ""
+            made.append(Run(words=(), text=f"{declares}{name}=({inner})", place=runs[0].place))
+    return made
 
 
 def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:

@@ -28,7 +28,7 @@ from gen.importers.shell_script import (
 )
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
-from gen.importers.slurm.expansion import is_known, marked
+from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.site import OF_LOGS, Called, Step, is_silent, uses_of
 from gen.importers.slurm.values import written_line
 from gen.importers.slurm.words import follow_word
@@ -383,13 +383,14 @@ class BatchScript(BatchCommands):
         if self.text(node).startswith("select"):
             self.leave(node, "the loop of `select`", "a pod has no terminal", "write the choice into the script")
             return
+        items = [*self.nodes] if items == [NODES] else items
         if {*items} == {marked("$!")}:
             self.run(self.place(node), ["wait", *items])
             if "||" in self.text(body):
                 hint = "write the loop into `command`, with the numbers of its programs"
                 self.leave(node, "the status of programs in the background", "the pod waits for all programs", hint)
             return
-        plain = all(is_known(one) and not re.search(r"[{*]", one) for one in items)
+        plain = all(one in (ADDRESS, NODES) or (is_known(one) and not re.search(r"[{*]", one)) for one in items)
         if not plain or len(items) > _MOST_TURNS:
             self._undecided(node)
             return

@@ -434,11 +434,6 @@ def read_by(text: str, line: int) -> str:
     return "\n".join(parts)
 
 
-def reads_arguments(text: str) -> bool:
-    """Whether a text has all arguments of the script, outside of single quotes."""
-    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None
-
-
 def needed_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
     """The steps without variables and functions that no other one needs."""
     needed: list[AnyStep] = []

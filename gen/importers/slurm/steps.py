@@ -18,7 +18,14 @@ from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm import site
 from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.containers import changed_sizes, of_container, other_images, with_export, with_named_image
+from gen.importers.slurm.containers import (
+    changed_sizes,
+    of_container,
+    on_each_node,
+    other_images,
+    with_export,
+    with_named_image,
+)
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -29,7 +36,6 @@ from gen.importers.slurm.expansion import (
     is_known,
     marked,
     shown,
-    source_text,
     sources,
 )
 from gen.importers.slurm.options import Option, options_of, tasks_of
@@ -87,7 +93,7 @@ def runs_of(
     runs: list[Run] = []
     options: dict[int, list[Option]] = {}
     images: dict[str, Option] = {}
-    for step in site.needed_steps(script.steps):
+    for step in on_each_node(site.needed_steps(script.steps), layout.nodes):
         inner, tasks = [step], (1, 1)
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
@@ -432,17 +438,3 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
             hint = f"{'export it' if before and not later else 'set it before'}, or check that the job may have it"
             what = f"`${name}`" if before or behind else f"`${name}` from outside"
             draft.drop(place, what, f"the script {where}, and {given}", hint)
-
-
-def arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
-    """Assignments of the arrays with items that the pods choose."""
-    texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
-    made = []
-    for name, values in script.indexed.items():
-        if f"${{{name}[" in texts:
-            words = [shown(one) for one in values]
-            whole = " ".join(words)
-            inner = whole if len(whole) <= WIDE else "\n  ".join(["", *words]) + "\n"
-            declares = "declare -A " if name in script.keyed else ""
-            made.append(Run(words=(), text=f"{declares}{name}=({inner})", place=runs[0].place))
-    return made

@@ -126,6 +126,12 @@ class BatchValues(Conditions):
         known = self.lookup("@")
         return known if isinstance(known, tuple) else ()
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The items of a list of all nodes. Only the first one has a name in pods."""
+        number = self.constants.get("SLURM_NNODES", "1")
+        return (ADDRESS, *[NODES] * (int(number[:4]) - 1 if number.isdecimal() else 1))
+
     def set_arguments(self, words: Sequence[str], *, has_more: bool = False) -> None:
         """Set `$1` and those behind it."""
         self.has_more = has_more
@@ -195,7 +201,7 @@ class BatchValues(Conditions):
         if text.startswith("(") and text.endswith(")"):
             new = tuple(self.words(with_braces(re.sub(r"(?m)(^|(?<!\\)\s)#[^\n]*", r"\1", text[1:-1]))))
             if len(new) == 1 and new[0] == NODES:
-                new = (ADDRESS, NODES)
+                new = self.nodes
             elif new[:1] == (NODES,):
                 new = (ADDRESS, *new)
         else:

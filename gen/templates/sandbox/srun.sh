@@ -2,7 +2,7 @@
 # value, those that gen knows, and the most tasks.
 eval "declare -A short=($letters)"
 start() { if [[ $1 == */ ]]; then /gen/record "$@"; else "$@"; fi; } # no shell starts a folder
-nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given= exports=
+nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given= exports= first=0
 while [[ $1 == -* ]]; do
   case $1 in
     --) shift; break;;
@@ -16,6 +16,7 @@ while [[ $1 == -* ]]; do
     nodes) nodes=${value%%-*};;
     ntasks) tasks=$value;;
     ntasks-per-node|tasks-per-node) per=$value; given=1;;
+    nodelist) [[ $value != "$GEN_HOST"+([0-9]) ]] || first=${value#"$GEN_HOST"};;
     export) exports=,$value,;;
     container-workdir|chdir) cd "$value";;
   esac
@@ -35,7 +36,7 @@ fi
 rank=0
 for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
   ((rank < most && rank < tasks)) || exit 0
-  GEN_TASK=$rank GEN_NODE=$node SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
-    SLURMD_NODENAME=$GEN_HOST$node SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@"
+  GEN_TASK=$((rank + first * per)) GEN_NODE=$((node + first)) SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
+    SLURMD_NODENAME=$GEN_HOST$((node + first)) SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@"
   rank=$((rank + 1))
 done; done

@@ -129,6 +129,22 @@ def test_deepspeed_starts_a_process_for_each_gpu(line: str, fields: dict[str, ob
     assert "slotsPerWorker" not in made  # the default is one for each GPU
 
 
+@for_each(
+    ("loop", "expected"),
+    [
+        (
+            "for i in 0 1; do srun -N1 -n1 -w ${H[$i]} a --rank=$i --at ${H[0]} &\ndone\nwait",
+            "a --rank=$RANK --at $MASTER_ADDR",
+        ),
+        ("i=0\nfor h in ${H[@]}; do srun -n1 -w $h torchrun --node_rank $i b & ((i++)); done\nwait", "torchrun b"),
+    ],
+)
+def test_a_loop_over_the_nodes_is_a_program_on_all_of_them(loop: str, expected: str) -> None:
+    body = f"H=($(scontrol show hostnames $SLURM_JOB_NODELIST))\n{loop}"
+    made = job(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=body, interpreter=BASH)).fields
+    assert (made["command"], made["workers"]) == (expected, 2)
+
+
 def test_the_launcher_on_most_nodes_decides_their_number() -> None:
     body = "srun torchrun a.py\nsrun -N 1 -n 1 torchrun --standalone b.py"
     made, found = read(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=body))

@@ -29,6 +29,13 @@ export MASTER_ADDR=$(hostname) MASTER_PORT=$((10000 + SLURM_JOB_ID % 9))
 mpirun -np 4 -x MASTER_ADDR=$MASTER_ADDR -x MASTER_PORT=$MASTER_PORT python a.py
 srun b --at $MASTER_ADDR
 """
+LOOP = """
+H=($(scontrol show hostnames $SLURM_JOB_NODELIST))
+for i in ${!H[@]}; do
+  srun -N1 -n1 -w ${H[$i]} torchrun --nnodes ${#H[@]} --node_rank $i --master_addr ${H[0]} a.py &
+done
+wait
+"""
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
 
 
@@ -127,6 +134,8 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1",), "rm -rf b\ngit clone https://example.com/b.git\nsrun sh -c 'cd b; python c'"),
         (NODES, "export OWN_PORT=29400\nsrun torchrun --rdzv_endpoint $(hostname):$OWN_PORT a.py"),
         (("-N 1", "--array=0-9%2"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
+        (NODES, LOOP),
+        (NODES, "for h in $(scontrol show hostnames); do srun -N 1 -n 1 -w $h torchrun a.py & done\nwait"),
         (NODES, 'A=(--lr 1)\nif [ $SLURM_NNODES -gt 1 ]; then A+=(--many); fi\nsrun bash -c "torchrun a.py ${A[*]}"'),
     ],
 )
