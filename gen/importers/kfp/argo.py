@@ -17,20 +17,24 @@ from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
-_POD_OF_BOTH: Final = ("nodeSelector", "tolerations", "affinity")
-_POD: Final = (*_POD_OF_BOTH, "priorityClassName", "schedulerName", "serviceAccountName")
+_POD_OF_BOTH: Final = (
+    *("nodeSelector", "tolerations", "affinity", "schedulerName", "serviceAccountName"),
+    *("automountServiceAccountToken", "securityContext"),
+)
+"""Fields of pods that a template has, or the workflow for all of them: `workflow/controller/workflowpod.go`."""
 _POD_OF_WORKFLOW: Final = (*_POD_OF_BOTH, "imagePullSecrets", "hostNetwork", "dnsPolicy", "dnsConfig")
+_PRIORITY: Final = "podPriorityClassName"
+"""`priorityClassName` of all pods of a workflow."""
 _OF_TEMPLATE: Final = frozenset(
     {"name", "inputs", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
-    | {"volumes", "securityContext", "automountServiceAccountToken", "retryStrategy", *_POD}
-    | {"hostAliases", "initContainers"}
+    | {"volumes", "retryStrategy", "hostAliases", "initContainers", "priorityClassName", *_POD_OF_BOTH}
 )
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
 )
 _OF_WORKFLOW: Final = frozenset(
-    {"entrypoint", "templates", "arguments", "serviceAccountName", "onExit", "volumes", "podGC", "ttlStrategy"}
-    | {"securityContext", "schedules", "workflowSpec", "hostAliases", "podMetadata", *_POD_OF_WORKFLOW}
+    {"entrypoint", "templates", "arguments", "onExit", "volumes", "podGC", "ttlStrategy"}
+    | {"schedules", "workflowSpec", "hostAliases", "podMetadata", _PRIORITY, *_POD_OF_WORKFLOW}
 )
 """The object of gen has its own `podGC`, and no time to live."""
 _SHELLS: Final = frozenset({"sh", "bash", "python", "python3"})
@@ -174,7 +178,8 @@ def _pod(container: Body, template: Body, spec: Body) -> Body:
     before = [_with_mounts(one, mounts) for one in as_mappings(template.get("initContainers"))]
     mounted = [at(one, "name") for holder in (container, *before) for one in as_list(holder.get("volumeMounts"))]
     kept: Body = {key: spec[key] for key in _POD_OF_WORKFLOW if key in spec}
-    kept |= {key: template[key] for key in (*_POD, "securityContext") if key in template}
+    kept |= present(priorityClassName=template.get("priorityClassName") or spec.get(_PRIORITY))
+    kept |= {key: template[key] for key in _POD_OF_BOTH if template.get(key) not in (None, "", [], {})}
     used = [one for one in volumes if at(one, "name") in mounted]
     kept["containers"] = [{**container, "name": "main"}]
     return {**kept, **present(initContainers=before, volumes=used, hostAliases=aliases)}

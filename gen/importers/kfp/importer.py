@@ -78,7 +78,9 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     for one in jobs:
         merge(overlay, one.overlay)
         merge(grants, one.grants)
-    merge(overlay, {"pipelines": {"argo": {"serviceAccount": pipeline.account or _ACCOUNT}}})
+    of_pods = pipeline.account in grants.get("serviceAccounts", ())  # which must not be that of pipelines
+    account = _ACCOUNT if of_pods else pipeline.account or _ACCOUNT
+    merge(overlay, {"pipelines": {"argo": {"serviceAccount": account}}})
     job = ImportedJob(
         name=pipeline_name(pipeline.name, fields_of),
         namespace=jobs[0].namespace,
@@ -345,7 +347,15 @@ def _imported(
         hint = "add the step by hand if it is needed"
         found.warning(NOT_CARRIED, read.place(number, route), what, hint)
     jobs = assembled(pipeline, every, read.place(number, pipeline.route), found)
+    if pipeline.account and any(job.overlay.get("pipelines") and not _has_account(job, pipeline) for job in jobs):
+        message = f"the pods of programs keep the ServiceAccount `{pipeline.account}`, and the pipeline has another one"
+        hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"
+        found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, "serviceAccountName")), message, hint)
     return [replace(job, overlay=_with_volumes(job.overlay, volumes)) for job in jobs]
+
+
+def _has_account(job: ImportedJob, pipeline: Pipeline) -> bool:
+    return bool(job.overlay["pipelines"]["argo"]["serviceAccount"] == pipeline.account)
 
 
 def _volume(claim: Mapping[str, str]) -> Fields:

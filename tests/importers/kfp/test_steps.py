@@ -190,15 +190,47 @@ def test_each_step_with_an_object_renders_it() -> None:
             "name": "object",
             "resource": {"action": "create", "manifest": OBJECT.replace("train.py", "{{inputs.parameters.n}}")},
         },
-        serviceAccountName="runner",
         **values(n="other.py"),
     )
     (job,), found = read(steps)
     assert list(found) == []
-    assert job.overlay["pipelines"] == {"argo": {"serviceAccount": "runner"}}
     assert (job.fields["steps"]["a"]["timeout"], job.fields["params"]) == ("60s", {"n": "other.py"})
     every = proofs(job)
     assert [(one.original.step, one.patch, one.remaining) for one in every] == [("a", None, ()), ("b", None, ())]
+
+
+def test_pods_of_programs_have_the_account_of_the_workflow() -> None:
+    own, other = program("x"), program("y", serviceAccountName="other")
+    steps = workflow(dag(task("a", "x"), task("b", "y")), own, other, serviceAccountName="runner")
+    (job,), found = read(steps)
+    assert [job.fields["steps"][name]["serviceAccount"] for name in "ab"] == ["runner", "other"]
+    assert job.grants == {"serviceAccounts": ["runner", "other"]}
+    assert job.overlay["pipelines"] == {"argo": {"serviceAccount": "gen-pipeline"}}
+    (item,) = found
+    assert item.message.startswith("the pods of programs keep the ServiceAccount `runner`")
+    (alone,), found = read(workflow(dag(task("a", "x")), own, serviceAccountName="runner"))
+    assert (alone.fields["serviceAccount"], found) == ("runner", [])
+
+
+def test_an_account_that_only_creates_objects_is_that_of_the_pipeline() -> None:
+    creates = {"name": "object", "resource": {"action": "create", "manifest": OBJECT}}
+    steps = workflow(dag(task("a", "object"), task("b", "object")), creates, serviceAccountName="runner")
+    (job,), found = read(steps)
+    assert (job.overlay["pipelines"], job.grants, found) == ({"argo": {"serviceAccount": "runner"}}, {}, [])
+    assert not any("serviceAccount" in step for step in job.fields["steps"].values())
+
+
+def test_settings_of_the_workflow_are_those_of_pods() -> None:
+    common = {"podPriorityClassName": "low", "schedulerName": "volcano", "securityContext": {"runAsUser": 7}}
+    step = program("x", priorityClassName="high", securityContext={"runAsUser": 8})
+    (job,), found = read(workflow(dag(task("a", "x"), task("b", "y")), step, program("y"), **common))
+    assert found == []
+    assert [job.fields["steps"][name]["priority"] for name in "ab"] == ["high", "low"]
+    bodies = {one.step: one.body["spec"]["template"]["spec"] for one in job.originals}
+    assert {name: (pod["securityContext"], pod["schedulerName"]) for name, pod in bodies.items()} == {
+        "a": ({"runAsUser": 8}, "volcano"),
+        "b": ({"runAsUser": 7}, "volcano"),
+    }
 
 
 def test_the_proof_of_a_step_names_what_differs() -> None:
