@@ -7,10 +7,11 @@ mean that the task succeeded or was skipped.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -184,7 +185,7 @@ class Call(Struct, frozen=True, kw_only=True):
     leaf: graph.Leaf
     route: Route
     values: Mapping[str, str]
-    item: object = None
+    item: object = graph.NO_ITEM
     needs: tuple[str, ...] = ()
     when: graph.When = "succeeded"
     retries: graph.Retries = graph.NO_RETRIES
@@ -208,11 +209,22 @@ def claim_of(call: Call) -> dict[str, str]:
     return {**known, "name": label(graph.PLACEHOLDER.sub("", texts["name"]), call.name)}
 
 
+def optional_of(pipeline: graph.Pipeline) -> dict[str, Route]:
+    """The inputs of a pipeline that have no value and need none."""
+    entry = pipeline.templates.get(pipeline.entry)
+    known = entry.optional if isinstance(entry, graph.Group) else {}
+    return {name: route for name, route in known.items() if name not in pipeline.parameters}
+
+
 class _Scope(Struct, frozen=True, kw_only=True):
     """The surroundings of a template: the values of its inputs, and the calls that it waits for."""
 
     values: Mapping[str, str]
-    item: object = None
+    around: Mapping[str, str] = {}
+    """Values of the inputs of the graph that calls the template."""
+    absent: frozenset[str] = frozenset()
+    """Inputs of that graph without a value."""
+    item: object = graph.NO_ITEM
     needs: tuple[str, ...] = ()
     when: graph.When = "succeeded"
     retries: graph.Retries = graph.NO_RETRIES
@@ -264,7 +276,7 @@ class Reader:
         if self.pipeline.at_end is not None and self.pipeline.at_end in templates:
             scope = _Scope(values=values, needs=tuple(self.calls), when="ended")
             self._template(self.pipeline.at_end, self.pipeline.at_end, (), scope)
-        if not self.calls:
+        if self.pipeline.entry not in templates and not self.calls:
             for name, one in templates.items():
                 if isinstance(one, graph.Leaf):
                     self._template(name, name, (), _Scope(values={}))
@@ -290,7 +302,9 @@ class Reader:
         name = self._free(task, scope.path)
         retries = scope.retries if scope.retries is not graph.NO_RETRIES else leaf.retries
         values = {**leaf.defaults, **scope.values}
-        leaf = with_files(leaf, name, values, self.pipeline.parameters)
+        parameters = self.pipeline.parameters
+        leaf = graph.on_kubernetes(leaf, graph.Around(values=scope.around, absent=scope.absent, parameters=parameters))
+        leaf = with_files(leaf, name, values, parameters)
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -323,7 +337,8 @@ class Reader:
         by_name = {one.name: one for one in group.tasks[:_MAX_TASKS]}
         values = {**group.defaults, **scope.values}
         path = (*scope.path, task) if task else scope.path
-        inner = _Scope(values=values, item=scope.item, above=(*scope.above, name), path=path)
+        absent = frozenset(group.optional) - values.keys()
+        inner = _Scope(values=values, absent=absent, item=scope.item, above=(*scope.above, name), path=path)
         ends: dict[str, _Ends] = {}
         pending = list(by_name)
         while pending:
@@ -345,7 +360,7 @@ class Reader:
         lost = (*scope.lost, *task.lost)
         condition = graph.with_item(graph.with_values(task.condition, inner.values), inner.item)
         if condition:
-            status, true = status_in(condition), holds(_with_defaults(condition, self.pipeline.parameters))
+            status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
             if true is False:
                 self.lost.append((f"task `{task.name}` is left out: its condition `{condition}` is false", task.route))
                 return _Ends(last=needs, every=())
@@ -353,7 +368,9 @@ class Reader:
                 when = status
             elif true is None:
                 lost = (*lost, f"the condition `{condition}`")
-        values = {key: self._of_outputs(text, ends) for key, text in task.values.items()}
+        passed = {match[1]: key for key, text in task.values.items() if (match := graph.INPUT.fullmatch(text))}
+        gone = {passed[name] for name in inner.absent if name in passed}
+        values = {key: self._of_outputs(text, ends) for key, text in task.values.items() if key not in gone}
         return self._calls(replace(task, values=values), needs, when, lost, inner)
 
     def _with_claims(self, call: Call) -> Call:
@@ -393,13 +410,16 @@ class Reader:
             lost = (*lost, f"`{task.retries.field}`")
         items = task.items
         if task.loop:
-            items = graph.items_of(self._known(task.loop, inner))
+            items = graph.items_of(self._part(self._known(task.loop, inner), task.selected.get("")))
             lost = tuple(one for one in lost if items is None or not one.startswith("the loop "))
-        for item in items if items is not None else (inner.item,):
+        looped = any(one.startswith("the loop ") for one in task.lost)
+        for item in items if items is not None else (graph.NO_ITEM if looped else inner.item,):
             values = {
-                key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()
+                key: self._part(graph.with_item(graph.with_values(text, inner.values), item), task.selected.get(key))
+                for key, text in task.values.items()
             }
-            scope = replace(inner, values=values, item=item, needs=needs, when=when, retries=task.retries, lost=lost)
+            scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=when)
+            scope = replace(scope, retries=task.retries, lost=lost)
             made.append(self._template(task.calls, task.name, task.route, scope))
             if self._tasks > _MAX_TASKS:
                 break
@@ -408,10 +428,17 @@ class Reader:
 
     def _known(self, text: str, inner: _Scope) -> str:
         """A text with the values of inputs and of the parameters of the pipeline."""
-        return _with_defaults(
-            graph.with_item(graph.with_values(text, inner.values), inner.item), self.pipeline.parameters
-        )
+        text = graph.with_item(graph.with_values(text, inner.values), inner.item)
+        return graph.with_defaults(text, self.pipeline.parameters)
 
-
-def _with_defaults(text: str, parameters: Mapping[str, str]) -> str:
-    return graph.PARAMETER.sub(lambda match: parameters.get(match[1], match[0]), text)
+    def _part(self, text: str, route: Route | None) -> str:
+        """The part of a value in JSON at a route; the text itself if it has no such part."""
+        if not route:
+            return text
+        try:
+            value: Any = json.loads(graph.with_defaults(text, self.pipeline.parameters))
+            for step in route:
+                value = value[step]
+        except (ValueError, RecursionError, LookupError, TypeError):
+            return text
+        return graph.as_text(graph.whole(value))

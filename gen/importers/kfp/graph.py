@@ -81,6 +81,9 @@ INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
 PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 OUTPUT: Final = regex(r"\{\{(?:tasks|steps)\.([\w-]+)\.outputs\.(artifacts|parameters)\.([\w.-]+)\}\}")
 _ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
+NO_ITEM: Final = object()
+"""The item of a task without a loop, or of a loop over unknown items."""
+TASK_NAME: Final = "{{$.pipeline_task_name}}"
 RUN_ID: Final = "genrunidz"
 """In place of the name of the run in texts."""
 OF_RUN: Final = regex(r"\{\{(?:workflow\.(?:name|uid)|\$\.pipeline_job_(?:name|resource_name|uuid))\}\}")
@@ -115,6 +118,10 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """Files that its container reads, by path."""
     claim: Body = field(default_factory=dict)
     """The PersistentVolumeClaim that it creates, and not a pod."""
+    settings: Body = field(default_factory=dict)
+    """Settings of its pod on Kubernetes, which can name inputs of the graph around it."""
+    fixed: tuple[str, ...] = ()
+    """Parameters of the pipeline whose values its pod has."""
     lost: tuple[str, ...] = ()
     """Values that no job has."""
 
@@ -132,6 +139,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """Decides when the pipeline runs whether the task does."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Values of the inputs of the template."""
+    selected: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
+    """Inputs that get a part of their value, with its route; the one without a name is the list of the loop."""
     items: tuple[object, ...] | None = None
     """It runs once for each."""
     loop: str = ""
@@ -146,6 +155,8 @@ class Group(Struct, frozen=True, kw_only=True):
 
     tasks: tuple[Task, ...]
     defaults: Mapping[str, str] = field(default_factory=dict)
+    optional: Mapping[str, Route] = field(default_factory=dict)
+    """Inputs that need no value and have no default value. A task that passes on one without a value sets nothing."""
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):
@@ -171,6 +182,8 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
 
 def with_item(text: str, item: object) -> str:
     """A text with an item of a loop."""
+    if item is NO_ITEM:
+        return text
 
     def value(match: re.Match[str]) -> str:
         key = match[1]
@@ -179,6 +192,11 @@ def with_item(text: str, item: object) -> str:
         return as_text(item[key]) if isinstance(item, dict) and key in item else match[0]
 
     return _replaced(_ITEM, text, value)
+
+
+def with_defaults(text: str, parameters: Mapping[str, str]) -> str:
+    """A text with the values of the parameters of the pipeline."""
+    return PARAMETER.sub(lambda match: parameters.get(match[1], match[0]), text)
 
 
 def _replaced(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str]], str]) -> str:
@@ -202,7 +220,7 @@ def items_of(text: str) -> tuple[object, ...] | None:
         items = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return tuple(items) if isinstance(items, list) and 0 < len(items) <= MAX_ITEMS else None
+    return tuple(map(whole, items)) if isinstance(items, list) and 0 < len(items) <= MAX_ITEMS else None
 
 
 def as_text(value: object) -> str:
@@ -210,6 +228,15 @@ def as_text(value: object) -> str:
     import json
 
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def whole(value: Any) -> Any:
+    """A value without fractions that are zero: those of JSON that the compiler writes, and the pipeline does not."""
+    if isinstance(value, dict):
+        return {key: whole(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [whole(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _OF_PODS: Final = frozenset(
@@ -221,12 +248,22 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def on_kubernetes(leaf: Leaf, settings: object) -> Leaf:
+class Around(Struct, frozen=True, kw_only=True):
+    """The inputs of the graph around a task: values, those without a value, and the parameters of the pipeline."""
+
+    values: Mapping[str, str]
+    absent: frozenset[str]
+    parameters: Mapping[str, str]
+
+
+def on_kubernetes(leaf: Leaf, around: Around) -> Leaf:
     """A component with its settings for Kubernetes. Settings that no pod has stay as they are, so that the comparison
     with the object of gen finds them.
     """
-    if not isinstance(settings, dict) or not leaf.pod:
+    if not leaf.settings or not leaf.pod:
         return leaf
+    fixed: list[str] = []
+    settings = {str(name): _resolved(value, around, str(name), fixed) for name, value in leaf.settings.items()}
     container = leaf.pod["containers"][0]
     volumes = list(_volumes(settings))
     names = {known: name for known, name, _, _ in volumes}
@@ -250,7 +287,42 @@ def on_kubernetes(leaf: Leaf, settings: object) -> Leaf:
     others = {str(name): value for name, value in settings.items() if name not in _OF_PODS}
     seconds = _number(settings.get("activeDeadlineSeconds")) or leaf.seconds
     pod = {**leaf.pod, **others, "containers": [{**container, **own}], **of_pod}
-    return replace(leaf, pod=pod, metadata=as_mapping(settings.get("podMetadata")), seconds=seconds)
+    metadata = as_mapping(settings.get("podMetadata"))
+    return replace(leaf, pod=pod, metadata=metadata, seconds=seconds, fixed=tuple(fixed))
+
+
+def _resolved(value: object, around: Around, name: str, fixed: list[str]) -> Any:
+    """A setting with constants in place of inputs of the graph, as `resolveInputParameter` in
+    `backend/src/v2/driver/resolve.go` of kubeflow/pipelines does; None if an input has no value. Each claim needs one.
+    """
+    if isinstance(value, list):
+        every = (_resolved(one, around, name, fixed) for one in value)
+        return [one for one in every if one is not None]
+    if not isinstance(value, dict):
+        return value
+    made = {str(key): _resolved(one, around, str(key), fixed) for key, one in value.items()}
+    if any(made[key] is None and value[key] is not None for key in made):
+        return None
+    if isinstance(outer := value.get("componentInputParameter"), str):
+        if outer in around.absent and not name.startswith("pvc"):
+            return None
+        text = around.values.get(outer, f"{{{{workflow.parameters.{outer}}}}}")
+        constant = _structure(text, around) if name.endswith("Json") else text
+        if constant is not None:
+            made["runtimeValue"] = {"constant": constant}
+            fixed += [one[1] for one in PARAMETER.finditer(text)] if constant is not text else []
+    return made
+
+
+def _structure(text: str, around: Around) -> Any:
+    """The object or the list of a text in JSON; None for another text."""
+    import json
+
+    try:
+        made = json.loads(with_defaults(text, around.parameters))
+    except (ValueError, RecursionError):
+        return None
+    return made if isinstance(made, dict | list) else None
 
 
 def _variables(settings: Body) -> Iterator[Body]:
@@ -335,7 +407,7 @@ def _affinity(terms: list[Any]) -> Body:
         term = present(matchExpressions=at(one, "matchExpressions"), matchFields=at(one, "matchFields"))
         if parameter is None and term:
             weight = at(one, "weight")
-            preferred += [{"weight": _whole(weight), "preference": term}] if weight is not None else []
+            preferred += [{"weight": whole(weight), "preference": term}] if weight is not None else []
             required += [term] if weight is None else []
     made = {_REQUIRED: {"nodeSelectorTerms": required}} if required else {}
     return {**made, **present(**{_PREFERRED: preferred})}
@@ -344,15 +416,7 @@ def _affinity(terms: list[Any]) -> Body:
 def _json(parameter: object) -> Any:
     """The constant of a parameter; None for a value that only a run has. All numbers of pods are whole."""
     constant = at(parameter, "runtimeValue", "constant")
-    return _whole(constant) if isinstance(constant, dict | list) else None
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _whole(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_whole(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return whole(constant) if isinstance(constant, dict | list) else None
 
 
 def _name(one: object, source: str) -> str:

@@ -23,7 +23,7 @@ from gen.base.repository.files import MAX_BYTES
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal
 from gen.importers.kfp.argo import pipeline_of_argo
-from gen.importers.kfp.calls import Call, Reader, claim_of, pipeline_name
+from gen.importers.kfp.calls import Call, Reader, claim_of, optional_of, pipeline_name
 from gen.importers.kfp.graph import Pipeline, When, items_of
 from gen.importers.kfp.ir import pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
@@ -338,6 +338,9 @@ def _imported(
         if name == "volumeClaimTemplates":
             hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, hint)
+    for name, route in optional_of(pipeline).items():
+        message = f"the optional input `{name}` of the pipeline has no value, so no step has it"
+        found.warning(NOT_CARRIED, read.place(number, route), message, f"add `--define {name}=VALUE` to give it one")
     volumes = {
         claim["name"]: volume
         for call in reader.calls.values()
@@ -346,6 +349,9 @@ def _imported(
     for what, route in reader.lost:
         hint = "add the step by hand if it is needed"
         found.warning(NOT_CARRIED, read.place(number, route), what, hint)
+    if reader.lost and not every:
+        hint = "give its conditions other values with `--define NAME=VALUE`, or write the job by hand"
+        found.error(INVALID_MANIFEST, read.place(number, pipeline.route), "no task of the pipeline is carried", hint)
     jobs = assembled(pipeline, every, read.place(number, pipeline.route), found)
     if pipeline.account and any(job.overlay.get("pipelines") and not _has_account(job, pipeline) for job in jobs):
         message = f"the pods of programs keep the ServiceAccount `{pipeline.account}`, and the pipeline has another one"

@@ -17,14 +17,16 @@ from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
     RUN_ID,
+    TASK_NAME,
     Group,
     Leaf,
     Pipeline,
     Task,
     as_text,
     items_of,
-    on_kubernetes,
     retries_of_task,
+    whole,
+    with_values,
 )
 from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
@@ -68,7 +70,7 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
             label = str(at(component, "executorLabel") or "")
             route = (*start, "deploymentSpec", "executors", label, "container")
             leaf = _leaf(str(name), component, at(executors, label, "container"), route)
-            templates[str(name)] = on_kubernetes(leaf, at(platforms, label))
+            templates[str(name)] = replace(leaf, settings=as_mapping(at(platforms, label)))
     parameters = {name: value for name, value in _defaults(at(spec, "root")).items() if value}
     given = at(document, "runtimeConfig", "parameterValues")
     types = at(spec, "root", "inputDefinitions", "parameters")
@@ -88,7 +90,7 @@ def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, s
     root = templates[""]
     assert isinstance(root, Group)  # made above
     values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in parameters}
-    return {**templates, "": Group(tasks=root.tasks, defaults=values)}
+    return {**templates, "": replace(root, defaults=values)}
 
 
 def _defaults(component: object) -> dict[str, str]:
@@ -102,8 +104,8 @@ def _defaults(component: object) -> dict[str, str]:
 
 def _constant(value: object, definition: object) -> str:
     """A constant as text. The compiler writes all numbers as those of JSON, so integers get a fraction."""
-    whole = isinstance(value, float) and value.is_integer() and at(definition, "parameterType") == "NUMBER_INTEGER"
-    return str(int(value)) if whole and isinstance(value, float) else as_text(value)
+    structured = isinstance(value, dict | list) or at(definition, "parameterType") == "NUMBER_INTEGER"
+    return as_text(whole(value) if structured else value)
 
 
 def _group(component: object, route: Route, components: object) -> Group:
@@ -115,6 +117,11 @@ def _group(component: object, route: Route, components: object) -> Group:
             if isinstance(one, dict)
         ),
         defaults=_defaults(component),
+        optional={
+            str(name): (*route, "inputDefinitions", "parameters", str(name))
+            for name, one in as_mapping(at(component, "inputDefinitions", "parameters")).items()
+            if at(one, "isOptional") is True and at(one, "defaultValue") is None
+        },
     )
 
 
@@ -123,7 +130,7 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
     before = data.get("dependentTasks")
     items, loop, unknown = _items(data.get("parameterIterator"))
     ended = at(data, "triggerPolicy", "strategy") == _ALWAYS
-    values = dict(_values(at(data, "inputs", "parameters"), called))
+    values = {key: text.replace(TASK_NAME, name) for key, text in _values(at(data, "inputs", "parameters"), called)}
     item = at(data, "parameterIterator", "itemInput")
     if isinstance(item, str):
         values[item] = "{{item}}"
@@ -141,8 +148,9 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
             str(at(data, "triggerPolicy", "condition") or ""),
         ),
         values=values,
+        selected=dict(_selected(at(data, "inputs", "parameters"), at(data, "parameterIterator", "items"))),
         items=items,
-        loop=loop,
+        loop=with_values(loop, values),
         retries=retries_of_task(data),
         lost=(*lost, *unknown),
     )
@@ -157,6 +165,20 @@ def _values(inputs: object, definitions: object) -> Iterator[tuple[str, str]]:
         elif isinstance(producer := at(one, "taskOutputParameter", "producerTask"), str):
             key = at(one, "taskOutputParameter", "outputParameterKey")
             yield str(name), f"{{{{tasks.{producer}.outputs.parameters.{key}}}}}"
+
+
+_SELECTOR: Final = regex(r"""parseJson\(string_value\)((?:\[(?:"[^"\]]+"|'[^'\]]+'|[0-9]{1,4})\])+)""")
+_STEP: Final = regex(r"""\[(?:["']([^\]]+)["']|([0-9]+))\]""")
+
+
+def _selected(inputs: object, items: object) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """Inputs that get a part of a value in JSON, as those of loops over objects, with its route; empty for `items`."""
+    for name, one in as_mapping(inputs).items():
+        if (match := _SELECTOR.fullmatch(str(at(one, "parameterExpressionSelector") or ""))) is not None:
+            route = tuple(step[1] or int(step[2]) for step in _STEP.finditer(match[1]))
+            yield str(name), route
+            if at(items, "inputParameter") == name:
+                yield "", route
 
 
 def _artifacts(inputs: object) -> dict[str, str]:

@@ -19,7 +19,17 @@ from gen.base import Diagnostic, Findings, Location, as_texts, at, regex, with_t
 from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
-from gen.importers.kfp.graph import INPUT, OF_RUN, OUTPUT, PARAMETER, PLACEHOLDER, RUN_ID, with_item, with_values
+from gen.importers.kfp.graph import (
+    INPUT,
+    OF_RUN,
+    OUTPUT,
+    PARAMETER,
+    PLACEHOLDER,
+    RUN_ID,
+    TASK_NAME,
+    with_item,
+    with_values,
+)
 from gen.importers.kfp.ir import ARTIFACT
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
@@ -126,7 +136,7 @@ class _Known(Struct, frozen=True, kw_only=True):
 
     def text(self, text: str, found: Findings) -> str:
         """A text with names in place of values that are known only when the pipeline runs."""
-        text = with_item(with_values(text, self.call.values), self.call.item)
+        text = with_item(with_values(text, self.call.values), self.call.item).replace(TASK_NAME, self.call.task)
         text = PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
         text = OF_RUN.sub(RUN_ID, INPUT.sub(lambda match: self._value(match[0], None), text))
         for unknown in dict.fromkeys(PLACEHOLDER.findall(text)):
@@ -153,11 +163,11 @@ class _Known(Struct, frozen=True, kw_only=True):
 
 def _as_in_ir(placeholder: str) -> str:
     """An input or an output in the words of the IR, which has no placeholders of Argo."""
-    if (given := INPUT.fullmatch(placeholder)) is not None:
+    if (given := INPUT.fullmatch(placeholder) or PARAMETER.fullmatch(placeholder)) is not None:
         return f"the input `{given[1].removeprefix(ARTIFACT)}`"
     if (made := OUTPUT.fullmatch(placeholder)) is not None:
         return f"the output `{made[3]}` of task `{made[1]}`"
-    return f"`{placeholder[:60]}`"
+    return "the item of the loop" if placeholder == "{{item}}" else f"`{placeholder[:60]}`"
 
 
 def _given_name(placeholder: str) -> str:
@@ -203,13 +213,17 @@ def parts_of(
     marked = jobs
     for name, mark in marks.items() if not own.failed() else ():
         other = next(one for one in parameters if param_name(one) == param_name(name)) != name
-        if other or is_secret(name, parameters[name]):
+        if other or name in call.leaf.fixed or is_secret(name, parameters[name]):
             _report_fixed(name, parameters[name], call, place, found)
             continue
         tried = _jobs(replace(known, parameters={**parameters, **carried, name: mark}, unknown={}), Findings())
-        if len(tried) == len(jobs) and all(
-            _without(one.fields, {**carried, name: mark}, parameters) == plain.fields
-            for one, plain in zip(tried, jobs, strict=True)
+        if (
+            len(tried) == len(jobs)
+            and all(
+                _without(one.fields, {**carried, name: mark}, parameters) == plain.fields
+                for one, plain in zip(tried, jobs, strict=True)
+            )
+            and not _is_in_patch(mark, tried)
         ):
             carried[name], marked = mark, tried
         else:
@@ -222,11 +236,17 @@ def parts_of(
     return parts
 
 
+def _is_in_patch(mark: str, jobs: Iterable[ImportedJob]) -> bool:
+    """Whether a value is in the object of a job and not in its fields, so that a patch has it."""
+    bodies = [(one.fields, [original.body for original in one.originals]) for one in jobs]
+    return any(mark in json.dumps(body) and mark not in json.dumps(fields) for fields, body in bodies)
+
+
 def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
     leaf = call.leaf
     texts = [leaf.manifest, *leaf.words, json.dumps(leaf.pod)]
     names = [match[1] for text in texts for match in PARAMETER.finditer(with_values(text, call.values))]
-    return [name for name in dict.fromkeys(names) if name in parameters]
+    return [name for name in dict.fromkeys((*names, *leaf.fixed)) if name in parameters]
 
 
 def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str, str]) -> Any:

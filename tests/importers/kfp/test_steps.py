@@ -299,7 +299,7 @@ def test_the_steps_of_a_pipeline_are_rendered_together(monkeypatch: pytest.Monke
 def test_a_task_of_several_groups_has_the_name_of_its_group() -> None:
     echo = program("echo", "{{item}}")
     thrice = {"name": "thrice", "steps": [[{"name": "echo", "template": "echo", "withItems": [1, 2]}]]}
-    both = dag(task("echo"), task("count", "echo"), name="both")
+    both = dag(task("echo", withItems=[0]), task("count", "echo", withItems=[0]), name="both")
     steps = pipeline(workflow(dag(task("A", "thrice"), task("B", "thrice"), task("C", "both")), echo, thrice, both))
     assert [name for name in steps if name] == ["a", "a-2", "b", "b-2", "c-echo", "count"]
 

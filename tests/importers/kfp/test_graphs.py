@@ -1,0 +1,169 @@
+"""Values of graphs in graphs: those of loops, of conditions, and of settings of pods."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+from tests.cases import for_each
+from tests.importers.kfp.test_ir import FUNCTIONS, IR
+from tests.importers.kfp.test_kfp import read
+
+ITEM = "pipelinechannel--rates-loop-item"
+LIST = "pipelinechannel--rates"
+
+
+def given(name: str, **more: Any) -> dict[str, Any]:
+    return {"componentInputParameter": name, **more}
+
+
+def looped(rates: Any, *, condition: str = "", selector: str = "") -> dict[str, Any]:
+    """A loop over a parameter, as the compiler writes it: a graph with an input for the list, and one for the item."""
+    document = deepcopy(IR)
+    rate = given(ITEM, **({"parameterExpressionSelector": selector} if selector else {}))
+    task: dict[str, Any] = {"componentRef": {"name": "comp-train"}, "inputs": {"parameters": {"rate": rate}}}
+    if condition:
+        task["triggerPolicy"] = {"condition": condition}
+    document["components"]["comp-loop"] = {"dag": {"tasks": {"train": task}}}
+    document["root"]["inputDefinitions"]["parameters"] = {"rates": {"parameterType": "LIST", "defaultValue": rates}}
+    document["root"]["dag"]["tasks"] = {
+        "loop": {
+            "componentRef": {"name": "comp-loop"},
+            "inputs": {"parameters": {LIST: given("rates")}},
+            "parameterIterator": {"itemInput": ITEM, "items": {"inputParameter": LIST}},
+        }
+    }
+    return document
+
+
+def rates_of(document: dict[str, Any]) -> tuple[list[str], list[str]]:
+    (job,), found = read(document)
+    steps = job.fields.get("steps", {"": job.fields}).values()
+    return [step["command"][-1] for step in steps], [one.message for one in found]
+
+
+def test_a_loop_over_an_input_has_a_step_for_each_item() -> None:
+    assert rates_of(looped([1.0, 2.5])) == (["1", "2.5"], [])
+
+
+def test_a_condition_on_an_item_is_decided_for_each() -> None:
+    condition = f"int(inputs.parameter_values['{ITEM}']) == 3"
+    left_out = [f"task `train` is left out: its condition `{number} == 3` is false" for number in (1, 2)]
+    assert rates_of(looped([1.0, 2.0, 3.0], condition=condition)) == (["3"], left_out)
+
+
+def test_a_condition_on_an_unknown_item_is_not_decided() -> None:
+    document = looped("", condition=f"int(inputs.parameter_values['{ITEM}']) == 3")
+    _, found = rates_of(document)
+    assert found == [
+        "the condition `{{item}} == 3` of step `train` is not carried",
+        "the item of the loop of step `train` is not carried: only a run of the pipeline has its value",
+        "the loop `parameterIterator` of step `train` is not carried",
+    ]
+
+
+def test_no_component_runs_if_all_tasks_are_left_out() -> None:
+    jobs, found = read(looped([1.0], condition=f"int(inputs.parameter_values['{ITEM}']) == 3"))
+    assert jobs == []
+    assert {one.message for one in found} == {
+        "task `train` is left out: its condition `1 == 3` is false",
+        "no task of the pipeline is carried",
+    }
+
+
+def test_a_part_of_an_item_is_its_value() -> None:
+    rates = [{"a": {"b": [4.0, 5.0]}}, {"a": {"b": [6.0, 7.0]}}]
+    assert rates_of(looped(rates, selector='parseJson(string_value)["a"]["b"][1]')) == (["5", "7"], [])
+
+
+def test_a_loop_over_a_part_of_a_value_has_a_step_for_each_item() -> None:
+    document = looped([{"a": [1.0, 2.0]}])
+    inputs = document["root"]["dag"]["tasks"]["loop"]["inputs"]["parameters"]
+    inputs[LIST]["parameterExpressionSelector"] = 'parseJson(string_value)[0]["a"]'
+    assert rates_of(document) == (["1", "2"], [])
+
+
+def test_numbers_in_lists_are_whole() -> None:
+    document = deepcopy(FUNCTIONS)
+    inputs = document["root"]["dag"]["tasks"]["prepare"]["inputs"]["parameters"]
+    inputs["rows"] = {"runtimeValue": {"constant": [1.0, {"x": 2.0}]}}
+    document["components"]["comp-prepare"]["inputDefinitions"]["parameters"]["rows"]["parameterType"] = "LIST"
+    (job,), _ = read(document)
+    assert '{"rows": [1, {"x": 2}],' in job.fields["steps"]["prepare"]["command"]
+
+
+def test_the_name_of_a_task_is_known() -> None:
+    document = deepcopy(IR)
+    constant = {"runtimeValue": {"constant": "{{$.pipeline_task_name}}"}}
+    document["root"]["dag"]["tasks"]["train"]["inputs"]["parameters"]["rate"] = constant
+    document["deploymentSpec"]["executors"]["exec"]["container"]["args"] += ["of {{$.pipeline_task_name}}"]
+    (job,), _ = read(document)
+    steps = job.fields["steps"]
+    assert steps["train"]["command"] == ["run", "train", "of train"]
+    assert steps["loop-2"]["command"] == ["run", "2", "of loop"]
+
+
+def in_graph(settings: dict[str, Any], **inputs: Any) -> tuple[dict[str, Any], list[str]]:
+    """The pod of a component in a graph with the input `inner`, which is `outer` of the pipeline, and the findings."""
+    document = deepcopy(IR)
+    document["components"]["comp-inner"]["dag"]["tasks"]["eval"]["inputs"] = {}
+    document["components"]["comp-train"]["inputDefinitions"] = {
+        "parameters": {"rate": {"parameterType": "STRING", "isOptional": True, "defaultValue": "1"}}
+    }
+    document["root"]["inputDefinitions"]["parameters"] = {"outer": {"parameterType": "STRING", **inputs}}
+    document["root"]["dag"]["tasks"] = {
+        "inner": {"componentRef": {"name": "comp-inner"}, "inputs": {"parameters": {"inner": given("outer")}}}
+    }
+    optional = {"inner": {"parameterType": "STRING", "isOptional": True}}
+    document["components"]["comp-inner"]["inputDefinitions"] = {"parameters": optional}
+    platforms = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": {"exec": settings}}}}}
+    (job,), found = read(document, platforms)
+    return job.originals[0].body["spec"]["template"]["spec"], [one.message for one in found]
+
+
+NODES = {"nodeSelector": {"nodeSelectorJson": given("inner")}}
+SECRET = {"secretAsVolume": [{"mountPath": "/keys", "secretNameParameter": given("inner")}]}
+FIXED = "the parameter `outer` of step `eval` is not carried: the job has its default value `{}`"
+
+
+@for_each(
+    ("settings", "value", "expected"),
+    [
+        (SECRET, "keys", {"volumes": [{"name": "secret-0", "secret": {"secretName": "keys"}}]}),
+        (NODES, {"disk": "fast"}, {"nodeSelector": {"disk": "fast"}}),
+        ({"tolerations": [{"tolerationJson": given("inner")}]}, [{"key": "x"}], {"tolerations": [{"key": "x"}]}),
+    ],
+)
+def test_settings_have_the_inputs_of_the_graph(settings: dict[str, Any], value: object, expected: Any) -> None:
+    pod, found = in_graph(settings, defaultValue=value)
+    assert {name: pod[name] for name in expected} == expected
+    assert found == [FIXED.format(value if isinstance(value, str) else json.dumps(value))]
+
+
+@for_each(
+    "settings",
+    [SECRET, NODES, {"tolerations": [{"tolerationJson": given("inner")}]}, {"imagePullSecret": [given("inner")]}],
+)
+def test_settings_without_a_value_are_left_out(settings: dict[str, Any]) -> None:
+    pod, found = in_graph(settings, isOptional=True)
+    assert pod.keys() == {"restartPolicy", "containers"}
+    assert found == ["the optional input `outer` of the pipeline has no value, so no step has it"]
+
+
+def test_a_claim_needs_a_value() -> None:
+    claims = {"pvcMount": [{"mountPath": "/rows", "pvcNameParameter": given("inner")}]}
+    _, found = in_graph(claims, isOptional=True)
+    assert "the input `inner` of step `eval` has no value" in found
+    _, found = in_graph(claims, defaultValue="rows")
+    assert found == [FIXED.format("rows")]
+
+
+def test_a_component_has_its_default_value_for_an_input_without_one() -> None:
+    document = deepcopy(IR)
+    rate = {"parameterType": "STRING", "isOptional": True, "defaultValue": "7"}
+    document["components"]["comp-train"]["inputDefinitions"] = {"parameters": {"rate": rate}}
+    document["root"]["inputDefinitions"]["parameters"] = {"lr": {"parameterType": "STRING", "isOptional": True}}
+    (job,), _ = read(document)
+    assert job.fields["steps"]["train"]["command"] == ["run", "7"]
+    assert "params" not in job.fields
