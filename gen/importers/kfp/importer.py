@@ -25,11 +25,12 @@ from gen.importers.draft import literal
 from gen.importers.kfp.argo import pipeline_of_argo
 from gen.importers.kfp.calls import Call, Reader, claim_of, optional_of, pipeline_name
 from gen.importers.kfp.graph import Pipeline, When, items_of
-from gen.importers.kfp.ir import pipeline_of_ir
+from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
 from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds.pipeline import PipelineJob
 from gen.kubernetes.manifests.read import Manifests, read_manifests, resolved
+from gen.kubernetes.objects import present
 
 _MAX_SHOWN: Final = 100
 _ACCOUNT: Final = "gen-pipeline"
@@ -349,6 +350,10 @@ def _imported(
     for what, route in reader.lost:
         hint = "add the step by hand if it is needed"
         found.warning(NOT_CARRIED, read.place(number, route), what, hint)
+    if with_artifacts := [one for one in every if _has_artifacts(one)]:
+        hint = "create the claim with access from all nodes, or set `size` and `storageClass` of the volume there"
+        message = f"the artifacts of the steps are on the volume `{VOLUME}` of the overlay, and its claim must exist"
+        found.warning(NOT_CARRIED, with_artifacts[0].place, message, hint)
     if reader.lost and not every:
         hint = "give its conditions other values with `--define NAME=VALUE`, or write the job by hand"
         found.error(INVALID_MANIFEST, read.place(number, pipeline.route), "no task of the pipeline is carried", hint)
@@ -360,6 +365,10 @@ def _imported(
     return [replace(job, overlay=_with_volumes(job.overlay, volumes)) for job in jobs]
 
 
+def _has_artifacts(made: CallJobs) -> bool:
+    return any(one.job.overlay.get("volumes", {}).get(VOLUME) == {"claim": VOLUME} for one in made.parts)
+
+
 def _has_account(job: ImportedJob, pipeline: Pipeline) -> bool:
     return bool(job.overlay["pipelines"]["argo"]["serviceAccount"] == pipeline.account)
 
@@ -368,9 +377,17 @@ def _volume(claim: Mapping[str, str]) -> Fields:
     """The volume of an overlay that creates a claim; none without a StorageClass, which only the cluster knows."""
     if not claim["storageClass"] or not claim["size"]:
         return {}
-    modes = [one for one in items_of(claim["accessModes"]) or () if isinstance(one, str)]
-    named = {"size": claim["size"], "storageClass": claim["storageClass"]}
-    return {**named, "accessModes": modes} if modes else named
+    return present(size=claim["size"], storageClass=claim["storageClass"], accessModes=_modes(claim))
+
+
+def _form(claim: Mapping[str, str]) -> str:
+    """The size and the access modes of a claim in words, as far as they are known."""
+    size = f" of {claim['size']}" if claim["size"] else ""
+    return f"{size} with {' '.join(modes)}" if (modes := _modes(claim)) else size
+
+
+def _modes(claim: Mapping[str, str]) -> list[str]:
+    return [one for one in items_of(claim["accessModes"]) or () if isinstance(one, str)]
 
 
 def _with_volumes(overlay: Fields, volumes: Mapping[str, Fields]) -> Fields:
@@ -389,6 +406,8 @@ def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
         claim = claim_of(call)
         message = f"step `{call.task}` creates the claim `{claim['name']}` in each run, and gen never deletes data"
         named = f"the jobs mount the volume `{claim['name']}` of the overlay"
+        if not _volume(claim):
+            named = f"create the claim{_form(claim)}, or set `size` and `storageClass` of its volume in the overlay"
         hint = f"{named}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
         found.warning(NOT_CARRIED, made.place, message, hint)
         return

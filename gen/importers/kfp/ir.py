@@ -37,7 +37,7 @@ _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}"
 _FOLDER: Final = "/pipeline"
 _OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
 """Folder for outputs that no other step reads."""
-_VOLUME: Final = "pipeline"
+VOLUME: Final = "pipeline"
 """Volume with the outputs of steps, in a folder for each run and each step."""
 _STUBS: Final = "argostub/"
 """Start of the images of steps that Kubeflow Pipelines does itself, without a container."""
@@ -253,9 +253,9 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
         words = _with_folders(words, dict.fromkeys(one.rpartition("/")[0] for one in outputs))
     volumes: Body = {}
     if used:
-        mount = {"name": _VOLUME, "mountPath": _FOLDER}
+        mount = {"name": VOLUME, "mountPath": _FOLDER}
         container = {**container, "volumeMounts": [*as_list(container.get("volumeMounts")), mount]}
-        volume = {"name": _VOLUME, "persistentVolumeClaim": {"claimName": _VOLUME}}
+        volume = {"name": VOLUME, "persistentVolumeClaim": {"claimName": VOLUME}}
         volumes = {"volumes": [*as_list(leaf.pod.get("volumes")), volume]}
     container = {key: value for key, value in container.items() if key not in words} | present(**words)
     files: dict[str, str] = {}

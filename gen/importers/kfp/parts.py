@@ -34,7 +34,9 @@ from gen.importers.kfp.ir import ARTIFACT
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
+from gen.kubernetes import quantity
 from gen.kubernetes.objects import Body, present
+from gen.render.parts.pods import LEAST_WITH_GPUS
 
 if TYPE_CHECKING:
     from gen.importers import Fields, ImportedJob, ImportInput
@@ -321,12 +323,25 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
         hint = "add `podLabels` or `podAnnotations` to the job, if its pods should have them"
         found.warning(NOT_CARRIED, known.place, f"{what} are not carried: the step only submits the job", hint)
     if not jobs and leaf.pod and not found.failed():
-        made = _of_manifest(json.dumps(_job(known, found)), given, found)
+        made = [_with_memory(one, known, found) for one in _of_manifest(json.dumps(_job(known, found)), given, found)]
         files = {"files": {path: literal(text) for path, text in leaf.files.items()}} if leaf.files else {}
         jobs += [
             replace(job, fields={k: v for k, v in job.fields.items() if k not in _DEFAULTS} | files) for job in made
         ]
     return [replace(job, fields=_with_secrets(job.fields, known, found)) for job in jobs]
+
+
+def _with_memory(job: ImportedJob, known: _Known, found: Findings) -> ImportedJob:
+    """The job of a step; the memory that gen refuses next to GPUs becomes a patch."""
+    amount = quantity.server_amount(str(job.fields.get("memory", "")))
+    if "gpus" not in job.fields or amount is None or amount >= LEAST_WITH_GPUS:
+        return job
+    fields = {name: value for name, value in job.fields.items() if name != "memory"}
+    what = f"`memory: {job.fields['memory']}` of step `{known.call.task}`"
+    hint = "set `memory` to what the program needs if it uses the GPU; otherwise keep the patch"
+    message = f"{what} is not in the job: no program that uses a GPU can start with it"
+    found.warning(NOT_CARRIED, known.place, message, hint)
+    return replace(job, fields=fields)
 
 
 def _of_object(known: _Known, text: str, found: Findings) -> list[ImportedJob]:

@@ -151,6 +151,9 @@ INSTALL = '\npip --version\n\nPIP_DISABLE_PIP_VERSION_CHECK=1 python3 -m pip ins
 DATASET = {"artifactType": {"schemaTitle": "system.Dataset", "schemaVersion": "0.0.1"}}
 
 
+ARTIFACTS = "the artifacts of the steps are on the volume `pipeline` of the overlay, and its claim must exist"
+
+
 def _function(name: str) -> dict[str, Any]:
     source = f"\nfrom kfp.dsl import *\n\ndef {name}():\n    pass\n"
     command = ["sh", "-c", INSTALL, "sh", "-ec", SCRIPT, source]
@@ -212,7 +215,7 @@ def _input_of(step: dict[str, Any]) -> Any:
 
 
 def test_functions_of_python_get_their_source_as_a_file_and_their_inputs() -> None:
-    steps = pipeline(FUNCTIONS)
+    steps = pipeline(FUNCTIONS, ARTIFACTS)
     assert steps["train"]["files"] == {"/component/main.py": "from kfp.dsl import *\n\ndef train():\n    pass\n"}
     lines = steps["train"]["command"].splitlines()
     assert lines[0] == "python3 -m pip install kfp==2.7.0 &&"
@@ -232,7 +235,7 @@ def test_outputs_of_containers_are_files_in_folders_of_the_run() -> None:
         executor = document["deploymentSpec"]["executors"][f"exec-{name}"]
         place = f"{{{{$.{part}.artifacts['rows'].path}}}}"
         executor["container"] = {"image": "busybox:1", "command": [name], "args": [place]}
-    steps = pipeline(document)
+    steps = pipeline(document, ARTIFACTS)
     path = "/pipeline/{{ run.id }}/prepare/rows"
     folders = "mkdir -p /pipeline/{{ run.id }}/prepare /tmp/outputs"
     assert steps["prepare"]["command"] == f"{folders} &&\nprepare {path}\n"
@@ -252,14 +255,14 @@ def test_outputs_of_containers_are_files_in_folders_of_the_run() -> None:
 def test_folders_of_outputs_are_made_as_people_write_it(command: list[str], expected: object) -> None:
     document = deepcopy(FUNCTIONS)
     document["deploymentSpec"]["executors"]["exec-prepare"]["container"] = {"image": "busybox:1", "command": command}
-    assert pipeline(document)["prepare"]["command"] == expected
+    assert pipeline(document, ARTIFACTS)["prepare"]["command"] == expected
 
 
 def test_functions_of_older_compilers_are_files() -> None:
     document = deepcopy(FUNCTIONS)
     command = document["deploymentSpec"]["executors"]["exec-train"]["container"]["command"]
     command[-2] = command[-2].replace("_KFP_RUNTIME=true python3 -m kfp.dsl", "python3 -m kfp.components")
-    step = pipeline(document)["train"]
+    step = pipeline(document, ARTIFACTS)["train"]
     assert step["files"] == {"/component/main.py": "from kfp.dsl import *\n\ndef train():\n    pass\n"}
     start = "python3 -m kfp.components.executor_main --component_module_path /component/main.py \\"
     assert step["command"].splitlines()[1] == start
@@ -270,7 +273,7 @@ def test_a_loop_over_artifacts_cannot_run() -> None:
     document["root"]["dag"]["tasks"]["train"]["artifactIterator"] = {"items": {"inputArtifact": "rows"}}
     (job,), found = read(document)
     expected = ["the loop `artifactIterator` of step `train` is not carried"]
-    assert [one.message for one in found] == expected
+    assert [one.message for one in found] == [ARTIFACTS, *expected]
     assert [one.message for one in job.obstacles] == expected
 
 
@@ -281,7 +284,7 @@ def test_an_artifact_without_a_source_has_the_name_of_the_file() -> None:
     outer = {"componentInputArtifact": "pipelinechannel--rows"}
     document["root"]["dag"]["tasks"]["train"]["inputs"]["artifacts"]["rows"] = outer
     _, found = read(document)
-    assert [one.message.partition(" of step")[0] for one in found] == ["the input `pipelinechannel--rows`"]
+    assert [one.message.partition(" of step")[0] for one in found] == [ARTIFACTS, "the input `pipelinechannel--rows`"]
 
 
 def test_an_output_of_no_single_step_is_reported() -> None:
@@ -290,6 +293,7 @@ def test_an_output_of_no_single_step_is_reported() -> None:
     source["outputArtifactKey"] = "other"
     pipeline(
         document,
+        ARTIFACTS,
         "the output `other` of task `prepare` of step `train` is not carried: only a run of the pipeline has its value",
     )
 
@@ -321,6 +325,7 @@ def test_settings_for_kubernetes_are_in_the_steps() -> None:
     assert jobs[0].overlay["volumes"]["rows"] == volume
     assert steps["train"]["podLabels"] == {"a": "b"}
     assert [one.message for one in found] == [
+        ARTIFACTS,
         "step `claim` creates the claim `rows` in each run, and gen never deletes data",
     ]
 
@@ -342,7 +347,8 @@ def test_a_claim_of_an_older_compiler_is_a_volume_of_the_overlay() -> None:
     assert jobs[0].fields["steps"]["prepare"]["data"] == {"rows": "/rows", "pipeline": "/pipeline"}
     assert jobs[0].overlay["volumes"]["rows"] == {"size": "5Gi", "storageClass": "fast"}
     assert [one.message for one in found] == [
-        "step `claim` creates the claim `rows` in each run, and gen never deletes data"
+        ARTIFACTS,
+        "step `claim` creates the claim `rows` in each run, and gen never deletes data",
     ]
 
 
@@ -350,7 +356,7 @@ def proven(**settings: Any) -> dict[str, Proof]:
     """The proofs of the steps with these settings of the training, which has the path of a run in its command."""
     platforms = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": {"exec-train": settings}}}}}
     (job,), found = read(FUNCTIONS, platforms)
-    assert [one.message for one in found] == []
+    assert [one.message for one in found] == [ARTIFACTS]
     text, own = overlay_text(fragment([job])), Findings()
     proofs = {one.original.step: one for one in prove(PROJECT, job, NAME, text, own)}
     assert list(own) == []
@@ -508,6 +514,44 @@ def test_a_claim_of_version_1_is_a_volume_of_the_overlay() -> None:
         "step `claim` creates the claim `rows` in each run, and gen never deletes data"
     ]
     assert job.obstacles == ()
+
+
+@for_each(
+    ("spec", "expected"),
+    [
+        (
+            {"resources": {"requests": {"storage": "5Gi"}}, "accessModes": ["ReadWriteOnce"]},
+            " of 5Gi with ReadWriteOnce",
+        ),
+        ({"resources": {"requests": {"storage": "5Gi"}}}, " of 5Gi"),
+        ({"storageClassName": "fast"}, ""),
+    ],
+)
+def test_a_claim_that_nothing_creates_must_be_created(spec: dict[str, Any], expected: str) -> None:
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "rows"}, "spec": spec}
+    made = {"name": "claim", "resource": {"action": "create", "manifest": json.dumps(claim)}}
+    train = program("train", volumes=[{"name": "rows", "persistentVolumeClaim": {"claimName": "rows"}}])
+    train["container"]["volumeMounts"] = [{"name": "rows", "mountPath": "/rows"}]
+    (job,), found = read(workflow(dag(task("claim"), task("train", dependencies=["claim"])), made, train))
+    assert job.overlay["volumes"] == {"rows": {"claim": "rows"}}
+    (item,) = found
+    assert item.hint is not None
+    assert item.hint.startswith(f"create the claim{expected}, or set `size` and `storageClass` of its volume")
+
+
+def test_memory_that_gen_refuses_is_a_patch() -> None:
+    document = deepcopy(IR)
+    document["deploymentSpec"]["executors"]["exec"]["container"]["resources"]["memoryLimit"] = 0.256
+    document["root"]["dag"]["tasks"].pop("inner")
+    (job,), found = read(document)
+    assert "memory" not in job.fields
+    (item,) = {one.message.partition(" of step")[0] for one in found}
+    assert item == "`memory: 0.256G`"
+    text, own = overlay_text(fragment([job])), Findings()
+    proof = next(iter(prove(PROJECT, job, NAME, text, own)))
+    assert proof.patch is not None
+    (patch,) = proof.patch["patch"]
+    assert (patch["path"].rpartition("/")[2], patch["value"]) == ("memory", "0.256G")
 
 
 def test_placeholders_of_steps_are_parameters_of_the_pipeline() -> None:
