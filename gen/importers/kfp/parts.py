@@ -142,7 +142,7 @@ class _Known(Struct, frozen=True, kw_only=True):
         text = PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
         text = OF_RUN.sub(RUN_ID, INPUT.sub(lambda match: self._value(match[0], None), text))
         for unknown in dict.fromkeys(PLACEHOLDER.findall(text)):
-            shown = _as_in_ir(unknown) if self.call.leaf.component else f"`{unknown[:60]}`"
+            shown = _as_in_ir(unknown) if self.call.leaf.component else f"`{_shown(unknown)}`"
             what = f"{shown} of step `{self.call.task}`"
             if name := _given_name(unknown):
                 message = f"{what} has no value"
@@ -169,7 +169,14 @@ def _as_in_ir(placeholder: str) -> str:
         return f"the input `{given[1].removeprefix(ARTIFACT)}`"
     if (made := OUTPUT.fullmatch(placeholder)) is not None:
         return f"the output `{made[3]}` of task `{made[1]}`"
-    return "the item of the loop" if placeholder == "{{item}}" else f"`{placeholder[:60]}`"
+    return "the item of the loop" if placeholder == "{{item}}" else f"`{_shown(placeholder)}`"
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+
+
+_MAX_SHOWN: Final = 100
 
 
 def _given_name(placeholder: str) -> str:
@@ -264,8 +271,8 @@ def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str,
 
 def _report_fixed(name: str, value: str, call: Call, place: Location, found: Findings) -> None:
     what = f"the parameter `{name}` of step `{call.task}`"
-    default = f"default value `{value[:60]}`" if value else "empty default value"
-    message = f"{what} is not carried: the job has its {default}"
+    default = f"default value `{_shown(value)}`" if value else "empty default value"
+    message = f"{what} is not carried: the job is that of its {default}"
     hint = "check the value; a field that takes an expression can have `{{ params." + name + " }}`"
     found.warning(NOT_CARRIED, place, message, hint)
 
@@ -277,7 +284,7 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     fields = _without(job.fields, {**carried, RUN_ID: RUN_ID}, {**written, RUN_ID: "{{ run.id }}"})
     limited = ALL_KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
     if call.leaf.seconds is not None and limited:
-        fields["attemptTimeout" if "retries" in fields else "timeout"] = f"{call.leaf.seconds}s"
+        fields["attemptTimeout" if "retries" in fields else "timeout"] = quantity.duration(call.leaf.seconds)
     name = label(job.name.replace(RUN_ID, ""), "job")
     originals = tuple(replace(one, body=_of_run(one.body, name), place=place) for one in job.originals)
     places = dict.fromkeys(job.places, place)

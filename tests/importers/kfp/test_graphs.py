@@ -124,7 +124,7 @@ def in_graph(settings: dict[str, Any], **inputs: Any) -> tuple[dict[str, Any], l
 
 NODES = {"nodeSelector": {"nodeSelectorJson": given("inner")}}
 SECRET = {"secretAsVolume": [{"mountPath": "/keys", "secretNameParameter": given("inner")}]}
-FIXED = "the parameter `outer` of step `eval` is not carried: the job has its default value `{}`"
+FIXED = "the parameter `outer` of step `eval` is not carried: the job is that of its default value `{}`"
 
 
 @for_each(

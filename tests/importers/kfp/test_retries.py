@@ -43,9 +43,9 @@ def test_a_limit_is_carried_and_the_rest_reported(strategy: Any, retries: int | 
 
 def test_the_time_limit_of_a_step_with_retries_is_that_of_an_attempt() -> None:
     """Argo starts a pod for each attempt, and `activeDeadlineSeconds` of a template is that of the pod."""
-    assert retried({"limit": 3}, activeDeadlineSeconds=60)[0]["attemptTimeout"] == "60s"
+    assert retried({"limit": 3}, activeDeadlineSeconds=5400)[0]["attemptTimeout"] == "1h30m"
     fields, _ = retried(None, activeDeadlineSeconds=60)
-    assert (fields["timeout"], "attemptTimeout" in fields) == ("60s", False)
+    assert (fields["timeout"], "attemptTimeout" in fields) == ("1m", False)
 
 
 def test_the_job_of_a_step_with_retries_renders_what_its_step_asks_for() -> None:

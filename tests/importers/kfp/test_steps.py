@@ -194,7 +194,7 @@ def test_each_step_with_an_object_renders_it() -> None:
     )
     (job,), found = read(steps)
     assert list(found) == []
-    assert (job.fields["steps"]["a"]["timeout"], job.fields["params"]) == ("60s", {"n": "other.py"})
+    assert (job.fields["steps"]["a"]["timeout"], job.fields["params"]) == ("1m", {"n": "other.py"})
     every = proofs(job)
     assert [(one.original.step, one.patch, one.remaining) for one in every] == [("a", None, ()), ("b", None, ())]
 

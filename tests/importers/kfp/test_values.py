@@ -198,7 +198,7 @@ def test_an_item_of_a_loop_is_not_given_by_the_user() -> None:
     (job,), found = read(workflow(dag(task("a", "x")), program("x", text)))
     assert "params" not in job.fields
     assert [one.message for one in found] == [
-        f"`{text[:60]}` of step `a` is not carried: only a run of the pipeline has its value"
+        f"`{text}` of step `a` is not carried: only a run of the pipeline has its value"
     ]
 
 
@@ -241,7 +241,7 @@ def test_a_parameter_with_the_name_of_a_secret_stays(value: str | None) -> None:
     expected = value or "change-me-secret-name-secret"
     assert job.fields["env"] == {"A": {"secret": expected, "key": "a"}}
     assert "params" not in job.fields
-    assert ("has its default value" if value else "has no value") in next(iter(found)).message
+    assert ("is that of its default value" if value else "has no value") in next(iter(found)).message
 
 
 def test_a_token_of_texts_is_a_param() -> None:
@@ -262,7 +262,7 @@ def test_an_expression_of_argo_is_reported() -> None:
     text = "{{=sprig.default('a', workflow.parameters.lr)}}"
     (job,), found = read(workflow(dag(task("a", "x")), program("x", text), **values(lr="0.1")))
     assert [one.message for one in found] == [
-        f"`{text[:60]}` of step `a` is not carried: only a run of the pipeline has its value"
+        f"`{text}` of step `a` is not carried: only a run of the pipeline has its value"
     ]
     assert job.obstacles
 
@@ -273,3 +273,8 @@ def test_the_comment_has_the_whole_name_of_the_pipeline() -> None:
     (job,), _ = read(document)
     assert job.name == "a-name-that-is-longer-than-the-name"
     assert job.comment == "Imported from the pipeline a-name-that-is-longer-than-the-name-of-the-job."
+
+
+def test_long_values_in_findings_end_with_dots() -> None:
+    _, found = read(workflow(dag(task("a", "x")), program("x", "{{tasks.b.outputs.parameters." + "o" * 100 + "}}")))
+    assert found[0].message.startswith("`{{tasks.b.outputs.parameters." + "o" * 70 + "…` of step `a`")
