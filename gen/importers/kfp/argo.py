@@ -29,6 +29,7 @@ _OF_TEMPLATE: Final = frozenset(
     {"name", "inputs", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
     | {"volumes", "retryStrategy", "hostAliases", "initContainers", "priorityClassName", *_POD_OF_BOTH}
 )
+_OF_GROUP: Final = frozenset({"name", "inputs", "outputs", "dag", "steps"})
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
 )
@@ -113,7 +114,11 @@ def _own_metadata(*metadata: object) -> Body:
 def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:
     for field, read in (("dag", _dag), ("steps", _steps)):
         if field in data:
-            return Group(tasks=tuple(read(data[field], (*route, field))), defaults=_values(data, "inputs"))
+            tasks, more = tuple(read(data[field], (*route, field))), as_mapping(data[field])
+            lost = [(name, (*route, name)) for name in _others(data, _OF_GROUP)]
+            lost += [(name, (*route, field, name)) for name in _others(more, frozenset({"tasks", "failFast"}))]
+            texts = ((f"`{name}` of template `{data['name']}` is not carried", place) for name, place in lost)
+            return Group(tasks=tasks, defaults=_values(data, "inputs"), lost=tuple(texts))
     return _leaf(data, spec, route)
 
 

@@ -335,6 +335,7 @@ class Reader:
 
     def _group(self, group: graph.Group, name: str, task: str, scope: _Scope) -> _Ends:
         by_name = {one.name: one for one in group.tasks[:_MAX_TASKS]}
+        self.lost += [one for one in group.lost if one not in self.lost]
         values = {**group.defaults, **scope.values}
         path = (*scope.path, task) if task else scope.path
         absent = frozenset(group.optional) - values.keys()

@@ -80,6 +80,7 @@ PLACEHOLDER: Final = regex(
 INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
 PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 OUTPUT: Final = regex(r"\{\{(?:tasks|steps)\.([\w-]+)\.outputs\.(artifacts|parameters)\.([\w.-]+)\}\}")
+STATUS: Final = regex(r"\{\{tasks\.([\w-]+)\.status\}\}")
 _ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
 NO_ITEM: Final = object()
 """The item of a task without a loop, or of a loop over unknown items."""
@@ -157,6 +158,8 @@ class Group(Struct, frozen=True, kw_only=True):
     defaults: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, Route] = field(default_factory=dict)
     """Inputs that need no value and have no default value. A task that passes on one without a value sets nothing."""
+    lost: tuple[tuple[str, Route], ...] = ()
+    """Values that no job has, with their routes."""
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):

@@ -348,7 +348,7 @@ def _imported(
         if call.leaf.claim and (claim := claim_of(call)) and (volume := _volume(claim))
     }
     for what, route in reader.lost:
-        hint = "add the step by hand if it is needed"
+        hint = "add the step by hand if it is needed" if what.startswith("task ") else "check whether its steps need it"
         found.warning(NOT_CARRIED, read.place(number, route), what, hint)
     if with_artifacts := [one for one in every if _has_artifacts(one)]:
         hint = "create the claim with access from all nodes, or set `size` and `storageClass` of the volume there"

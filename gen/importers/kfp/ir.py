@@ -165,6 +165,8 @@ def _values(inputs: object, definitions: object) -> Iterator[tuple[str, str]]:
         elif isinstance(producer := at(one, "taskOutputParameter", "producerTask"), str):
             key = at(one, "taskOutputParameter", "outputParameterKey")
             yield str(name), f"{{{{tasks.{producer}.outputs.parameters.{key}}}}}"
+        elif isinstance(producer := at(one, "taskFinalStatus", "producerTask"), str):
+            yield str(name), f"{{{{tasks.{producer}.status}}}}"
 
 
 _SELECTOR: Final = regex(r"""parseJson\(string_value\)((?:\[(?:"[^"\]]+"|'[^'\]]+'|[0-9]{1,4})\])+)""")

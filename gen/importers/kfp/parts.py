@@ -26,6 +26,7 @@ from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
     RUN_ID,
+    STATUS,
     TASK_NAME,
     with_item,
     with_values,
@@ -169,6 +170,8 @@ def _as_in_ir(placeholder: str) -> str:
         return f"the input `{given[1].removeprefix(ARTIFACT)}`"
     if (made := OUTPUT.fullmatch(placeholder)) is not None:
         return f"the output `{made[3]}` of task `{made[1]}`"
+    if (ended := STATUS.fullmatch(placeholder)) is not None:
+        return f"the status of task `{ended[1]}`"
     return "the item of the loop" if placeholder == "{{item}}" else f"`{_shown(placeholder)}`"
 
 

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from tests.cases import for_each
+from tests.importers.kfp.pipelines import dag, program, task, workflow
 from tests.importers.kfp.test_ir import FUNCTIONS, IR
 from tests.importers.kfp.test_kfp import read
 
@@ -167,3 +168,24 @@ def test_a_component_has_its_default_value_for_an_input_without_one() -> None:
     (job,), _ = read(document)
     assert job.fields["steps"]["train"]["command"] == ["run", "7"]
     assert "params" not in job.fields
+
+
+def test_the_status_of_a_task_is_known_to_a_run_only() -> None:
+    document = deepcopy(FUNCTIONS)
+    document["components"]["comp-train"]["inputDefinitions"] = {
+        "parameters": {"status": {"isOptional": True, "parameterType": "TASK_FINAL_STATUS"}}
+    }
+    status = {"taskFinalStatus": {"producerTask": "prepare"}}
+    document["root"]["dag"]["tasks"]["train"]["inputs"] = {"parameters": {"status": status}}
+    (job,), _ = read(document)
+    (obstacle,) = job.obstacles
+    assert obstacle.message.startswith("the status of task `prepare` of step `train` is not carried")
+
+
+def test_what_a_graph_sets_for_its_tasks_is_reported() -> None:
+    own = {"parallelism": 2, "retryStrategy": {"limit": 3}, "outputs": {}, "metadata": {"labels": {}}}
+    tasks = dag(task("a", "x"), task("b", "x"), **own)
+    tasks["dag"] |= {"target": "a", "failFast": False}
+    _, found = read(workflow(tasks, program("x")))
+    lost = ("parallelism", "retryStrategy", "target")
+    assert {one.message for one in found} == {f"`{name}` of template `dag` is not carried" for name in lost}
