@@ -209,11 +209,10 @@ def claim_of(call: Call) -> dict[str, str]:
     return {**known, "name": label(graph.PLACEHOLDER.sub("", texts["name"]), call.name)}
 
 
-def optional_of(pipeline: graph.Pipeline) -> dict[str, Route]:
-    """The inputs of a pipeline that have no value and need none."""
-    entry = pipeline.templates.get(pipeline.entry)
-    known = entry.optional if isinstance(entry, graph.Group) else {}
-    return {name: route for name, route in known.items() if name not in pipeline.parameters}
+def _is_optional(template: graph.Leaf | graph.Group | None, name: str) -> bool:
+    """Whether a template runs without a value of an input; a graph passes this on."""
+    known = template.component if isinstance(template, graph.Leaf) else None
+    return known is None or at(known, "inputDefinitions", "parameters", name, "isOptional") is True
 
 
 class _Scope(Struct, frozen=True, kw_only=True):
@@ -224,6 +223,8 @@ class _Scope(Struct, frozen=True, kw_only=True):
     """Values of the inputs of the graph that calls the template."""
     absent: frozenset[str] = frozenset()
     """Inputs of that graph without a value."""
+    unset: frozenset[str] = frozenset()
+    """Inputs of the template that it passes on without a value."""
     item: object = graph.NO_ITEM
     needs: tuple[str, ...] = ()
     when: graph.When = "succeeded"
@@ -338,7 +339,7 @@ class Reader:
         self.lost += [one for one in group.lost if one not in self.lost]
         values = {**group.defaults, **scope.values}
         path = (*scope.path, task) if task else scope.path
-        absent = frozenset(group.optional) - values.keys()
+        absent = (scope.unset | group.optional.keys()) - values.keys()
         inner = _Scope(values=values, absent=absent, item=scope.item, above=(*scope.above, name), path=path)
         ends: dict[str, _Ends] = {}
         pending = list(by_name)
@@ -369,10 +370,14 @@ class Reader:
                 when = status
             elif true is None:
                 lost = (*lost, f"the condition `{condition}`")
-        passed = {match[1]: key for key, text in task.values.items() if (match := graph.INPUT.fullmatch(text))}
-        gone = {passed[name] for name in inner.absent if name in passed}
+        called = self.pipeline.templates.get(task.calls)
+        gone = frozenset(
+            key
+            for key, text in task.values.items()
+            if (match := graph.INPUT.fullmatch(text)) and match[1] in inner.absent and _is_optional(called, key)
+        )
         values = {key: self._of_outputs(text, ends) for key, text in task.values.items() if key not in gone}
-        return self._calls(replace(task, values=values), needs, when, lost, inner)
+        return self._calls(replace(task, values=values, unset=gone), needs, when, lost, inner)
 
     def _with_claims(self, call: Call) -> Call:
         """A call with the names of claims that tasks create, also those behind it: older compilers have no order."""
@@ -420,7 +425,7 @@ class Reader:
                 for key, text in task.values.items()
             }
             scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=when)
-            scope = replace(scope, retries=task.retries, lost=lost)
+            scope = replace(scope, unset=task.unset, retries=task.retries, lost=lost)
             made.append(self._template(task.calls, task.name, task.route, scope))
             if self._tasks > _MAX_TASKS:
                 break

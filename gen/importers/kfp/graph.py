@@ -140,6 +140,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """Decides when the pipeline runs whether the task does."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Values of the inputs of the template."""
+    unset: frozenset[str] = frozenset()
+    """Inputs of the template that it passes on without a value."""
     selected: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
     """Inputs that get a part of their value, with its route; the one without a name is the list of the loop."""
     items: tuple[object, ...] | None = None

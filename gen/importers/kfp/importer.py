@@ -17,14 +17,14 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, at, regex
+from gen.base import Diagnostic, Findings, Location, Route, at, regex
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal
 from gen.importers.kfp.argo import pipeline_of_argo
-from gen.importers.kfp.calls import Call, Reader, claim_of, optional_of, pipeline_name
-from gen.importers.kfp.graph import Pipeline, When, items_of
+from gen.importers.kfp.calls import Call, Reader, claim_of, pipeline_name
+from gen.importers.kfp.graph import Group, Pipeline, When, items_of
 from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
 from gen.importers.overlay_needs import clashes, merge
@@ -339,7 +339,7 @@ def _imported(
         if name == "volumeClaimTemplates":
             hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, hint)
-    for name, route in optional_of(pipeline).items():
+    for name, route in _optional(pipeline).items():
         message = f"the optional input `{name}` of the pipeline has no value, so no step has it"
         found.warning(NOT_CARRIED, read.place(number, route), message, f"add `--define {name}=VALUE` to give it one")
     volumes = {
@@ -363,6 +363,13 @@ def _imported(
         hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, "serviceAccountName")), message, hint)
     return [replace(job, overlay=_with_volumes(job.overlay, volumes)) for job in jobs]
+
+
+def _optional(pipeline: Pipeline) -> dict[str, Route]:
+    """The inputs of a pipeline that have no value and need none."""
+    entry = pipeline.templates.get(pipeline.entry)
+    known = entry.optional if isinstance(entry, Group) else {}
+    return {name: route for name, route in known.items() if name not in pipeline.parameters}
 
 
 def _has_artifacts(made: CallJobs) -> bool:

@@ -71,7 +71,7 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
             route = (*start, "deploymentSpec", "executors", label, "container")
             leaf = _leaf(str(name), component, at(executors, label, "container"), route)
             templates[str(name)] = replace(leaf, settings=as_mapping(at(platforms, label)))
-    parameters = {name: value for name, value in _defaults(at(spec, "root")).items() if value}
+    parameters = _defaults(at(spec, "root"))
     given = at(document, "runtimeConfig", "parameterValues")
     types = at(spec, "root", "inputDefinitions", "parameters")
     for name, value in given.items() if isinstance(given, dict) else ():

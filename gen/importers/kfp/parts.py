@@ -142,7 +142,8 @@ class _Known(Struct, frozen=True, kw_only=True):
         text = with_item(with_values(text, self.call.values), self.call.item).replace(TASK_NAME, self.call.task)
         text = PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
         text = OF_RUN.sub(RUN_ID, INPUT.sub(lambda match: self._value(match[0], None), text))
-        for unknown in dict.fromkeys(PLACEHOLDER.findall(text)):
+        looped = {"{{item}}"} if any(one.startswith("the loop ") for one in self.call.lost) else set()
+        for unknown in (one for one in dict.fromkeys(PLACEHOLDER.findall(text)) if one not in looped):
             shown = _as_in_ir(unknown) if self.call.leaf.component else f"`{_shown(unknown)}`"
             what = f"{shown} of step `{self.call.task}`"
             if name := _given_name(unknown):
@@ -172,7 +173,7 @@ def _as_in_ir(placeholder: str) -> str:
         return f"the output `{made[3]}` of task `{made[1]}`"
     if (ended := STATUS.fullmatch(placeholder)) is not None:
         return f"the status of task `{ended[1]}`"
-    return "the item of the loop" if placeholder == "{{item}}" else f"`{_shown(placeholder)}`"
+    return f"`{_shown(placeholder)}`"
 
 
 def _shown(text: str) -> str:

@@ -59,7 +59,6 @@ def test_a_condition_on_an_unknown_item_is_not_decided() -> None:
     _, found = rates_of(document)
     assert found == [
         "the condition `{{item}} == 3` of step `train` is not carried",
-        "the item of the loop of step `train` is not carried: only a run of the pipeline has its value",
         "the loop `parameterIterator` of step `train` is not carried",
     ]
 
@@ -189,3 +188,31 @@ def test_what_a_graph_sets_for_its_tasks_is_reported() -> None:
     _, found = read(workflow(tasks, program("x")))
     lost = ("parallelism", "retryStrategy", "target")
     assert {one.message for one in found} == {f"`{name}` of template `dag` is not carried" for name in lost}
+
+
+def test_a_graph_passes_on_that_an_input_has_no_value() -> None:
+    document = deepcopy(IR)
+    rate = {"parameterType": "STRING", "isOptional": True}
+    document["components"]["comp-train"]["inputDefinitions"] = {"parameters": {"rate": {**rate, "defaultValue": "7"}}}
+    document["components"]["comp-inner"]["inputDefinitions"] = {"parameters": {"lr": {"parameterType": "STRING"}}}
+    document["components"]["comp-inner"]["dag"]["tasks"]["eval"]["inputs"] = {"parameters": {"rate": given("lr")}}
+    document["root"]["inputDefinitions"]["parameters"] = {"lr": rate}
+    inner = {"componentRef": {"name": "comp-inner"}, "inputs": {"parameters": {"lr": given("lr")}}}
+    document["root"]["dag"]["tasks"] = {"inner": inner}
+    (job,), found = read(document)
+    assert job.fields["command"] == ["run", "7"]
+    assert [one.message for one in found] == ["the optional input `lr` of the pipeline has no value, so no step has it"]
+    document["components"]["comp-train"]["inputDefinitions"]["parameters"]["rate"] = {"parameterType": "STRING"}
+    _, found = read(document)
+    assert "the input `lr` of step `eval` has no value" in [one.message for one in found]
+
+
+def test_an_empty_text_is_a_value() -> None:
+    document = deepcopy(IR)
+    document["root"]["inputDefinitions"]["parameters"] = {"lr": {"parameterType": "STRING", "defaultValue": ""}}
+    (job,), found = read(document)
+    assert job.fields["params"] == {"lr": ""}
+    assert job.fields["steps"]["train"]["command"] == ["run", "{{ params.lr }}"]
+    assert [one.message for one in found] == [
+        "task `inner` is left out: its condition `{{workflow.parameters.lr}} == 0.5` is false"
+    ]
