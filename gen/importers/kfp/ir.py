@@ -422,4 +422,4 @@ def _limits(resources: object) -> Body:
     number = at(resources, "accelerator", "resourceCount") or at(resources, "accelerator", "count")
     limits = present(cpu=str(cpu) if cpu else None, memory=memory)
     limits = {name: _inputs(text) for name, text in limits.items()}
-    return {**limits, device: _inputs(str(number))} if isinstance(device, str) and "/" in device and number else limits
+    return {**limits, _inputs(device): _inputs(str(number))} if isinstance(device, str) and number else limits

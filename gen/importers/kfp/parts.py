@@ -19,18 +19,7 @@ from gen.base import Diagnostic, Findings, Location, as_texts, at, regex, with_t
 from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
-from gen.importers.kfp.graph import (
-    INPUT,
-    OF_RUN,
-    OUTPUT,
-    PARAMETER,
-    PLACEHOLDER,
-    RUN_ID,
-    STATUS,
-    TASK_NAME,
-    with_item,
-    with_values,
-)
+from gen.importers.kfp import graph
 from gen.importers.kfp.ir import ARTIFACT
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
@@ -139,11 +128,13 @@ class _Known(Struct, frozen=True, kw_only=True):
 
     def text(self, text: str, found: Findings) -> str:
         """A text with names in place of values that are known only when the pipeline runs."""
-        text = with_item(with_values(text, self.call.values), self.call.item).replace(TASK_NAME, self.call.task)
-        text = PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
-        text = OF_RUN.sub(RUN_ID, INPUT.sub(lambda match: self._value(match[0], None), text))
+        text = graph.with_item(graph.with_values(text, self.call.values), self.call.item).replace(
+            graph.TASK_NAME, self.call.task
+        )
+        text = graph.PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
+        text = graph.OF_RUN.sub(graph.RUN_ID, graph.INPUT.sub(lambda match: self._value(match[0], None), text))
         looped = {"{{item}}"} if any(one.startswith("the loop ") for one in self.call.lost) else set()
-        for unknown in (one for one in dict.fromkeys(PLACEHOLDER.findall(text)) if one not in looped):
+        for unknown in (one for one in dict.fromkeys(graph.PLACEHOLDER.findall(text)) if one not in looped):
             shown = _as_in_ir(unknown) if self.call.leaf.component else f"`{_shown(unknown)}`"
             what = f"{shown} of step `{self.call.task}`"
             if name := _given_name(unknown):
@@ -154,7 +145,7 @@ class _Known(Struct, frozen=True, kw_only=True):
                 hint = "set the value in the job, or a parameter of it in `params`"
             found.warning(NOT_CARRIED, self.place, message, hint)
             self.unknown[unknown] = replace(found.items[-1], code=CANNOT_RUN.name)
-        return PLACEHOLDER.sub(lambda match: _name_of(match[0]), text)
+        return graph.PLACEHOLDER.sub(lambda match: _name_of(match[0]), text)
 
     def _value(self, placeholder: str, known: str | None) -> str:
         """The value of a parameter, if it is known; of a secret, a reference to a variable with it."""
@@ -167,11 +158,11 @@ class _Known(Struct, frozen=True, kw_only=True):
 
 def _as_in_ir(placeholder: str) -> str:
     """An input or an output in the words of the IR, which has no placeholders of Argo."""
-    if (given := INPUT.fullmatch(placeholder) or PARAMETER.fullmatch(placeholder)) is not None:
+    if (given := graph.INPUT.fullmatch(placeholder) or graph.PARAMETER.fullmatch(placeholder)) is not None:
         return f"the input `{given[1].removeprefix(ARTIFACT)}`"
-    if (made := OUTPUT.fullmatch(placeholder)) is not None:
+    if (made := graph.OUTPUT.fullmatch(placeholder)) is not None:
         return f"the output `{made[3]}` of task `{made[1]}`"
-    if (ended := STATUS.fullmatch(placeholder)) is not None:
+    if (ended := graph.STATUS.fullmatch(placeholder)) is not None:
         return f"the status of task `{ended[1]}`"
     return f"`{_shown(placeholder)}`"
 
@@ -185,7 +176,7 @@ _MAX_SHOWN: Final = 100
 
 def _given_name(placeholder: str) -> str:
     """The name of a parameter that the user of the pipeline gives; empty for a value that only a run has."""
-    given = PARAMETER.fullmatch(placeholder) or INPUT.fullmatch(placeholder)
+    given = graph.PARAMETER.fullmatch(placeholder) or graph.INPUT.fullmatch(placeholder)
     return str(given[1]) if given is not None and _CHANNEL not in given[1] else ""
 
 
@@ -258,7 +249,7 @@ def _is_in_patch(mark: str, jobs: Iterable[ImportedJob]) -> bool:
 def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
     leaf = call.leaf
     texts = [leaf.manifest, *leaf.words, json.dumps(leaf.pod)]
-    names = [match[1] for text in texts for match in PARAMETER.finditer(with_values(text, call.values))]
+    names = [match[1] for text in texts for match in graph.PARAMETER.finditer(graph.with_values(text, call.values))]
     return [name for name in dict.fromkeys((*names, *leaf.fixed)) if name in parameters]
 
 
@@ -285,11 +276,11 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     text = json.dumps(job.fields)
     params = frozenset(name for name, mark in carried.items() if mark in text)
     written = {name: f"{{{{ params.{param_name(name)} }}}}" for name in carried}
-    fields = _without(job.fields, {**carried, RUN_ID: RUN_ID}, {**written, RUN_ID: "{{ run.id }}"})
+    fields = _without(job.fields, {**carried, graph.RUN_ID: graph.RUN_ID}, {**written, graph.RUN_ID: "{{ run.id }}"})
     limited = ALL_KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
     if call.leaf.seconds is not None and limited:
         fields["attemptTimeout" if "retries" in fields else "timeout"] = quantity.duration(call.leaf.seconds)
-    name = label(job.name.replace(RUN_ID, ""), "job")
+    name = label(job.name.replace(graph.RUN_ID, ""), "job")
     originals = tuple(replace(one, body=_of_run(one.body, name), place=place) for one in job.originals)
     places = dict.fromkeys(job.places, place)
     obstacles = tuple(replace(one, place=place) for one in job.obstacles)
@@ -299,9 +290,9 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
 
 def _of_run(body: Body, name: str) -> Body:
     """An object with its name in place of that of the run, as the comparison writes the name of the run of gen."""
-    if RUN_ID not in json.dumps(body):
+    if graph.RUN_ID not in json.dumps(body):
         return body
-    made: Body = with_texts(body, lambda text: text.replace(RUN_ID, name))
+    made: Body = with_texts(body, lambda text: text.replace(graph.RUN_ID, name))
     return {**made, "metadata": {**made["metadata"], "name": name}}
 
 
@@ -316,7 +307,7 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
     jobs = [job for text in _manifests(known) for job in _of_object(known, text, found)]
     for words in _submissions(known):
         jobs += ArenaImporter().read(replace(given, words=tuple(known.text(word, found) for word in words)), found)
-    if (launched := launcher_of([with_values(word, known.call.values) for word in leaf.words])) is not None:
+    if (launched := launcher_of([graph.with_values(word, known.call.values) for word in leaf.words])) is not None:
         made = ArenaImporter().read(
             replace(given, words=tuple(known.text(word, found) for word in launched.words)), found
         )
@@ -388,13 +379,28 @@ def _job(known: _Known, found: Findings) -> Any:
     pod = {"restartPolicy": "Never", **_texts(known.call.leaf.pod, known, found)}
     container = pod["containers"][0]
     if isinstance(limits := at(container, "resources", "limits"), dict):  # a number cannot be unknown
-        gone = {_name_of(one) for one in known.unknown}
-        container["resources"]["limits"] = {name: text for name, text in limits.items() if text not in gone}
+        container["resources"]["limits"] = dict(_limits(limits, known, found))
     if container.get("command"):  # as one list, so that a shell with a script becomes a text
         container["command"] = [*as_texts(container["command"]), *as_texts(container.pop("args", None))]
     template = {"spec": pod, **present(metadata=_texts(known.call.leaf.metadata, known, found))}
     spec = {"backoffLimit": known.call.retries.limit, "template": template}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
+
+
+def _limits(limits: Body, known: _Known, found: Findings) -> Iterator[tuple[str, object]]:
+    """Limits with a known name and a known value. Names of accelerators of Google Cloud are none of Kubernetes."""
+    for key, value in limits.items():
+        name = known.text(str(key), found)
+        gone = {_name_of(one) for one in known.unknown}
+        if not gone & {name, value} and "/" not in name and not name.startswith(_OWN_RESOURCES):
+            message = f"`{_shown(name)}: {value}` of step `{known.call.task}` is not carried: no resource has this name"
+            hint = "set `gpus` of the job, and `accelerator` if the cluster has several"
+            found.warning(NOT_CARRIED, known.place, message, hint)
+        elif not gone & {name, value}:
+            yield name, value
+
+
+_OWN_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "hugepages-")
 
 
 def _texts(value: object, known: _Known, found: Findings) -> Any:

@@ -216,3 +216,40 @@ def test_an_empty_text_is_a_value() -> None:
     assert [one.message for one in found] == [
         "task `inner` is left out: its condition `{{workflow.parameters.lr}} == 0.5` is false"
     ]
+
+
+@for_each(
+    ("accelerator", "gpus", "expected"),
+    [
+        ({"resourceType": "nvidia.com/gpu", "resourceCount": "2"}, "2", []),
+        (
+            {"resourceType": "{{$.inputs.parameters['rate']}}", "resourceCount": "1"},
+            "1",
+            [FIXED.format("nvidia.com/gpu")],
+        ),
+        (
+            {"resourceType": "NVIDIA_TESLA_P4", "resourceCount": "1"},
+            None,
+            ["`NVIDIA_TESLA_P4: 1` of step `train` is not carried: no resource has this name"],
+        ),
+        (
+            {"resourceType": "{{$.inputs.parameters['other']}}", "resourceCount": "1"},
+            None,
+            ["the input `other` of step `train` has no value"],
+        ),
+    ],
+)
+def test_accelerators_have_the_name_of_a_resource(accelerator: Any, gpus: str | None, expected: list[str]) -> None:
+    document = deepcopy(IR)
+    document["deploymentSpec"]["executors"]["exec"]["container"] |= {
+        "args": [],
+        "resources": {"accelerator": accelerator},
+    }
+    document["root"]["inputDefinitions"]["parameters"] = {
+        "outer": {"parameterType": "STRING", "defaultValue": "nvidia.com/gpu"}
+    }
+    train = {"componentRef": {"name": "comp-train"}, "inputs": {"parameters": {"rate": given("outer")}}}
+    document["root"]["dag"]["tasks"] = {"train": train}
+    (job,), found = read(document)
+    assert job.fields.get("gpus") == gpus
+    assert [one.message for one in found] == [one.replace("`eval`", "`train`") for one in expected]
