@@ -1,18 +1,21 @@
 """Workflows of Argo, which Kubeflow Pipelines of version 1 compiles.
 
-From `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows.
+From `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows; conditions from `util/resource/` and
+`workflow/common/ancestry.go`: a name without a result, and `dependencies`, mean that the task succeeded or was skipped.
 """
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Route, as_list, as_mapping, as_mappings, as_texts, at
-from gen.importers.kfp.calls import depends_on
+from gen.base import Findings, Route, as_list, as_mapping, as_mappings, as_texts, at, regex
 from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When, as_text, items_of, retries_of_template
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
@@ -279,3 +282,129 @@ def _sequence(data: object) -> list[str] | None:
     if at(data, "format") or not first <= last < first + MAX_ITEMS:
         return None
     return [str(one) for one in range(first, last + 1)]
+
+
+_ATOM: Final = regex(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")
+_SUCCEEDED: Final = frozenset({"", "Succeeded", "Skipped", "Daemoned"})
+_FAILED: Final = frozenset({"Failed", "Errored"})
+_OTHERWISE: Final = frozenset({"Omitted"})
+_MAX_NEEDS: Final = 8
+"""All outcomes of as many tasks are tried."""
+_STATUS: Final = regex(
+    r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
+)
+_VALUE: Final = r"""(?:"([^"]*)"|'([^']*)'|([^"'=!<>&|]*))"""
+_COMPARISON: Final = regex(rf"{_VALUE}\s*(==|!=|<=|>=|<|>)\s*{_VALUE}")
+_MAX_TEXT: Final = 2000
+_MAX_DEPTH: Final = 100
+
+
+def depends_on(text: str) -> tuple[tuple[str, ...], When | None]:
+    """The tasks of a condition such as `a.Succeeded && b.Succeeded`, and how they must have ended.
+
+    None for a condition that means something else.
+    """
+    names = tuple(dict.fromkeys(match[1] for match in _ATOM.finditer(text)))
+    if not names or len(names) > _MAX_NEEDS or len(text) > _MAX_TEXT:
+        return names, None
+    tree = _parsed(text)
+    if tree is None:
+        return names, None
+    atoms = [(match[1], match[2] or "") for match in _ATOM.finditer(text)]
+    if any(result not in _SUCCEEDED | _FAILED | _OTHERWISE for _, result in atoms):
+        return names, None
+    outcomes = list(product((True, False), repeat=len(names)))
+    starts = [_starts(tree, atoms, dict(zip(names, outcome, strict=True))) for outcome in outcomes]
+    if starts == [all(outcome) for outcome in outcomes]:
+        return names, "succeeded"
+    if starts == [not all(outcome) for outcome in outcomes]:
+        return names, "failed"
+    return names, "ended" if all(starts) else None
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """The expression with `a0`, `a1`, … in place of tasks with results. Nothing of it is run."""
+    numbers = iter(range(len(text)))
+    plain = _ATOM.sub(lambda _: f"a{next(numbers)}", text)
+    plain = re.sub(r"!(?!=)", " not ", plain.replace("&&", " and ").replace("||", " or ")).strip()
+    try:
+        return ast.parse(plain, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _starts(tree: ast.expr, atoms: Sequence[tuple[str, str]], succeeded: Mapping[str, bool]) -> bool | None:
+    """Whether the condition holds if these tasks have succeeded, and the others failed."""
+    if isinstance(tree, ast.BoolOp):
+        parts = [_starts(one, atoms, succeeded) for one in tree.values]
+        return all(parts) if isinstance(tree.op, ast.And) else any(parts)
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return not _starts(tree.operand, atoms, succeeded)
+    if isinstance(tree, ast.Name):
+        name, result = atoms[int(tree.id[1:])]
+        return result in _SUCCEEDED if succeeded[name] else result in _FAILED
+    return None
+
+
+def status_in(condition: str) -> When | None:
+    """How the tasks before must have ended, if the condition only compares their status."""
+    match = _STATUS.fullmatch(condition.strip())
+    if match is None:
+        return None
+    equal, succeeded = match[1] == "==", match[2] == "Succeeded"
+    if not succeeded and match[2] not in {"Failed", "Error"}:
+        return None
+    return "succeeded" if equal == succeeded else "failed"
+
+
+def holds(condition: str) -> bool | None:
+    """Whether a condition on known values is true; None for one on others."""
+    text = condition.strip()
+    if len(text) > _MAX_TEXT or text.count("(") + text.count("!") > _MAX_DEPTH:
+        return None
+    for sign, decides in (("||", True), ("&&", False)):
+        parts = _split(text, sign)
+        if len(parts) > 1:
+            known = [holds(one) for one in parts]
+            return decides if decides in known else None if None in known else not decides
+    if text.startswith("!"):
+        inner = holds(text[1:])
+        return None if inner is None else not inner
+    if text.startswith("(") and text.endswith(")"):
+        return holds(text[1:-1])
+    return _compared(text)
+
+
+def _split(text: str, sign: str) -> list[str]:
+    """The parts of a condition around an operator that is in no brackets and no quotes."""
+    parts, depth, quote, start = [], 0, "", 0
+    for index, char in enumerate(text):
+        if quote or char in "\"'":
+            quote = "" if char == quote else quote or char
+        else:
+            depth += {"(": 1, ")": -1}.get(char, 0)
+            if depth == 0 and index >= start and text.startswith(sign, index):
+                parts.append(text[start:index])
+                start = index + len(sign)
+    return [*parts, text[start:]]
+
+
+def _compared(condition: str) -> bool | None:
+    match = _COMPARISON.fullmatch(condition)
+    if match is None or "{{" in condition:
+        return None
+    operator = match[4]
+    left, right = ("".join(filter(None, match.group(*numbers))).strip() for numbers in ((1, 2, 3), (5, 6, 7)))
+    try:
+        one, other = float(left), float(right)
+    except ValueError:
+        known = {"==": left == right, "!=": left != right}
+        return known.get(operator)
+    return {
+        "==": one == other,
+        "!=": one != other,
+        "<": one < other,
+        ">": one > other,
+        "<=": one <= other,
+        ">=": one >= other,
+    }[operator]

@@ -1,16 +1,10 @@
-"""Calls of templates: the tasks of a pipeline without groups, each with its predecessors and conditions.
-
-From `util/resource/` and `workflow/common/ancestry.go` of argo-workflows: a name without a result, and `dependencies`,
-mean that the task succeeded or was skipped.
-"""
+"""Calls of templates: the tasks of a pipeline without groups, each with its predecessors and conditions."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -19,134 +13,9 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, at, regex
 from gen.importers.draft import label
 from gen.importers.kfp import graph
+from gen.importers.kfp.argo import holds, status_in
 from gen.importers.kfp.ir import output_of, with_files
 from gen.kubernetes.objects import Body
-
-_ATOM: Final = regex(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")
-_SUCCEEDED: Final = frozenset({"", "Succeeded", "Skipped", "Daemoned"})
-_FAILED: Final = frozenset({"Failed", "Errored"})
-_OTHERWISE: Final = frozenset({"Omitted"})
-_MAX_NEEDS: Final = 8
-"""All outcomes of as many tasks are tried."""
-_STATUS: Final = regex(
-    r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
-)
-_VALUE: Final = r"""(?:"([^"]*)"|'([^']*)'|([^"'=!<>&|]*))"""
-_COMPARISON: Final = regex(rf"{_VALUE}\s*(==|!=|<=|>=|<|>)\s*{_VALUE}")
-_MAX_TEXT: Final = 2000
-_MAX_DEPTH: Final = 100
-
-
-def depends_on(text: str) -> tuple[tuple[str, ...], graph.When | None]:
-    """The tasks of a condition such as `a.Succeeded && b.Succeeded`, and how they must have ended.
-
-    None for a condition that means something else.
-    """
-    names = tuple(dict.fromkeys(match[1] for match in _ATOM.finditer(text)))
-    if not names or len(names) > _MAX_NEEDS or len(text) > _MAX_TEXT:
-        return names, None
-    tree = _parsed(text)
-    if tree is None:
-        return names, None
-    atoms = [(match[1], match[2] or "") for match in _ATOM.finditer(text)]
-    if any(result not in _SUCCEEDED | _FAILED | _OTHERWISE for _, result in atoms):
-        return names, None
-    outcomes = list(product((True, False), repeat=len(names)))
-    starts = [_starts(tree, atoms, dict(zip(names, outcome, strict=True))) for outcome in outcomes]
-    if starts == [all(outcome) for outcome in outcomes]:
-        return names, "succeeded"
-    if starts == [not all(outcome) for outcome in outcomes]:
-        return names, "failed"
-    return names, "ended" if all(starts) else None
-
-
-def _parsed(text: str) -> ast.expr | None:
-    """The expression with `a0`, `a1`, … in place of tasks with results. Nothing of it is run."""
-    numbers = iter(range(len(text)))
-    plain = _ATOM.sub(lambda _: f"a{next(numbers)}", text)
-    plain = re.sub(r"!(?!=)", " not ", plain.replace("&&", " and ").replace("||", " or ")).strip()
-    try:
-        return ast.parse(plain, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _starts(tree: ast.expr, atoms: Sequence[tuple[str, str]], succeeded: Mapping[str, bool]) -> bool | None:
-    """Whether the condition holds if these tasks have succeeded, and the others failed."""
-    if isinstance(tree, ast.BoolOp):
-        parts = [_starts(one, atoms, succeeded) for one in tree.values]
-        return all(parts) if isinstance(tree.op, ast.And) else any(parts)
-    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        return not _starts(tree.operand, atoms, succeeded)
-    if isinstance(tree, ast.Name):
-        name, result = atoms[int(tree.id[1:])]
-        return result in _SUCCEEDED if succeeded[name] else result in _FAILED
-    return None
-
-
-def status_in(condition: str) -> graph.When | None:
-    """How the tasks before must have ended, if the condition only compares their status."""
-    match = _STATUS.fullmatch(condition.strip())
-    if match is None:
-        return None
-    equal, succeeded = match[1] == "==", match[2] == "Succeeded"
-    if not succeeded and match[2] not in {"Failed", "Error"}:
-        return None
-    return "succeeded" if equal == succeeded else "failed"
-
-
-def holds(condition: str) -> bool | None:
-    """Whether a condition on known values is true; None for one on others."""
-    text = condition.strip()
-    if len(text) > _MAX_TEXT or text.count("(") + text.count("!") > _MAX_DEPTH:
-        return None
-    for sign, decides in (("||", True), ("&&", False)):
-        parts = _split(text, sign)
-        if len(parts) > 1:
-            known = [holds(one) for one in parts]
-            return decides if decides in known else None if None in known else not decides
-    if text.startswith("!"):
-        inner = holds(text[1:])
-        return None if inner is None else not inner
-    if text.startswith("(") and text.endswith(")"):
-        return holds(text[1:-1])
-    return _compared(text)
-
-
-def _split(text: str, sign: str) -> list[str]:
-    """The parts of a condition around an operator that is in no brackets and no quotes."""
-    parts, depth, quote, start = [], 0, "", 0
-    for index, char in enumerate(text):
-        if quote or char in "\"'":
-            quote = "" if char == quote else quote or char
-        else:
-            depth += {"(": 1, ")": -1}.get(char, 0)
-            if depth == 0 and index >= start and text.startswith(sign, index):
-                parts.append(text[start:index])
-                start = index + len(sign)
-    return [*parts, text[start:]]
-
-
-def _compared(condition: str) -> bool | None:
-    match = _COMPARISON.fullmatch(condition)
-    if match is None or "{{" in condition:
-        return None
-    operator = match[4]
-    left, right = ("".join(filter(None, match.group(*numbers))).strip() for numbers in ((1, 2, 3), (5, 6, 7)))
-    try:
-        one, other = float(left), float(right)
-    except ValueError:
-        known = {"==": left == right, "!=": left != right}
-        return known.get(operator)
-    return {
-        "==": one == other,
-        "!=": one != other,
-        "<": one < other,
-        ">": one > other,
-        "<=": one <= other,
-        ">=": one >= other,
-    }[operator]
-
 
 _MAX_CALLS: Final = 64
 _MAX_TASKS: Final = 1000
@@ -359,17 +228,6 @@ class Reader:
         when: graph.When = task.when
         if not task.needs:
             needs, when = scope.needs, scope.when
-        lost = (*scope.lost, *task.lost)
-        condition = graph.with_item(graph.with_values(task.condition, inner.values), inner.item)
-        if condition:
-            status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
-            if true is False:
-                self.lost.append((f"task `{task.name}` is left out: its condition `{condition}` is false", task.route))
-                return _Ends(last=needs, every=())
-            if status is not None and needs:
-                when = status
-            elif true is None:
-                lost = (*lost, f"the condition `{condition}`")
         called = self.pipeline.templates.get(task.calls)
         gone = frozenset(
             key
@@ -377,7 +235,7 @@ class Reader:
             if (match := graph.INPUT.fullmatch(text)) and match[1] in inner.absent and _is_optional(called, key)
         )
         values = {key: self._of_outputs(text, ends) for key, text in task.values.items() if key not in gone}
-        return self._calls(replace(task, values=values, unset=gone), needs, when, lost, inner)
+        return self._calls(replace(task, values=values, unset=gone), needs, when, scope.lost, inner)
 
     def _with_claims(self, call: Call) -> Call:
         """A call with the names of claims that tasks create, also those behind it: older compilers have no order."""
@@ -414,22 +272,29 @@ class Reader:
         made = []
         if task.retries.limit and isinstance(self.pipeline.templates.get(task.calls), graph.Group):
             lost = (*lost, f"`{task.retries.field}`")
-        items = task.items
+        items, looped = task.items, any(one.startswith("the loop ") for one in task.lost)
         if task.loop:
             items = graph.items_of(self._part(self._known(task.loop, inner), task.selected.get("")))
-            lost = tuple(one for one in lost if items is None or not one.startswith("the loop "))
-        looped = any(one.startswith("the loop ") for one in task.lost)
+        lost = (*lost, *(one for one in task.lost if items is None or not one.startswith("the loop ")))
         for item in items if items is not None else (graph.NO_ITEM if looped else inner.item,):
             values = {
                 key: self._part(graph.with_item(graph.with_values(text, inner.values), item), task.selected.get(key))
                 for key, text in task.values.items()
             }
-            scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=when)
-            scope = replace(scope, unset=task.unset, retries=task.retries, lost=lost)
+            condition = graph.with_item(graph.with_values(task.condition, inner.values), item)
+            status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
+            if condition and true is False:
+                left = (f"task `{task.name}` is left out: its condition `{condition}` is false", task.route)
+                self.lost += [left] if left not in self.lost else []
+                continue
+            starts = status if needs else None
+            unknown = (f"the condition `{condition}`",) if condition and starts is None and true is None else ()
+            scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=starts or when)
+            scope = replace(scope, unset=task.unset, retries=task.retries, lost=(*lost, *unknown))
             made.append(self._template(task.calls, task.name, task.route, scope))
             if self._tasks > _MAX_TASKS:
                 break
-        last = tuple(dict.fromkeys(call for one in made for call in one.last))
+        last = tuple(dict.fromkeys(call for one in made for call in one.last)) if made else needs
         return _Ends(last=last, every=tuple(call for one in made for call in one.every))
 
     def _known(self, text: str, inner: _Scope) -> str:

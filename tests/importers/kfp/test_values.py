@@ -278,3 +278,21 @@ def test_the_comment_has_the_whole_name_of_the_pipeline() -> None:
 def test_long_values_in_findings_end_with_dots() -> None:
     _, found = read(workflow(dag(task("a", "x")), program("x", "{{tasks.b.outputs.parameters." + "o" * 100 + "}}")))
     assert found[0].message.startswith("`{{tasks.b.outputs.parameters." + "o" * 70 + "…` of step `a`")
+
+
+def test_a_condition_of_a_loop_is_decided_for_each_item() -> None:
+    loop = task("train", "x", withItems=["a", "b"], when="{{item}} != a", **values(lr="{{item}}"))
+    report = task("report", "x", dependencies=["train"], **values(lr="all"))
+    (job,), found = read(workflow(dag(loop, report), program("x", "{{inputs.parameters.lr}}")))
+    assert {name: step["command"][1] for name, step in job.fields["steps"].items()} == {"train": "b", "report": "all"}
+    assert [one.message for one in found] == ["task `train` is left out: its condition `a != a` is false"]
+
+
+def test_a_known_loop_in_an_unknown_one_is_no_known_loop() -> None:
+    inner = dag(task("x", withParam="{{workflow.parameters.rates}}", **values(lr="{{item}}")), name="inner")
+    outer = dag(task("inner", withParam="{{tasks.a.outputs.parameters.o}}"))
+    program_of = program("x", "{{inputs.parameters.lr}}")
+    (job,), found = read(workflow(outer, inner, program_of, **values(rates="[1, 2]")))
+    assert [step["command"][1] for step in job.fields["steps"].values()] == ["1", "2"]
+    assert {one.message for one in found} == {"the loop `withParam` of step `x` is not carried"}
+    assert len(job.obstacles) == 1
