@@ -16,7 +16,18 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Route, as_list, as_mapping, as_mappings, as_texts, at, regex
-from gen.importers.kfp.graph import MAX_ITEMS, Group, Leaf, Pipeline, Task, When, as_text, items_of, retries_of_template
+from gen.importers.kfp.graph import (
+    MAX_ITEMS,
+    Group,
+    Leaf,
+    Pipeline,
+    Task,
+    When,
+    as_text,
+    items_of,
+    number_of,
+    retries_of_template,
+)
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
@@ -28,9 +39,10 @@ _POD_OF_BOTH: Final = (
 _POD_OF_WORKFLOW: Final = (*_POD_OF_BOTH, "imagePullSecrets", "hostNetwork", "dnsPolicy", "dnsConfig")
 _PRIORITY: Final = "podPriorityClassName"
 """`priorityClassName` of all pods of a workflow."""
+_PATCH: Final = "podSpecPatch"
 _OF_TEMPLATE: Final = frozenset(
     {"name", "inputs", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
-    | {"volumes", "retryStrategy", "hostAliases", "initContainers", "priorityClassName", *_POD_OF_BOTH}
+    | {"volumes", "retryStrategy", "hostAliases", "initContainers", "priorityClassName", _PATCH, *_POD_OF_BOTH}
 )
 _OF_GROUP: Final = frozenset({"name", "inputs", "outputs", "dag", "steps"})
 _OF_TASK: Final = frozenset(
@@ -38,10 +50,10 @@ _OF_TASK: Final = frozenset(
 )
 _OF_WORKFLOW: Final = frozenset(
     {"entrypoint", "templates", "arguments", "onExit", "volumes", "podGC", "ttlStrategy"}
-    | {"schedules", "workflowSpec", "hostAliases", "podMetadata", _PRIORITY, *_POD_OF_WORKFLOW}
+    | {"schedules", "workflowSpec", "hostAliases", "podMetadata", _PRIORITY, _PATCH, *_POD_OF_WORKFLOW}
 )
 """The object of gen has its own `podGC`, and no time to live."""
-_SHELLS: Final = frozenset({"sh", "bash", "python", "python3"})
+_SHELLS: Final = regex(r"(?:.*/)?(?:sh|ash|bash|dash|zsh|python[0-9.]*)")
 
 
 def pipeline_of_argo(document: Body) -> Pipeline | None:
@@ -126,13 +138,13 @@ def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:
 
 
 def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
-    lost = _others(data, _OF_TEMPLATE)
-    seconds = data.get("activeDeadlineSeconds")
+    limit = data.get("activeDeadlineSeconds")
+    lost = (*_others(data, _OF_TEMPLATE), *(("activeDeadlineSeconds",) if limit and not number_of(limit) else ()))
     leaf = Leaf(
         name=data["name"],
         route=route,
         defaults=_values(data, "inputs"),
-        seconds=seconds if isinstance(seconds, int) and seconds > 0 else None,
+        seconds=number_of(limit) or None,
         retries=retries_of_template(data),
         lost=(*lost, *(("inputs.artifacts",) if at(data, "inputs", "artifacts") else ())),
     )
@@ -147,7 +159,10 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
             container = _script(container) if field == "script" else container
             lost = tuple(one for one in leaf.lost if one != "metadata")
             metadata = _own_metadata(spec.get("podMetadata"), data.get("metadata"))
-            leaf = replace(leaf, words=_words(container), pod=_pod(container, data, spec), metadata=metadata, lost=lost)
+            pod = _pod(container, data, spec)
+            if (patched := _patched(pod, spec.get(_PATCH), data.get(_PATCH))) is None:
+                lost = (*lost, _PATCH)
+            leaf = replace(leaf, words=_words(container), pod=patched or pod, metadata=metadata, lost=lost)
             return replace(leaf, route=(*route, field))
     return leaf
 
@@ -173,7 +188,7 @@ def _script(script: Body) -> Body:
     """The container of a script: its program gets a file with the source."""
     container = {key: value for key, value in script.items() if key != "source"}
     command, source = as_texts(script.get("command")), str(script.get("source") or "")
-    if command and command[0].rpartition("/")[2] in _SHELLS:
+    if command and _SHELLS.fullmatch(command[0]):
         return {**container, "command": [*command, "-c", source]}
     return {"command": [*command, source]}  # without an image, it cannot run on its own
 
@@ -191,6 +206,40 @@ def _pod(container: Body, template: Body, spec: Body) -> Body:
     used = [one for one in volumes if at(one, "name") in mounted]
     kept["containers"] = [{**container, "name": "main"}]
     return {**kept, **present(initContainers=before, volumes=used, hostAliases=aliases)}
+
+
+def _patched(pod: Body, *patches: object) -> Body | None:
+    """A pod with patches, as `ApplyPodSpecPatch` in `workflow/util` of argo-workflows merges them; None for one that
+    cannot be read, removes items, or has other containers. gen has no containers of the executor.
+    """
+    for text in map(str, filter(None, patches)) if pod else ():
+        read = read_manifests(text.encode("utf-8", "replace"), "", Findings()) if "$patch" not in text else None
+        patch = read.documents[0] if read is not None and len(read.documents) == 1 else None
+        own = [one for one in as_list(at(patch, "containers")) if at(one, "name") not in ("wait", "init")]
+        if not isinstance(patch, dict) or any(at(one, "name") != "main" for one in own):
+            return None
+        pod = _merged(pod, {**patch, **present(containers=own)}, "")
+    return pod
+
+
+def _merged(value: Any, patch: Any, name: str) -> Any:
+    """A value with the fields of a patch; items of lists have keys."""
+    if isinstance(value, dict) and isinstance(patch, dict):
+        made = {**value, **{key: _merged(value.get(key), inner, str(key)) for key, inner in patch.items()}}
+        return {key: inner for key, inner in made.items() if inner is not None}
+    if (key := _MERGED_BY.get(name)) and isinstance(value, list) and isinstance(patch, list):
+        of_patch = {at(one, key): one for one in patch}
+        kept = [_merged(one, of_patch.pop(at(one, key), {}), "") for one in value]
+        return [*kept, *of_patch.values()]
+    return patch
+
+
+_MERGED_BY: Final = {
+    **dict.fromkeys(("containers", "initContainers", "volumes", "env", "imagePullSecrets"), "name"),
+    "volumeMounts": "mountPath",
+    "ports": "containerPort",
+    "hostAliases": "ip",
+}
 
 
 def _with_mounts(container: Body, others: list[Body]) -> Body:
@@ -290,13 +339,7 @@ _FAILED: Final = frozenset({"Failed", "Errored"})
 _OTHERWISE: Final = frozenset({"Omitted"})
 _MAX_NEEDS: Final = 8
 """All outcomes of as many tasks are tried."""
-_STATUS: Final = regex(
-    r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
-)
-_VALUE: Final = r"""(?:"([^"]*)"|'([^']*)'|([^"'=!<>&|]*))"""
-_COMPARISON: Final = regex(rf"{_VALUE}\s*(==|!=|<=|>=|<|>)\s*{_VALUE}")
-_MAX_TEXT: Final = 2000
-_MAX_DEPTH: Final = 100
+MAX_TEXT: Final = 2000
 
 
 def depends_on(text: str) -> tuple[tuple[str, ...], When | None]:
@@ -305,7 +348,7 @@ def depends_on(text: str) -> tuple[tuple[str, ...], When | None]:
     None for a condition that means something else.
     """
     names = tuple(dict.fromkeys(match[1] for match in _ATOM.finditer(text)))
-    if not names or len(names) > _MAX_NEEDS or len(text) > _MAX_TEXT:
+    if not names or len(names) > _MAX_NEEDS or len(text) > MAX_TEXT:
         return names, None
     tree = _parsed(text)
     if tree is None:
@@ -344,67 +387,3 @@ def _starts(tree: ast.expr, atoms: Sequence[tuple[str, str]], succeeded: Mapping
         name, result = atoms[int(tree.id[1:])]
         return result in _SUCCEEDED if succeeded[name] else result in _FAILED
     return None
-
-
-def status_in(condition: str) -> When | None:
-    """How the tasks before must have ended, if the condition only compares their status."""
-    match = _STATUS.fullmatch(condition.strip())
-    if match is None:
-        return None
-    equal, succeeded = match[1] == "==", match[2] == "Succeeded"
-    if not succeeded and match[2] not in {"Failed", "Error"}:
-        return None
-    return "succeeded" if equal == succeeded else "failed"
-
-
-def holds(condition: str) -> bool | None:
-    """Whether a condition on known values is true; None for one on others."""
-    text = condition.strip()
-    if len(text) > _MAX_TEXT or text.count("(") + text.count("!") > _MAX_DEPTH:
-        return None
-    for sign, decides in (("||", True), ("&&", False)):
-        parts = _split(text, sign)
-        if len(parts) > 1:
-            known = [holds(one) for one in parts]
-            return decides if decides in known else None if None in known else not decides
-    if text.startswith("!"):
-        inner = holds(text[1:])
-        return None if inner is None else not inner
-    if text.startswith("(") and text.endswith(")"):
-        return holds(text[1:-1])
-    return _compared(text)
-
-
-def _split(text: str, sign: str) -> list[str]:
-    """The parts of a condition around an operator that is in no brackets and no quotes."""
-    parts, depth, quote, start = [], 0, "", 0
-    for index, char in enumerate(text):
-        if quote or char in "\"'":
-            quote = "" if char == quote else quote or char
-        else:
-            depth += {"(": 1, ")": -1}.get(char, 0)
-            if depth == 0 and index >= start and text.startswith(sign, index):
-                parts.append(text[start:index])
-                start = index + len(sign)
-    return [*parts, text[start:]]
-
-
-def _compared(condition: str) -> bool | None:
-    match = _COMPARISON.fullmatch(condition)
-    if match is None or "{{" in condition:
-        return None
-    operator = match[4]
-    left, right = ("".join(filter(None, match.group(*numbers))).strip() for numbers in ((1, 2, 3), (5, 6, 7)))
-    try:
-        one, other = float(left), float(right)
-    except ValueError:
-        known = {"==": left == right, "!=": left != right}
-        return known.get(operator)
-    return {
-        "==": one == other,
-        "!=": one != other,
-        "<": one < other,
-        ">": one > other,
-        "<=": one <= other,
-        ">=": one >= other,
-    }[operator]

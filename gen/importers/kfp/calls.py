@@ -13,9 +13,81 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, at, regex
 from gen.importers.draft import label
 from gen.importers.kfp import graph
-from gen.importers.kfp.argo import holds, status_in
+from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.ir import output_of, with_files
 from gen.kubernetes.objects import Body
+
+_STATUS: Final = regex(
+    r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
+)
+_VALUE: Final = r"""(?:"([^"]*)"|'([^']*)'|([^"'=!<>&|]*))"""
+_COMPARISON: Final = regex(rf"{_VALUE}\s*(==|!=|<=|>=|<|>)\s*{_VALUE}")
+_MAX_DEPTH: Final = 100
+
+
+def status_in(condition: str) -> graph.When | None:
+    """How the tasks before must have ended, if the condition only compares their status."""
+    match = _STATUS.fullmatch(condition.strip())
+    if match is None:
+        return None
+    equal, succeeded = match[1] == "==", match[2] == "Succeeded"
+    if not succeeded and match[2] not in {"Failed", "Error"}:
+        return None
+    return "succeeded" if equal == succeeded else "failed"
+
+
+def holds(condition: str) -> bool | None:
+    """Whether a condition on known values is true; None for one on others."""
+    text = condition.strip()
+    if len(text) > MAX_TEXT or text.count("(") + text.count("!") > _MAX_DEPTH:
+        return None
+    for sign, decides in (("||", True), ("&&", False)):
+        parts = _split(text, sign)
+        if len(parts) > 1:
+            known = [holds(one) for one in parts]
+            return decides if decides in known else None if None in known else not decides
+    if text.startswith("!"):
+        inner = holds(text[1:])
+        return None if inner is None else not inner
+    if text.startswith("(") and text.endswith(")"):
+        return holds(text[1:-1])
+    return _compared(text)
+
+
+def _split(text: str, sign: str) -> list[str]:
+    """The parts of a condition around an operator that is in no brackets and no quotes."""
+    parts, depth, quote, start = [], 0, "", 0
+    for index, char in enumerate(text):
+        if quote or char in "\"'":
+            quote = "" if char == quote else quote or char
+        else:
+            depth += {"(": 1, ")": -1}.get(char, 0)
+            if depth == 0 and index >= start and text.startswith(sign, index):
+                parts.append(text[start:index])
+                start = index + len(sign)
+    return [*parts, text[start:]]
+
+
+def _compared(condition: str) -> bool | None:
+    match = _COMPARISON.fullmatch(condition)
+    if match is None or "{{" in condition:
+        return None
+    operator = match[4]
+    left, right = ("".join(filter(None, match.group(*numbers))).strip() for numbers in ((1, 2, 3), (5, 6, 7)))
+    try:
+        one, other = float(left), float(right)
+    except ValueError:
+        known = {"==": left == right, "!=": left != right}
+        return known.get(operator)
+    return {
+        "==": one == other,
+        "!=": one != other,
+        "<": one < other,
+        ">": one > other,
+        "<=": one <= other,
+        ">=": one >= other,
+    }[operator]
+
 
 _MAX_CALLS: Final = 64
 _MAX_TASKS: Final = 1000

@@ -46,7 +46,7 @@ def retries_of_template(template: object) -> Retries:
     strategy = at(template, "retryStrategy")
     if not strategy and strategy != {}:
         return NO_RETRIES
-    limit = _number(at(strategy, "limit"))
+    limit = number_of(at(strategy, "limit"))
     if limit is None or at(strategy, "expression") or at(strategy, "retryPolicy") not in (None, *_POLICIES):
         return Retries(lost=("retryStrategy",))
     lost = tuple(f"retryStrategy.{name}" for name in ("affinity", "backoff") if at(strategy, name))
@@ -58,7 +58,7 @@ def retries_of_task(task: object) -> Retries:
     policy = at(task, "retryPolicy")
     if not policy:
         return NO_RETRIES
-    limit = _number(at(policy, "maxRetryCount") or 0)
+    limit = number_of(at(policy, "maxRetryCount") or 0)
     if limit is None:
         return Retries(lost=("retryPolicy",))
     names = ("backoffDuration", "backoffMaxDuration")
@@ -66,7 +66,7 @@ def retries_of_task(task: object) -> Retries:
     return Retries(limit=limit, lost=lost, field="retryPolicy.maxRetryCount")
 
 
-def _number(value: object) -> int | None:
+def number_of(value: object) -> int | None:
     return int(str(value)) if not isinstance(value, bool) and _NUMBER.fullmatch(str(value)) else None
 
 
@@ -290,7 +290,7 @@ def on_kubernetes(leaf: Leaf, around: Around) -> Leaf:
         initContainers=[_before(as_mapping(one), names) for one in as_list(settings.get("initContainers"))],
     )
     others = {str(name): value for name, value in settings.items() if name not in _OF_PODS}
-    seconds = _number(settings.get("activeDeadlineSeconds")) or leaf.seconds
+    seconds = number_of(settings.get("activeDeadlineSeconds")) or leaf.seconds
     pod = {**leaf.pod, **others, "containers": [{**container, **own}], **of_pod}
     metadata = as_mapping(settings.get("podMetadata"))
     return replace(leaf, pod=pod, metadata=metadata, seconds=seconds, fixed=tuple(fixed))
@@ -388,14 +388,14 @@ def _before(container: Body, names: Mapping[str, str]) -> Body:
 
 def _security(context: object) -> Body:
     """The security context of the container; the driver drops all capabilities then."""
-    numbers = {name: _number(value) for name, value in as_mapping(context).items() if name.startswith("runAs")}
+    numbers = {name: number_of(value) for name, value in as_mapping(context).items() if name.startswith("runAs")}
     kept = {name: as_mapping(context)[name] if number is None else number for name, number in numbers.items()}
     return {**kept, "capabilities": {"drop": ["ALL"]}} if isinstance(context, dict) else {}
 
 
 def _tolerations(one: object) -> Iterator[object]:
     if (parameter := at(one, "tolerationJson")) is None:
-        seconds = _number(at(one, "tolerationSeconds"))
+        seconds = number_of(at(one, "tolerationSeconds"))
         yield {**as_mapping(one), "tolerationSeconds": seconds} if seconds is not None else one
         return
     known = _json(parameter)

@@ -209,7 +209,7 @@ def _check_clashes(steps: Sequence[_Step], found: Findings) -> None:
 
 _NEEDED: Final = frozenset(
     {"`inputs.artifacts`", "`inputDefinitions.artifacts`", "`arguments.artifacts`", "`IfPresent`"}
-    | {"`sidecars`", "`podSpecPatch`"}
+    | {"`sidecars`", "`podSpecPatch`", "`daemon`"}
 )
 _PYTHON: Final = regex(r"(?m)^(?:import|from) kfp\b|^@(?:kfp\.)?dsl\.\w+")
 _OF_SERVER: Final = "pipelines.kubeflow.org/v2_component"

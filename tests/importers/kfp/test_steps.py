@@ -329,3 +329,48 @@ def test_the_name_of_a_single_step_is_not_cut() -> None:
     name = "print-hello-with-an-empty-affinity"
     (job,), _ = read(workflow(dag(task(name)), program(name)))
     assert job.name == name
+
+
+def test_a_patch_of_the_pod_is_part_of_it() -> None:
+    limits = '{"containers": [{"name": "main", "resources": {"limits": {"cpu": "{{inputs.parameters.cpu}}"}}}]}'
+    more = "containers:\n- name: main\n  env: [{name: B, value: c}]\n- name: wait\nnodeSelector: {disk: fast}\n"
+    step = program("x", podSpecPatch=limits)
+    step["container"] |= {"env": [{"name": "A", "value": "b"}], "resources": {"limits": {"memory": "2Gi"}}}
+    tasks = dag(task("a", "x", **values(cpu="4")))
+    (job,), found = read(workflow(tasks, step, podSpecPatch=more))
+    assert found == []
+    assert (job.fields["cpu"], job.fields["memory"], job.fields["env"]) == ("4", "2Gi", {"A": "b", "B": "c"})
+    assert job.fields["placement"] == {"nodeSelector": {"disk": "fast"}}
+
+
+@for_each(
+    "patch",
+    ["containers: [{name: other}]", "[", "- a", "containers: [{$patch: delete, name: main}]", "a: 1\n---\nb: 2"],
+)
+def test_another_patch_of_the_pod_cannot_run(patch: str) -> None:
+    (job,), found = read(workflow(dag(task("a", "x")), program("x", podSpecPatch=patch)))
+    assert [one.message for one in found] == ["`podSpecPatch` of step `a` is not carried"]
+    assert len(job.obstacles) == 1
+
+
+@for_each(
+    ("seconds", "expected"),
+    [("90", ("1m30s", [])), (90, ("1m30s", [])), ("{{inputs.parameters.t}}", (None, ["`activeDeadlineSeconds`"]))],
+)
+def test_a_time_limit_is_a_number_or_named(seconds: object, expected: tuple[str | None, list[str]]) -> None:
+    (job,), found = read(workflow(dag(task("a", "x")), program("x", activeDeadlineSeconds=seconds)))
+    assert (job.fields.get("timeout"), [one.message.partition(" of")[0] for one in found]) == expected
+
+
+def test_a_step_after_a_daemon_never_starts() -> None:
+    (job,), _ = read(
+        workflow(dag(task("a", "x"), task("b", "y", dependencies=["a"])), program("x", daemon=True), program("y"))
+    )
+    assert [one.message for one in job.obstacles] == ["`daemon` of step `a` is not carried"]
+
+
+@for_each("shell", ["python3.9", "/usr/bin/python", "zsh"])
+def test_a_script_of_any_shell_is_a_command(shell: str) -> None:
+    script = {"name": "x", "script": {"image": "busybox:1", "command": [shell, "-u"], "source": "1"}}
+    (job,), _ = read(workflow(dag(task("a", "x")), script))
+    assert job.fields["command"] == [shell, "-u", "-c", "1"]
