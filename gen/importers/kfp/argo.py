@@ -28,6 +28,7 @@ from gen.importers.kfp.graph import (
     number_of,
     retries_of_template,
 )
+from gen.importers.manifests.pods import without_metadata
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
@@ -79,7 +80,9 @@ def pipeline_of_argo(document: Body) -> Pipeline | None:
         parameters=_values(spec),
         at_end=str(at(spec, "onExit") or "") or None,
         account=account if isinstance(account, str) else "",
-        lost=(*_others(spec, _OF_WORKFLOW), *(("schedules",) if len(route) > 1 else ())),
+        lost=_others(spec, _OF_WORKFLOW),
+        namespace=str(at(document, "metadata", "namespace") or ""),
+        metadata=without_metadata(_own_metadata(document.get("metadata"))),
     )
 
 

@@ -84,6 +84,7 @@ STATUS: Final = regex(r"\{\{tasks\.([\w-]+)\.status\}\}")
 _ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
 NO_ITEM: Final = object()
 """The item of a task without a loop, or of a loop over unknown items."""
+NAMESPACE: Final = "{{workflow.namespace}}"
 TASK_NAME: Final = "{{$.pipeline_task_name}}"
 RUN_ID: Final = "genrunidz"
 """In place of the name of the run in texts."""
@@ -177,6 +178,9 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     """The template that runs after all others, however they ended."""
     account: str = ""
     """ServiceAccount of its pods."""
+    namespace: str = ""
+    metadata: Body = field(default_factory=dict)
+    """Labels and annotations of the document."""
     lost: tuple[str, ...] = ()
 
 

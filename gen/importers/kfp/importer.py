@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import ClassVar, Final
 
-import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,11 +24,12 @@ from gen.importers.draft import literal
 from gen.importers.kfp.argo import pipeline_of_argo
 from gen.importers.kfp.calls import Call, Reader, claim_of, pipeline_name
 from gen.importers.kfp.graph import Group, Pipeline, When, items_of
-from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
+from gen.importers.kfp.ir import VOLUME, as_go_yaml_3, pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
+from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds.pipeline import PipelineJob
-from gen.kubernetes.manifests.read import Manifests, read_manifests, resolved
+from gen.kubernetes.manifests.read import Manifests, read_manifests
 from gen.kubernetes.objects import present
 
 _MAX_SHOWN: Final = 100
@@ -245,25 +245,6 @@ def _unpacked(raw: bytes) -> bytes:
     raise ValueError("it has no YAML file")
 
 
-_OLD_TRUTH: Final = regex(rb"(?m)(?:^|[\s\[{,])(?i:y|n|yes|no|on|off)\s*(?:[:,\]}]|$)")
-
-
-def _as_go_yaml_3(raw: bytes) -> bytes:
-    """IR with quotes around `y`, `no` and `on`: the server reads it with go-yaml 3, which takes them for texts."""
-    if b"pipelineInfo" not in raw or not _OLD_TRUTH.search(raw):
-        return raw
-    text = raw.decode("utf-8", "replace")
-    try:
-        plain = [one for one in yaml.parse(text, yaml.CLoader) if isinstance(one, yaml.ScalarEvent) and one.implicit[0]]
-    except yaml.YAMLError:
-        return raw
-    for one in reversed(plain):
-        old = isinstance(resolved(one.value), bool) and one.value.lower() not in ("true", "false")
-        if old and one.start_mark is not None and one.end_mark is not None:
-            text = f'{text[: one.start_mark.index]}"{one.value}"{text[one.end_mark.index :]}'
-    return text.encode()
-
-
 def _is_yaml(name: str) -> bool:
     return name.endswith((".yaml", ".yml"))
 
@@ -285,7 +266,7 @@ class KfpImporter(Importer):
             )
             return ()
         try:
-            raw = _as_go_yaml_3(_unpacked(raw))
+            raw = as_go_yaml_3(_unpacked(raw))
         except _UNREADABLE as error:
             hint = "name an archive of the compiler, which has one YAML file of at most 4 MiB"
             found.error(INVALID_MANIFEST, Location(given.file), f"cannot read the archive: {error}", hint)
@@ -306,7 +287,8 @@ class KfpImporter(Importer):
             pipeline = _pipeline(document, platforms)
             if pipeline is not None:
                 pipeline = replace(pipeline, parameters={**pipeline.parameters, **given.define})
-                jobs += _imported(pipeline, number, read, given, places, found)
+                own = replace(given, otherwise=pipeline.namespace or given.otherwise)
+                jobs += _imported(pipeline, number, read, own, places, found)
         if not places and not found.failed():
             hint = "compile the pipeline, and name the YAML file"
             found.error(INVALID_MANIFEST, Location(given.file), "no step of a pipeline found", hint)
@@ -333,15 +315,7 @@ def _imported(
         parts = parts_of(call, given, place, pipeline.parameters, found)
         made = CallJobs(call=call, place=place, parts=parts)
         every.append(replace(made, obstacles=tuple(_report(made, found))))
-    for name in pipeline.lost:
-        message = f"`{name}` of the pipeline is not carried: a job has no such field"
-        hint = "check whether it is needed"
-        if name == "volumeClaimTemplates":
-            hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
-        found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, hint)
-    for name, route in _optional(pipeline).items():
-        message = f"the optional input `{name}` of the pipeline has no value, so no step has it"
-        found.warning(NOT_CARRIED, read.place(number, route), message, f"add `--define {name}=VALUE` to give it one")
+    _report_pipeline(pipeline, number, read, found)
     volumes = {
         claim["name"]: volume
         for call in reader.calls.values()
@@ -362,7 +336,25 @@ def _imported(
         message = f"the pods of programs keep the ServiceAccount `{pipeline.account}`, and the pipeline has another one"
         hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, "serviceAccountName")), message, hint)
-    return [replace(job, overlay=_with_volumes(job.overlay, volumes)) for job in jobs]
+    return [_with_metadata(replace(job, overlay=_with_volumes(job.overlay, volumes)), pipeline) for job in jobs]
+
+
+def _report_pipeline(pipeline: Pipeline, number: int, read: Manifests, found: Findings) -> None:
+    """Report what the job does not have of the document."""
+    for name in pipeline.lost:
+        message = f"`{name}` of the pipeline is not carried: a job has no such field"
+        hint = "check whether it is needed"
+        if name == "volumeClaimTemplates":
+            hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
+        found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, hint)
+    for name, route in _optional(pipeline).items():
+        message = f"the optional input `{name}` of the pipeline has no value, so no step has it"
+        found.warning(NOT_CARRIED, read.place(number, route), message, f"add `--define {name}=VALUE` to give it one")
+    for name in ("schedule", "schedules") if pipeline.route[1:] else ():
+        if at(read.documents[number], "spec", name) is not None:
+            hint = "set `schedule` of the job if it is no pipeline"
+            message = f"`{name}` is not carried: a pipeline starts with each change of its file"
+            found.warning(NOT_CARRIED, read.place(number, ("spec", name)), message, hint)
 
 
 def _optional(pipeline: Pipeline) -> dict[str, Route]:
@@ -374,6 +366,18 @@ def _optional(pipeline: Pipeline) -> dict[str, Route]:
 
 def _has_artifacts(made: CallJobs) -> bool:
     return any(one.job.overlay.get("volumes", {}).get(VOLUME) == {"claim": VOLUME} for one in made.parts)
+
+
+def _with_metadata(job: ImportedJob, pipeline: Pipeline) -> ImportedJob:
+    """The job with the labels and annotations of the document; keys with a prefix need a grant."""
+    fields: Fields = {}
+    for field, entries in pipeline.metadata.items():
+        own = {key: literal(text) for key, text in entries.items() if is_carried(field, key, text, of_pods=False)}
+        fields |= {field: {**own, **job.fields.get(field, {})}} if own else {}
+    grants = {name: [*values] for name, values in job.grants.items()}
+    prefixed = [key for entries in fields.values() for key in entries if "/" in key]
+    merge(grants, {"metadata": prefixed} if prefixed else {})
+    return replace(job, fields={**job.fields, **fields}, grants=grants)
 
 
 def _has_account(job: ImportedJob, pipeline: Pipeline) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.base.findings import Findings
-from gen.importers import proof
+from gen.importers import IMPORTERS, ImportInput, proof
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, Proof, overlay_text, prove
 from gen.render.pipeline import render_job
@@ -374,3 +374,22 @@ def test_a_script_of_any_shell_is_a_command(shell: str) -> None:
     script = {"name": "x", "script": {"image": "busybox:1", "command": [shell, "-u"], "source": "1"}}
     (job,), _ = read(workflow(dag(task("a", "x")), script))
     assert job.fields["command"] == [shell, "-u", "-c", "1"]
+
+
+def test_metadata_and_namespace_are_those_of_the_workflow() -> None:
+    document = workflow(dag(task("a", "x"), task("b", "x")), program("x", "{{workflow.namespace}}"))
+    labels = {"team": "{{ a }}", "example.com/x": "y", "pipelines.kubeflow.org/kfp_sdk_version": "1"}
+    document["metadata"] |= {"namespace": "ml", "labels": labels, "annotations": {"note": "b c"}}
+    given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team")
+    (job,) = IMPORTERS["kfp"]().read(given, Findings())
+    assert (job.namespace, job.fields["command"]) == ("ml", ["run", "ml"])
+    assert job.fields["labels"] == {"example.com/x": "y"}, "the other is no valid label"
+    assert (job.fields["annotations"], job.grants["metadata"]) == ({"note": "b c"}, ["example.com/x"])
+
+
+def test_the_schedule_of_a_workflow_is_reported() -> None:
+    spec = {"schedule": "0 3 * * *", "workflowSpec": workflow(dag(task("a", "x")), program("x"))["spec"]}
+    (_,), found = read({"kind": "CronWorkflow", "metadata": {"name": "flow"}, "spec": spec})
+    assert [one.message for one in found] == [
+        "`schedule` is not carried: a pipeline starts with each change of its file"
+    ]
