@@ -352,7 +352,7 @@ def _report_pipeline(pipeline: Pipeline, number: int, read: Manifests, found: Fi
         found.warning(NOT_CARRIED, read.place(number, route), message, f"add `--define {name}=VALUE` to give it one")
     for name in ("schedule", "schedules") if pipeline.route[1:] else ():
         if at(read.documents[number], "spec", name) is not None:
-            hint = "set `schedule` of the job if it is no pipeline"
+            hint = "set `schedule` of the job if its kind has this field"
             message = f"`{name}` is not carried: a pipeline starts with each change of its file"
             found.warning(NOT_CARRIED, read.place(number, ("spec", name)), message, hint)
 
