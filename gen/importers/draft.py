@@ -5,11 +5,13 @@ that start a container on a machine are opened, because their image and inner co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, count
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
+from pydantic import ValidationError
 
 from gen.base import BugError, Diagnostic, Findings, Location, regex, set_value, with_texts
 from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
@@ -18,8 +20,13 @@ from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import written
 from gen.importers import Fields, ImportedJob, Original
+from gen.job.kinds import ALL_KINDS
+from gen.job.kinds.base import Job
 from gen.job.kinds.pipeline import PipelineJob
+from gen.job.kinds.role import Target
 from gen.job.names import name_meant
+from gen.kubernetes.facts.jobset import JOBSET
+from gen.kubernetes.objects import Body
 from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret
 from gen.overlay.profiles.storage import RESERVED_VOLUMES
 from gen.render.model import parse_job
@@ -104,6 +111,24 @@ class JobDraft:
         self.set(queue, "queue", place=place)
         self.need(profile, "queues", queue)
         self.grant("queues", queue)
+
+    def rename_hosts(self, name: str, body: Body, namespace: str = "", services: Sequence[str] = ()) -> OwnHosts | None:
+        """Replace the host names of the pods of an object with this name in programs, variables and files by those of
+        the pods of a run. Returns them; None for an invalid job.
+        """
+        model = ALL_KINDS[self.fields["kind"]]
+        job = validated(model, self.fields)
+        if job is None:
+            return None
+        version = str(body.get("apiVersion", next(iter(model.facts.versions))))
+        target = Target(api_version=version, served=version, namespace=self.namespace, name=self.name, run=self.name)
+        roles = job.adapted(job.replica_roles(self.name), target)
+        form = own_hosts(name, job, body, {self.namespace, namespace} - {""}, *services)
+        hosts = OwnHosts(form, any(role.wait_for is not None for role in roles))
+        routes = {field.partition(".")[0] for field in model.copied} | {"command", "args", "env", "files", "roles"}
+        fields = {field: value for field, value in self.fields.items() if field in routes}
+        self.fields |= with_hosts(fields, hosts, "{{ run.id }}", self.namespace)
+        return hosts
 
     def finished(self, comment: str, originals: tuple[Original, ...] = ()) -> ImportedJob | None:
         """The job; None if it has a secret, judging by its form. Values of `env` have been replaced before."""
@@ -229,6 +254,60 @@ def _key_at(above: list[str], indent: int) -> str:
     """The last key with this indentation."""
     start = re.compile(f" {{{indent}}}[^ #-]")
     return next((one.strip().partition(":")[0].strip("'\"") for one in reversed(above) if start.match(one)), "")
+
+
+_NONE: Final = regex(r"(?!)")
+_INDEX: Final = r"(?:\d+|%[ds]|\{\d+\.\.\d+\}|\$\w+|\$\{\w+\}|\$\(+[^()\n]*\)+)"
+"""A number of a pod, also one that a shell computes."""
+
+
+def validated(model: type[Job], fields: Fields) -> Job | None:
+    """The job with these fields; None if one is invalid."""
+    try:
+        return model.model_validate(as_read(fields))
+    except ValidationError:
+        return None
+
+
+def own_hosts(name: str, job: Job, body: Body, namespaces: set[str], *services: str) -> re.Pattern[str]:
+    """Host names of the pods of an object with this name, which a run of `job` has with its own name. `services` are
+    other names of the Service of the pods.
+    """
+    service = "|".join(map(re.escape, dict.fromkeys((name, *services))))
+    ends = set()
+    for pods in JOBSET.pods if job.facts.nodes is not None else job.facts.pods:
+        for role in job.replica_roles(name):
+            known = pods.pod_name if isinstance(pods.pod_name, str) else pods.pod_name(body, role.replica_type)
+            host = known.removesuffix("-{random}")
+            if host.startswith("{run}-"):
+                end = host.removeprefix("{run}").format(_INDEX, _INDEX, role=re.escape(role.replica_type.lower()))
+                ends.add(end if "{role}" in host else rf"{end}(?=\.(?:{service}))")  # a number alone is no host name
+    if not ends:
+        return _NONE
+    start = rf"(?<![\w.-])(?:(?P<url>(?<=//))|(?<!/)){re.escape(name)}(?P<pod>{'|'.join(sorted(ends, reverse=True))})"
+    known = "|".join(map(re.escape, sorted(namespaces)))
+    domain = (
+        rf"(?P<namespace>\.(?:(?:{known})(?![\w-])|[a-z0-9-]+(?=\.svc(?![\w-]))))?(?P<domain>\.svc(?:\.[a-z0-9-]+)*)?"
+    )
+    return re.compile(rf"{start}(?P<service>\.(?:{service})(?![\w-]))?{domain}(?![\w-]|\.\w|(?(url)(?!)|/))")
+
+
+class OwnHosts(Struct, frozen=True):
+    """Host names of the pods of an object."""
+
+    form: re.Pattern[str]
+    needs_service: bool
+    """Whether only names with that of the Service resolve."""
+
+
+def with_hosts(value: Any, hosts: OwnHosts, run: str, namespace: str) -> Any:
+    """A value with the host names of the pods of a run."""
+
+    def renamed(found: re.Match[str]) -> str:
+        service = f".{run}" if found["service"] or hosts.needs_service else ""
+        return f"{run}{found['pod']}{service}{f'.{namespace}' if found['namespace'] else ''}{found['domain'] or ''}"
+
+    return with_texts(value, lambda text: hosts.form.sub(renamed, text) if hosts.form.search(text) else text)
 
 
 _RUN: Final = regex(r"(?:sudo\s+)?(?:nvidia-)?(?:docker|podman)\s+run\b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -408,3 +409,22 @@ def hidden_devices(draft: Draft) -> None:
     else:
         hint = "set `gpu: {hideFromOthers: true}` in the overlay, if images show all GPUs of their node"
         draft.drop(given.place, what, "the overlay decides about it", hint)
+
+
+_DURATION: Final = regex(r"(?:[0-9]+(?:\.[0-9]*)?(?:h|ms|us|µs|ns|m|s))+|0")
+_UNITS: Final = {"h": "3600", "m": "60", "s": "1", "ms": "0.001", "us": "0.000001", "µs": "0.000001", "ns": "1e-9"}
+
+
+def duration(draft: Draft, flag: str, *route: str) -> None:
+    """A duration of Go (`time.ParseDuration`). Zero means none."""
+    value = draft.given.last(flag)
+    if value is None:
+        return
+    if _DURATION.fullmatch(value.text) is None:
+        hint = "use a form like `2h30m` or `90s`"
+        draft.found.error(INVALID_COMMAND_LINE, value.place, f"`--{flag}`: expected a duration", hint)
+        return
+    parts = re.findall(r"([0-9]+(?:\.[0-9]*)?)(h|ms|us|µs|ns|m|s)", value.text)
+    seconds = int(sum((Decimal(number) * Decimal(_UNITS[unit]) for number, unit in parts), Decimal(0)))
+    if seconds:
+        draft.set(quantity.duration(seconds), *route, place=value.place)

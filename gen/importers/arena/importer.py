@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
 from typing import ClassVar, Final
 
-from gen.base import Findings, Location, regex
+from gen.base import Findings, Location, regex, with_texts
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.base.shell_words import Word
 from gen.importers import ImportedJob, Importer, ImportInput
@@ -17,6 +15,7 @@ from gen.importers.arena.flags import (
     containers,
     data,
     devices,
+    duration,
     hidden_devices,
     metadata,
     network,
@@ -29,10 +28,8 @@ from gen.importers.arena.flags import (
 from gen.importers.arena.submission import ROOT, Draft, Submission, read_submission
 from gen.importers.draft import literal
 from gen.importers.shell_script import Command, commands
-from gen.kubernetes import quantity
+from gen.job.launchers.deepspeed import DEFAULT_HOSTS
 
-_DURATION: Final = regex(r"(?:[0-9]+(?:\.[0-9]*)?(?:h|ms|us|µs|ns|m|s))+|0")
-_UNITS: Final = {"h": "3600", "m": "60", "s": "1", "ms": "0.001", "us": "0.000001", "µs": "0.000001", "ns": "1e-9"}
 FINISHED: Final = "remove it; set `state: finished` in the job after its end. gen never deletes runs by time"
 OPERATOR: Final = "remove it; the operator chooses it"
 
@@ -49,21 +46,6 @@ def common(draft: Draft) -> None:
     hint = "register the model after the training, such as with the client of MLflow"
     for flag in ("model-name", "model-source"):
         draft.lose(flag, "gen registers no models", hint)
-
-
-def duration(draft: Draft, flag: str, *route: str) -> None:
-    """A duration of Go (`time.ParseDuration`). Zero means none."""
-    value = draft.given.last(flag)
-    if value is None:
-        return
-    if _DURATION.fullmatch(value.text) is None:
-        hint = "use a form like `2h30m` or `90s`"
-        draft.found.error(INVALID_COMMAND_LINE, value.place, f"`--{flag}`: expected a duration", hint)
-        return
-    parts = re.findall(r"([0-9]+(?:\.[0-9]*)?)(h|ms|us|µs|ns|m|s)", value.text)
-    seconds = int(sum((Decimal(number) * Decimal(_UNITS[unit]) for number, unit in parts), Decimal(0)))
-    if seconds:
-        draft.set(quantity.duration(seconds), *route, place=value.place)
 
 
 def gpus(draft: Draft) -> None:
@@ -308,6 +290,10 @@ def mpi(draft: Draft) -> None:
     draft.lose("mounts-on-launcher", "the launcher always has the data of the job", "remove it")
 
 
+_HOSTS: Final = "/etc/mpi/hostfile"
+_OF_OPERATOR: Final = regex(r"/etc/edl/[\w.-]+")
+
+
 def elastic(draft: Draft) -> None:
     """`etjob` and `deepspeedjob`: the launcher is a pod of its own, with the CPU and memory of the workers."""
     given = draft.given
@@ -328,7 +314,14 @@ def elastic(draft: Draft) -> None:
         draft.lose(flag, "only the supervisor of Arena reads it", "set `placement` and `timeout` instead")
     draft.lose("worker-restart-policy", "workers restart in place", "remove it")
     draft.lose("ssh-secret", "the MPI operator makes the keys", "remove it")
-    message = f"a `{given.type.name}` becomes an MPIJob, and its list of hosts is in `/etc/mpi/hostfile`"
+    command = draft.fields.get("command", "")
+    draft.fields |= (
+        {"command": with_texts(command, lambda text: text.replace(DEFAULT_HOSTS, _HOSTS))} if command else {}
+    )
+    if (known := _OF_OPERATOR.search(str(command))) is not None:
+        message = f"`{known[0]}` is a file of Arena's operator, which the pods of an MPIJob do not have"
+        draft.cannot_run(given.place, message, f"use `--hostfile {_HOSTS}`, with a fixed number of processes")
+    message = f"a `{given.type.name}` becomes an MPIJob, and its list of hosts is in `{_HOSTS}`"
     hint = "check the options for hosts and for elastic training in `command`"
     draft.found.warning(NOT_CARRIED, given.place, message, hint)
 
@@ -429,6 +422,7 @@ def _imported(given: Submission, source: ImportInput, found: Findings) -> Iterat
         return
     carry(draft)
     hidden_devices(draft)
+    draft.rename_hosts(draft.name, {})
     for flag in ROOT:
         draft.lose(flag.name, _CLIENT, "remove it") if flag.name != "namespace" else None
     _report_rest(given, found)

@@ -12,10 +12,22 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, as_list, as_mapping, at, contained, follow, replaced, with_field
+from gen.base import (
+    Findings,
+    Location,
+    Route,
+    as_list,
+    as_mapping,
+    at,
+    contained,
+    entries,
+    follow,
+    replaced,
+    with_field,
+)
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
-from gen.importers.draft import JobDraft, is_secret
+from gen.importers.draft import JobDraft, is_secret, validated, with_hosts
 from gen.importers.manifests.objects import (
     Item,
     Template,
@@ -119,6 +131,14 @@ def _variable(entry: object, job: str) -> Any:
     ):
         return entry
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": f"{job}-env", "key": name}}}
+
+
+def _texts(value: object, route: Route = ()) -> Iterator[tuple[Route, str]]:
+    """All texts in a value, with their routes."""
+    if isinstance(value, str):
+        yield route, value
+    for key, inner in entries(value):
+        yield from _texts(inner, (*route, key))
 
 
 _TTL: Final = "remove it; set `state: finished` in the job after its end. gen never deletes runs by time"
@@ -243,12 +263,51 @@ def _imported(
     if board is not None:
         used.update(set_board(draft, board))
     gone = reserved(model, draft.fields)
+    if facts is model.facts:
+        body = _with_hosts(draft, item, body, pods, model)
     draft.fields = with_params(draft.fields, placeholders)
     report_placeholders(draft, item, placeholders, draft.fields.get("params", {}))
     original = _original(item, body, facts, model, files, gone)
     job = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
     if job is not None:
         yield job
+
+
+_OF_PROGRAM: Final = frozenset({"command", "args", "env"})
+"""Fields of a container."""
+_SUBDOMAIN: Final = ("spec", "network", "subdomain")
+
+
+def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template], model: type[Job]) -> Body:
+    """The object with the host names that pods of a run have in a job of its name, which has names with the hash of the
+    run in commands, variables and files. Those of other containers are reported: only a patch has them.
+    """
+    job = validated(model, draft.fields)
+    own = job is not None and any(role.subdomain is not None for role in job.replica_roles(draft.name))
+    routes: dict[Route, str | None] = {
+        (*one.route, "spec", "subdomain"): item.name for one in pods if "subdomain" in one.spec and own
+    }
+    if at(body, *_SUBDOMAIN) is not None:
+        routes[_SUBDOMAIN] = None
+    services = [str(follow(body, route)) for route in routes]
+    hosts = draft.rename_hosts(item.name, body, item.namespace, services)
+    if hosts is None:
+        return body
+    mains = [(*one.route, "spec", "containers", main_index(one.spec, model.facts.container)) for one in pods]
+    for route, text in _texts(body["spec"], ("spec",)):
+        of_job = any((*main, name) == route[: len(main) + 1] for main in mains for name in _OF_PROGRAM)
+        of_job = of_job or route in model.copied.values()
+        if not of_job and (found := hosts.form.search(text)):
+            message = f"`{found[0]}` is the host name of a pod, and the pods of a run have another name"
+            hint = f"write `{{{{ run.id }}}}{found['pod']}` in a program of the job, which no patch can do"
+            draft.cannot_run(item.place(*route), message, hint)
+    for route, service in routes.items():
+        if follow(body, route) != item.name:
+            why = "the pods of a run have a Service with its name"
+            what = f"`subdomain: {follow(body, route)}`"
+            draft.drop(item.place(*route), what, why, "use host names with `{{ run.id }}`, as the job does")
+        body = replaced(body, route, service)  # the proof ignores None
+    return {**body, "spec": with_hosts(body["spec"], hosts, item.name, draft.namespace)}
 
 
 def _without_pods(item: Item, kind: str, pods: Sequence[Template]) -> tuple[Location, str, str] | None:
@@ -337,7 +396,10 @@ def _report_others(every: list[Item], runs: list[Item], used: set[int], found: F
             why = "jobs use the claim by its name, so that its data stay where they are"
         elif RESOURCES.get((_group(item), item.body["kind"])) is None:
             why = "gen renders no such object from a job"
-        found.warning(NOT_CARRIED, item.place(), f"{what} is not carried: {why}", _KEPT)
+        run = next((one.name for one in runs if one.name in as_mapping(at(item.body, "spec", "selector")).values()), "")
+        hint = f"remove it, or let it select `gen/job: {run}` if other programs use it" if run else _KEPT
+        why = f"it selects pods of `{run}` by its name, and those of a run have another one" if run else why
+        found.warning(NOT_CARRIED, item.place(), f"{what} is not carried: {why}", hint)
 
 
 def _group(item: Item) -> str:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from gen.base import as_mapping, at, follow
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields
-from gen.importers.draft import ORDER, JobDraft, as_read, label, literal, literals
+from gen.importers.draft import ORDER, JobDraft, as_read, label, literal, literals, validated
 from gen.importers.manifests.objects import Item, Template, beside, inside, templates
 from gen.importers.manifests.pods import queue_of, role_fields
 from gen.importers.manifests.volumes import FileVolumes, mounted
@@ -91,13 +91,6 @@ def _roles_of(model: type[Job], fields: Fields) -> dict[str, Role]:
     """The roles of a job with these fields; none if it is invalid."""
     job = validated(model, fields)
     return {role.name: role for role in job.replica_roles("run")} if job is not None else {}
-
-
-def validated(model: type[Job], fields: Fields) -> Job | None:
-    try:
-        return model.model_validate(as_read(fields))
-    except ValidationError:
-        return None
 
 
 def needed_roles(draft: JobDraft, model: type[Job], replicas: dict[str, int]) -> set[str]:

@@ -1,0 +1,135 @@
+"""Host names of the pods of an object: a run has another name, with its hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cases import for_each
+from tests.importers.manifests.forms import EQUAL, an_object, pod, replicas
+from tests.importers.manifests.proofs import proof_of, read
+from tests.importers.support import job_of
+
+
+def pytorch(*command: str, **of_pod: Any) -> dict[str, Any]:
+    template = pod("pytorch", command=list(command))
+    template["spec"] |= of_pod
+    return an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas(Master=(1, template))})
+
+
+def mpi(version: str, *command: str) -> dict[str, Any]:
+    roles = replicas(Launcher=(1, pod("mpi", command=list(command))), Worker=(2, pod("mpi", command=[])))
+    return an_object(f"kubeflow.org/{version}", "MPIJob", {"mpiReplicaSpecs": roles})
+
+
+def volcano(*command: str) -> dict[str, Any]:
+    tasks = [{"name": "worker", "replicas": 2, "template": pod("worker", command=list(command))}]
+    return an_object("batch.volcano.sh/v1alpha1", "Job", {"plugins": {"svc": []}, "tasks": tasks})
+
+
+def jobset(*command: str, **network: str) -> dict[str, Any]:
+    template = {"spec": {"parallelism": 2, "completions": 2, "template": pod("main", command=list(command))}}
+    spec = {"replicatedJobs": [{"name": "workers", "template": template}]}
+    return an_object("jobset.x-k8s.io/v1alpha2", "JobSet", spec | ({"network": network} if network else {}))
+
+
+def indexed(*command: str) -> dict[str, Any]:
+    template = pod("main", command=list(command))
+    template["spec"] |= {"restartPolicy": "Never", "subdomain": "meet"}
+    counts = {"completions": 2, "parallelism": 2, "completionMode": "Indexed", "backoffLimit": 0}
+    return an_object("batch/v1", "Job", {**counts, "template": template})
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        (pytorch("x", "--to=run-master-0:29400"), "--to={{ run.id }}-master-0:29400"),
+        (pytorch("x", "http://run-master-0/a"), "http://{{ run.id }}-master-0/a"),
+        (pytorch("x", "run-master-0.team.svc:1"), "{{ run.id }}-master-0.team.svc:1"),
+        (pytorch("x", "run-master-0.other.svc.cluster.local"), "{{ run.id }}-master-0.team.svc.cluster.local"),
+        (pytorch("x", "/logs/run-master-0"), "/logs/run-master-0"),
+        (pytorch("x", "--log=run-master-0.log"), "--log=run-master-0.log"),
+        (pytorch("x", "dry-run-master-0"), "dry-run-master-0"),
+        (pytorch("x", "run-worker-0"), "run-worker-0"),
+        (mpi("v2beta1", "mpirun", "run-worker-0.run:1"), "{{ run.id }}-worker-0.{{ run.id }}:1"),
+        (mpi("v2beta1", "mpirun", "run-worker-{0..1}"), "{{ run.id }}-worker-{0..1}.{{ run.id }}"),
+        (mpi("v1", "mpirun", "run-worker-0"), "{{ run.id }}-worker-0"),
+        (volcano("bash", "-c", "x run-worker-$i.run"), "x {{ run.id }}-worker-$i.{{ run.id }}"),
+        (jobset("x", "run-workers-0-0.run:1"), "{{ run.id }}-workers-0-0.{{ run.id }}:1"),
+        (jobset("x", "run-workers-0-0.meet:1", subdomain="meet"), "{{ run.id }}-workers-0-0.{{ run.id }}:1"),
+        (indexed("x", "run-0.meet"), "{{ run.id }}-0.{{ run.id }}"),
+        (indexed("x", "run-0"), "run-0"),
+    ],
+)
+def test_programs_find_the_pods_of_a_run(body: dict[str, Any], expected: str) -> None:
+    proof = proof_of(body)
+    assert proof.job.fields["command"][-1] == expected
+    assert (proof.patch, proof.remaining, proof.job.obstacles) == (None, (), ())
+
+
+def test_variables_and_files_have_the_names_of_a_run() -> None:
+    body = pytorch(
+        "mpirun",
+        "--hostfile=/etc/hosts/all",
+        containers=[
+            {
+                **pod("pytorch")["spec"]["containers"][0],
+                "env": [{"name": "FIRST", "value": "run-master-0"}],
+                "volumeMounts": [{"name": "hosts", "mountPath": "/etc/hosts"}],
+            }
+        ],
+        volumes=[{"name": "hosts", "configMap": {"name": "hosts"}}],
+    )
+    hosts = {**an_object("v1", "ConfigMap", {}, name="hosts"), "data": {"all": "run-master-0 slots=1\n"}}
+    del hosts["spec"]
+    fields = read(body, hosts)[0][0].fields
+    assert fields["env"] == {"FIRST": "{{ run.id }}-master-0"}
+    assert fields["files"] == {"/etc/hosts/all": "{{ run.id }}-master-0 slots=1\n"}
+
+
+def test_host_of_a_rendezvous() -> None:
+    body = EQUAL["pytorch-elastic"]
+    policy = {**body["spec"]["elasticPolicy"], "rdzvHost": "run-worker-0"}
+    proof = proof_of({**body, "spec": {**body["spec"], "elasticPolicy": policy}})
+    assert proof.job.fields["elastic"]["host"] == "{{ run.id }}-worker-0"
+    assert (proof.patch, proof.job.obstacles) == (None, ())
+
+
+def test_other_containers_cannot_find_the_pods() -> None:
+    wait = {"name": "wait", "image": "busybox", "command": ["nslookup", "run-master-0"]}
+    (job,), _ = read(pytorch("x", initContainers=[wait]))
+    message = "`run-master-0` is the host name of a pod, and the pods of a run have another name"
+    assert [one.message for one in job.obstacles] == [message]
+
+
+def test_services_of_other_names() -> None:
+    service = an_object("v1", "Service", {"clusterIP": "None", "selector": {"job-name": "run"}}, name="meet")
+    _, found = read(indexed("x", "run-0.meet"), service)
+    assert [one.message for one in found] == [
+        "`subdomain: meet` is not carried: the pods of a run have a Service with its name",
+        "Service `meet` is not carried: it selects pods of `run` by its name, and those of a run have another one",
+    ]
+
+
+@for_each(
+    ("submission", "expected"),
+    [
+        ("pytorch --workers=2 'x p-master-0'", "x {{ run.id }}-master-0"),
+        ("mpi --workers=2 'mpirun -H p-worker-0,p-worker-1'", "mpirun -H A-worker-0.A,A-worker-1.A"),
+        (
+            "deepspeedjob --workers=2 'deepspeed --hostfile=/job/hostfile t.py'",
+            "deepspeed --hostfile=/etc/mpi/hostfile t.py",
+        ),
+        ("tfjob --workers=2 'x --ps=p-worker-0.other.svc'", "x --ps={{ run.id }}-worker-0.team.svc"),
+    ],
+)
+def test_submissions_of_arena(submission: str, expected: str) -> None:
+    kind, rest = submission.split(" ", 1)
+    job = job_of(f"arena submit {kind} --name=p --image=r/x:1 --gpus=1 {rest}\n")
+    assert job.fields["command"] == expected.replace("A", "{{ run.id }}")
+
+
+def test_elastic_hosts_of_arena() -> None:
+    command = "horovodrun --host-discovery-script /etc/edl/discover_hosts.sh python t.py"
+    job = job_of(f"arena submit etjob --name=p --image=r/x:1 --gpus=1 --workers=2 '{command}'\n")
+    message = "`/etc/edl/discover_hosts.sh` is a file of Arena's operator, which the pods of an MPIJob do not have"
+    assert [one.message for one in job.obstacles] == [message]
