@@ -50,7 +50,15 @@ from gen.importers.manifests.pods import (
     without_metadata,
 )
 from gen.importers.manifests.run import read_run, reserved
-from gen.importers.manifests.volumes import FileVolumes, boards, carried_maps, file_volumes, set_board, without_files
+from gen.importers.manifests.volumes import (
+    FileVolumes,
+    boards,
+    carried_maps,
+    file_volumes,
+    separate,
+    set_board,
+    without_files,
+)
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
 from gen.job.kinds.declared import DeclaredJob
@@ -253,7 +261,8 @@ def _imported(
     carry_metadata(draft, item, body)
     if facts is not model.facts:
         as_schedule(draft, item, body)
-    read_run(draft, item, body, model, facts, files)
+    holders = read_run(draft, item, body, model, facts, files)
+    separate(draft, holders, [one for one in every if one.namespace in ("", item.namespace)])
     report_ports(draft, item, pods, model)
     _report_secrets(draft, item, pods, facts)
     _lose_ttl(draft, item, body, facts)
@@ -268,9 +277,9 @@ def _imported(
     draft.fields = with_params(draft.fields, placeholders)
     report_placeholders(draft, item, placeholders, draft.fields.get("params", {}))
     original = _original(item, body, facts, model, files, gone)
-    job = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
-    if job is not None:
-        yield job
+    made = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
+    if made is not None:
+        yield made
 
 
 _OF_PROGRAM: Final = frozenset({"command", "args", "env"})

@@ -163,7 +163,7 @@ def role_fields(draft: JobDraft, item: Item, one: Template, facts: Resource) -> 
     if has_default_policy(holder):
         fields.pop("imagePullPolicy", None)
     fields |= _program(holder)
-    route = _container_route(one, facts.container)
+    route = container_route(one, facts.container)
     if env := dict(_environment(draft, item, holder, (*route, "env"))):
         fields["env"] = env
     effect = Effect()
@@ -178,7 +178,7 @@ def role_fields(draft: JobDraft, item: Item, one: Template, facts: Resource) -> 
     return fields
 
 
-def _container_route(one: Template, container: str | None) -> tuple[str | int, ...]:
+def container_route(one: Template, container: str | None) -> tuple[str | int, ...]:
     if one.pods is None:
         return one.route
     return (*one.route, "spec", "containers", main_index(one.spec, container))

@@ -11,13 +11,13 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from gen.base import as_mapping, at, follow
+from gen.base import as_mapping, at, follow, regex
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields
 from gen.importers.draft import ORDER, JobDraft, as_read, label, literal, literals, validated
 from gen.importers.manifests.objects import Item, Template, beside, inside, templates
-from gen.importers.manifests.pods import queue_of, role_fields
-from gen.importers.manifests.volumes import FileVolumes, mounted
+from gen.importers.manifests.pods import container_route, queue_of, role_fields
+from gen.importers.manifests.volumes import FileVolumes, Holders, mounted
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role, Target
 from gen.kubernetes import quantity
@@ -113,15 +113,18 @@ _ONE: Final = {"priorityClassName": "priority", "serviceAccountName": "serviceAc
 _GRANTS: Final = {"priority": "priorities", "serviceAccount": "serviceAccounts"}
 
 
-def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, files: FileVolumes) -> None:
-    """Set the fields of a job from an object of `facts`; `files` has its volumes that become files."""
+def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, files: FileVolumes) -> Holders:
+    """Set the fields of a job from an object of `facts`; `files` has its volumes that become files. Returns the roles
+    that mount its volumes.
+    """
     every = templates(facts, body)
     _check_names(draft, item, every)
-    roles = {}
+    roles: dict[str, Fields] = {}
+    holders: Holders = {}
     for one in every:
         place = item.place(*one.route)
         fields = role_fields(draft, item, one, facts)
-        fields |= mounted(draft, one, files, place)
+        fields |= mounted(draft, item, one, files, container_route(one, facts.container), holders)
         roles[one.role] = fields
         draft.places.update({name: place for name in fields if name not in draft.places})
     for one in every:
@@ -141,7 +144,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         draft.fields |= next(iter(roles.values()), {})
         if every and every[0].replicas != 1:
             draft.set(every[0].replicas, "workers")
-        return
+        return holders
     _remove_invalid(draft, model)
     _drop_reserved(draft, item, model, roles)
     if UNBUFFERED not in model.fixed_env and facts.nodes is None:
@@ -152,6 +155,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     _set_roles(draft, model, every, roles, policies[0])
     _set_counts(draft, item, model.read_counts(body["spec"]) if facts is model.facts and every else {})
     _remove_refused(draft, model)
+    return holders
 
 
 def _grant_accounts(draft: JobDraft, body: Body) -> None:
@@ -315,11 +319,21 @@ def _takes(role: Role | None, field: str) -> bool:
     return (role.trains or field not in _OF_TRAINING) and (role.runs or field not in _OF_PROGRAM)
 
 
+_REFERENCE: Final = regex(r"\$\(([\w.-]+)\)")
+
+
+def _referred(value: object) -> set[str]:
+    """Variables that Kubernetes expands in a value."""
+    return set(_REFERENCE.findall(value)) if isinstance(value, str) else set()
+
+
 def _share_variables(draft: JobDraft, roles: dict[str, Fields]) -> None:
     """Variables that all roles have in common; roles only add to those of the job."""
     every = [fields.get("env", {}) for fields in roles.values()]
     first, others = every[0], every[1:]
     common = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    while alone := [name for name, value in common.items() if _referred(value) & (first.keys() - common.keys())]:
+        del common[alone[0]]  # variables of the job are before those of a role, and would not know them
     if common:
         draft.fields["env"] = common
     for name, fields in roles.items():

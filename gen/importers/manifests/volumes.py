@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.base import Location, Route, as_list, as_mapping, as_mappings, at, regex
-from gen.importers.draft import JobDraft, literal
+from gen.base import Location, Route, as_list, as_mapping, as_mappings, at, quoted, regex
+from gen.importers.draft import JobDraft, literal, validated
 from gen.importers.manifests.objects import inside
+from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.objects import Body, present
 from gen.render.parts.data import FILES
 
@@ -19,14 +20,21 @@ SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the mount path, not a file of 
 _FOLDERS: Final = (None, "", "Directory", "DirectoryOrCreate")
 
 
-def mounted(draft: JobDraft, one: Template, files: FileVolumes, place: Location) -> Fields:
-    """Set `data` and `files` of the job; returns fields of the role. Other volumes become a patch."""
+Holders = dict[str, dict[str, Location]]
+"""By volume of the job: the roles that mount it, with the places."""
+
+
+def mounted(draft: JobDraft, item: Item, one: Template, files: FileVolumes, main: Route, holders: Holders) -> Fields:
+    """Set `data` and `files` of the job; returns fields of the role. Other volumes become a patch. `main` is the route
+    of the training container.
+    """
     fields: Fields = {}
+    place = item.place(*one.route)
     sources = {str(at(volume, "name")): volume for volume in as_mappings(one.spec.get("volumes"))}
     for name in sources:
         for file, text in files.get((one.route, name), {}).items():
             draft.set(literal(text), "files", file, place=place)
-    for mount in as_list(one.container.get("volumeMounts")):
+    for number, mount in enumerate(as_list(one.container.get("volumeMounts"))):
         volume, path = sources.get(str(at(mount, "name"))), at(mount, "mountPath")
         if not isinstance(volume, dict) or not isinstance(path, str):
             continue
@@ -34,23 +42,55 @@ def mounted(draft: JobDraft, one: Template, files: FileVolumes, place: Location)
         if path == SHARED_MEMORY and at(volume, "emptyDir", "medium") == "Memory" and size is not None:
             fields["sharedMemory"] = str(size)
         elif (profile := _profile(volume)) is not None:
-            _mount(draft, volume, mount, profile, place)
+            name = _mount(draft, volume, mount, profile, place)
+            holders.setdefault(name, {}).setdefault(one.role, item.place(*main, "volumeMounts", number))
     return fields
 
 
-def _mount(draft: JobDraft, volume: Body, mount: Body, profile: Fields, place: Location) -> None:
+def _mount(draft: JobDraft, volume: Body, mount: Body, profile: Fields, place: Location) -> str:
+    """Set `data`; returns the name of the volume."""
     claim = at(volume, "persistentVolumeClaim", "claimName")
     name = draft.volume(claim if isinstance(claim, str) else str(volume.get("name")), profile)
     if "hostPath" in profile:
         draft.grant("allow", "hostPath")
     if name in draft.fields.get("data", {}):
-        return  # a job mounts a volume once; the proof finds another mount
+        return name  # a job mounts a volume once; the proof finds another mount
     details = present(
         path=literal(mount["mountPath"]),
         subPath=literal(str(mount["subPath"])) if mount.get("subPath") else None,
         readOnly=True if mount.get("readOnly") is True else None,
     )
     draft.set(details if len(details) > 1 else details["path"], "data", name, place=place)
+    return name
+
+
+def separate(draft: JobDraft, holders: Holders, every: Sequence[Item]) -> None:
+    """Leave claims of single roles that only one node can mount to a patch, and report others: all pods mount them."""
+    job = validated(ALL_KINDS[draft.fields["kind"]], draft.fields)
+    roles = [role.name for role in job.replica_roles(draft.name) if role.needs_data] if job is not None else []
+    single = {one.name for one in every if _is_of_one_node(one.body)}
+    for name, places in holders.items():
+        profile, others = draft.overlay["volumes"][name], [role for role in roles if role not in places]
+        if not others or "emptyDir" in profile:
+            continue
+        if profile.get("claim") in single:
+            del draft.overlay["volumes"][name], draft.fields["data"][name]
+            continue
+        what = f"the limit of the volume `{name}` to {quoted(list(places))}"
+        hint = f"check that the pods of {quoted(others)} may mount it, too: a claim may be for one node"
+        draft.drop(next(iter(places.values())), what, "all pods of a job have its volumes", hint)
+    if not draft.fields.get("data", {"": ""}):
+        del draft.fields["data"]
+
+
+def _is_of_one_node(body: Body) -> bool:
+    """Whether it is a claim whose pods must be on one node."""
+    modes = as_list(at(body, "spec", "accessModes"))
+    return bool(
+        body["kind"] == "PersistentVolumeClaim"
+        and modes
+        and {"ReadWriteOnce", "ReadWriteOncePod"} >= {*map(str, modes)}
+    )
 
 
 def _profile(volume: Body) -> Fields | None:

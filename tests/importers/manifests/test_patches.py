@@ -497,3 +497,31 @@ def test_the_account_in_patches_of_a_runtime_is_granted() -> None:
     assert proof.job.grants["serviceAccounts"] == ["training"]
     assert proof.remaining == ()
     assert proof.patch is not None
+
+
+CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "models"}}
+
+
+@for_each(("modes", "data", "found"), [(["ReadWriteOnce"], None, False), (["ReadWriteMany"], {"models": "/m"}, True)])
+def test_a_claim_of_one_role(modes: list[str], data: dict[str, str] | None, found: bool) -> None:
+    """All pods of a job have its volumes."""
+    master = pod("pytorch", volumeMounts=[{"name": "data", "mountPath": "/m"}])
+    master["spec"]["volumes"] = [CLAIM]
+    roles = replicas(Master=(1, master), Worker=(2, pod("pytorch")))
+    body = an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": roles})
+    claim = an_object("v1", "PersistentVolumeClaim", {"accessModes": modes}, name="models")
+    proof = proof_of(body, claim)
+    assert (proof.job.fields.get("data"), proof.patch is None, proof.remaining) == (data, found, ())
+    message = "the limit of the volume `models` to `master` is not carried: all pods of a job have its volumes"
+    assert (message in [one.message for one in read(body, claim)[1]]) == found
+
+
+def test_a_variable_stays_behind_those_that_it_refers_to() -> None:
+    def role(name: str) -> dict[str, Any]:
+        variables = {"SAME": "1", "ROLE": name, "LOGS": "/logs/$(ROLE)", "ALL": "$(SAME) $(LOGS)"}
+        return pod("pytorch", env=[{"name": key, "value": value} for key, value in variables.items()])
+
+    roles = replicas(Master=(1, role("m")), Worker=(1, role("w")))
+    fields = proof_of(an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": roles})).job.fields
+    assert fields["env"] == {"SAME": "1"}
+    assert list(fields["roles"]["master"]["env"]) == ["ROLE", "LOGS", "ALL"]
