@@ -174,7 +174,8 @@ _NO_SECRET: Final = regex(
 """Values in commands and files that are none, or name a file."""
 _SWITCHES: Final = regex(r"-{1,2}(?:no|use|with|without|enable|disable|skip|allow|add|print|show)[-_].*")
 """Options that take no value."""
-_TEXTS: Final = ("command", "args", "files")
+_COMMANDS: Final = ("command", "args")
+_TEXTS: Final = (*_COMMANDS, "files", "runtimeEnv")
 _HOLDERS: Final = ("roles", "steps", "defaults", "kinds")
 
 
@@ -192,8 +193,8 @@ def _in_texts(data: Data, route: Route) -> Iterator[tuple[Route, str, Location |
         elif isinstance(texts, dict) and field == "files":
             for path, text in texts.items():
                 yield from _in_text(text, (*route, field, path), _named_file)
-        elif field != "files":
-            yield from _in_text(texts, (*route, field), _named_command)
+        elif isinstance(texts, str) and field != "files":
+            yield from _in_text(texts, (*route, field), _named_command if field in _COMMANDS else _named_file)
     for holder in data if route[-1:] in (("roles",), ("steps",), ("kinds",)) else _HOLDERS:
         if holder in data:
             yield from _in_texts(data[holder], (*route, holder))

@@ -348,3 +348,10 @@ def test_a_large_text_is_searched_in_parts_that_overlap(before: int) -> None:
     assert [what for _, what, _ in forms_in({"a": "." * before + " " + token})] == ["a GitHub token"]
     part = "GOCSPX-" + "a1B2" * 5
     assert [what for _, what, _ in forms_in({"a": "." * before + " " + part})] == ["a Google key"]
+
+
+def test_a_secret_of_an_environment_of_ray(repo: Repository) -> None:
+    """A text in YAML, as the operator reads it."""
+    text = '{}kind: ray\nruntimeEnv: |\n  env_vars:\n    WANDB_API_KEY: "{}"\n'
+    repo.job(text.format("command: python t.py\nimage: r/x:1\n", "0123456789abcdef" * 2))
+    assert repo.codes() == ["secret-value"]
