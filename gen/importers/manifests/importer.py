@@ -22,6 +22,7 @@ from gen.base import (
     contained,
     entries,
     follow,
+    quoted,
     replaced,
     with_field,
 )
@@ -337,6 +338,11 @@ def _without_pods(item: Item, kind: str, pods: Sequence[Template]) -> tuple[Loca
 def _modern(draft: JobDraft, item: Item, model: type[Job], facts: Resource) -> Body:
     """The object in the current version of its kind."""
     body = _modern_body(item, model)
+    known = {one.role for one in templates(facts, item.body)}
+    for role in sorted({one.role for one in templates(facts, body)} - known if known else ()):
+        message = f"the first pod of {quoted(sorted(known))} becomes the role `{role}`, with rank 0"
+        hint = "check that the program can run so; another role cannot have the first rank"
+        draft.found.warning(NOT_CARRIED, item.place("spec"), message, hint)
     version = str(body["apiVersion"])
     if version in facts.versions:
         if version != next(iter(facts.versions)):

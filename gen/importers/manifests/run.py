@@ -7,6 +7,7 @@ pods as in the object.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from pydantic import ValidationError
@@ -61,10 +62,10 @@ def _is_default(model: type[Job], field: str, value: object) -> bool:
 def fitted(draft: JobDraft, model: type[Job], replicas: dict[str, int]) -> dict[str, Role]:
     """Set the numbers of pods; returns the roles that the kind then has. Kinds count `workers` in different ways."""
     last: dict[str, Role] = {}
-    for fields in _numbers(draft, replicas):
+    for fields in chain(_numbers(draft, replicas), _without_others(model, draft.fields, replicas)):
         roles = _roles_of(model, fields)
         last = last or roles
-        if {name: role.replicas for name, role in roles.items()} == replicas:
+        if {name: role.replicas for name, role in roles.items() if role.replicas or name in replicas} == replicas:
             draft.fields = fields
             return roles
     draft.set(next(iter(replicas.values()), 1), "workers")
@@ -85,6 +86,13 @@ def _numbers(draft: JobDraft, replicas: dict[str, int]) -> Iterator[Fields]:
         singles = {name: fields for name, fields in without.items() if replicas.get(name, 1) != 1}
         yield {**plain, "workers": str(number), "roles": {**draft.fields["roles"], **singles}}
     yield {**plain, "roles": own}
+
+
+def _without_others(model: type[Job], fields: Fields, replicas: dict[str, int]) -> Iterator[Fields]:
+    """The job without pods of roles that it has only by default."""
+    others = {name: {"replicas": "0"} for name in _roles_of(model, fields) if name not in replicas}
+    if others:
+        yield {**fields, "roles": {**fields["roles"], **others}}
 
 
 def _roles_of(model: type[Job], fields: Fields) -> dict[str, Role]:

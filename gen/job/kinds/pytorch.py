@@ -1,13 +1,14 @@
 """PyTorchJob of the Kubeflow training operator."""
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
+import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec.structs import replace
 from pydantic import Field
 
-from gen.base import regex
+from gen.base import as_mapping, at, regex, with_texts
 from gen.job.kinds.base import Problem
 from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob
 from gen.job.kinds.rendezvous import LOCAL, TORCH_EXAMPLE, Rendezvous
@@ -115,6 +116,22 @@ class PyTorchJob(KubeflowJob):
             return {one.get("key"): one.get("value") for one in value}
         return value
 
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """Without a master, the first worker is it, unless the job is elastic: none would know an address otherwise."""
+        body = super().modern(body)
+        field = cls.facts.pods[0].role_map
+        worker, number = at(body, "spec", field, "Worker"), at(body, "spec", field, "Worker", "replicas")
+        if set(as_mapping(at(body, "spec", field))) != {"Worker"} or "elasticPolicy" in body["spec"]:
+            return body
+        others = number - 1 if isinstance(number, int) else 0
+        roles = {"Master": {**worker, "replicas": 1}} | (
+            {"Worker": {**worker, "replicas": others}} if others > 0 else {}
+        )
+        pods = re.compile(rf"(?<![\w.-])({re.escape(str(at(body, 'metadata', 'name')))})-worker-(\d+)")
+        spec: Body = with_texts({**body["spec"], field: roles}, lambda text: pods.sub(_one_less, text))
+        return {**body, "spec": spec}
+
     @property
     def reserved(self) -> frozenset[str]:
         return self.reserved_env if self.elastic is None else _ELASTIC_ENV
@@ -168,6 +185,11 @@ class PyTorchJob(KubeflowJob):
         if elastic.cpu_utilization is not None and self.queue is not None:
             message = "a queue takes a fixed number of workers, and the autoscaler would change it"
             yield Problem(("elastic", "cpuUtilization"), message, "remove `cpuUtilization` or `queue`")
+
+
+def _one_less(found: re.Match[str]) -> str:
+    """The host name of a worker whose first one is the master."""
+    return f"{found[1]}-worker-{int(found[2]) - 1}" if int(found[2]) else f"{found[1]}-master-0"
 
 
 def _elastic_policy(elastic: Elastic) -> Body:

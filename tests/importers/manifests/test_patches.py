@@ -525,3 +525,27 @@ def test_a_variable_stays_behind_those_that_it_refers_to() -> None:
     fields = proof_of(an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": roles})).job.fields
     assert fields["env"] == {"SAME": "1"}
     assert list(fields["roles"]["master"]["env"]) == ["ROLE", "LOGS", "ALL"]
+
+
+def test_workers_without_a_master() -> None:
+    worker = pod(
+        "pytorch",
+        command=["torchrun", "--to=run-worker-0:1", "run-worker-2"],
+        livenessProbe={"exec": {"command": ["ls"]}},
+    )
+    body = an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas(Worker=(3, worker))})
+    proof = proof_of(body)
+    names = {"--to={{ run.id }}-master-0:1", "{{ run.id }}-worker-1"}
+    assert (proof.job.fields["workers"], "roles" in proof.job.fields) == ("3", False)
+    assert names <= {*proof.job.fields["command"]}
+    assert proof.patch is not None
+    assert [one["path"].split("/")[3] for one in proof.patch["patch"]] == ["Master", "Worker"]
+    assert messages(body) == ["the first pod of `worker` becomes the role `master`, with rank 0"]
+
+
+def test_a_cluster_without_groups_has_no_workers() -> None:
+    body = deepcopy(EQUAL["ray"])
+    del body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    proof = proof_of(body)
+    assert proof.job.fields["roles"]["worker"] == {"replicas": "0"}
+    assert (proof.patch, proof.remaining) == (None, ())
