@@ -44,9 +44,7 @@ from gen.importers.manifests.pods import (
     as_program,
     carry_metadata,
     has_default_policy,
-    has_idle_ports,
     queue_of,
-    report_ports,
     with_selector,
     without_metadata,
 )
@@ -56,6 +54,8 @@ from gen.importers.manifests.volumes import (
     boards,
     carried_maps,
     file_volumes,
+    has_idle_ports,
+    report_ports,
     separate,
     set_board,
     without_files,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
 from pydantic import ValidationError
 
-from gen.base import Route, as_list, as_mapping, as_texts, at, regex
+from gen.base import Route, as_list, as_mapping, as_texts, at, follow, regex
 from gen.base.engines import ENGINES
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
@@ -21,6 +20,7 @@ from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.objects import INSTANCE_TYPE, OWN, PRIORITY_LABEL, QUEUE, QUEUE_LABEL, ZONE, Body, present
 from gen.overlay.profiles.accelerators import ACCELERATORS, Request
+from gen.overlay.profiles.queues.kueue import ELASTIC
 from gen.render.parts.metadata import is_of_controllers, is_of_pods, is_reserved
 from gen.render.parts.pods import LEAST_WITH_GPUS
 
@@ -74,6 +74,41 @@ def queue_of(body: Body) -> str:
     return name if isinstance(name, str) else ""
 
 
+def _topology(every: Sequence[Template]) -> Fields:
+    """The topology that all pod templates ask Kueue for, as a field of its queue."""
+    asked = [as_mapping(at(one.metadata, "annotations")) for one in every]
+    for name in ("required", "preferred", "unconstrained"):
+        levels = [one.get(f"kueue.x-k8s.io/podset-{name}-topology") for one in asked]
+        if levels and levels == levels[:1] * len(levels) and isinstance(level := levels[0], str):
+            return {name: True if name == "unconstrained" else level}
+    return {}
+
+
+def set_queue(
+    draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, every: Sequence[Template]
+) -> None:
+    """A queue of Kueue, by its label, or that of the only scheduler of the kind."""
+    place = item.place("metadata")
+    if name := queue_of(body):
+        priority = at(body, "metadata", "labels", PRIORITY_LABEL)
+        known = model.facts.kueue
+        listed = {"frameworks": [known.framework]} if known is not None and not known.shipped else {}
+        classes = {"priorityClass": priority} if isinstance(priority, str) else {}
+        topology = _topology(every)
+        level = "-".join(str(one).rpartition("/")[2] for pair in topology.items() for one in pair if one is not True)
+        queue = label(f"{name}-{level}" if topology else name, "queue")  # other jobs have the queue without it
+        asked: Fields = {"topology": topology} if topology else {}
+        if facts.kueue is not None and facts.kueue.elastic and at(body, "metadata", "annotations", ELASTIC) == "true":
+            queue, asked["elastic"] = label(f"{queue}-elastic", "queue"), True
+        draft.join(queue, {"kueue": {"localQueue": name, **classes, **asked, **listed}}, place)
+        return
+    for group in facts.groups if facts.scheduler is not None else ():
+        name = follow(body, group.settings["queue"])
+        if isinstance(name, str) and name != "default":
+            profile = {group.scheduler: {"queue": name}}
+            draft.join(label(name, "queue"), profile, item.place(*group.settings["queue"]))
+
+
 def pod_metadata(draft: JobDraft, item: Item, route: Route, metadata: Body) -> Fields:
     """`podLabels` and `podAnnotations` of a role."""
     _report_dropped(draft, item, route, metadata)
@@ -113,37 +148,6 @@ def _entries(metadata: Body, field: str) -> Iterator[tuple[str, str]]:
 def _is_dropped(key: str, entries: Mapping[str, object]) -> bool:
     of_chart = key in _HELM and ("heritage" in entries or "createdBy" in entries)
     return of_chart or key in _BY_FIELD or key.startswith(_PREFIXES)
-
-
-_IDLE_PORT: Final = frozenset({"containerPort", "name", "protocol"})
-
-
-def has_idle_ports(container: Body, model: type[Job]) -> bool:
-    """Whether the ports of a container only document: neither its operator nor a probe reads one."""
-    ports = as_list(container.get("ports"))
-    probes = json.dumps([container.get(name) for name in _PROBES])
-    return bool(ports) and all(_is_idle(as_mapping(one), model, probes) for one in ports)
-
-
-def _is_idle(port: Body, model: type[Job], probes: str) -> bool:
-    name, number = str(port.get("name")), port.get("containerPort")
-    if not _IDLE_PORT.issuperset(port) or port.get("protocol", "TCP") != "TCP" or f'"{name}"' in probes:
-        return False
-    return model.read_ports[name] == number if name in model.read_ports else not model.offers_ports
-
-
-_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
-
-
-def report_ports(draft: JobDraft, item: Item, every: Sequence[Template], model: type[Job]) -> None:
-    """Report the ports with names that Services may know."""
-    idle = [one for one in every if has_idle_ports(one.container, model)]
-    names = [at(port, "name") for one in idle for port in one.container["ports"]]
-    others = [*dict.fromkeys(name for name in names if isinstance(name, str) and name not in model.read_ports)]
-    if others:
-        which = ", ".join(f"`{name}`" for name in others[:_SHOWN])
-        hint = "write the number in Services and policies that name the port, or add it with `patches` of the overlay"
-        draft.drop(item.place(*idle[0].route), f"the port {which}", "pods reach each other without it", hint)
 
 
 GPU: Final = "nvidia.com/gpu"

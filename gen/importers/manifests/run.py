@@ -6,25 +6,25 @@ pods as in the object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Final
 
 from pydantic import ValidationError
 
-from gen.base import as_mapping, at, follow, regex
+from gen.base import as_list, as_mappings, at, follow, quoted, regex
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields
-from gen.importers.draft import ORDER, JobDraft, as_read, label, literal, literals, validated
+from gen.importers.draft import ORDER, JobDraft, as_read, literal, literals, validated
 from gen.importers.manifests.objects import Item, Template, beside, inside, templates
-from gen.importers.manifests.pods import container_route, queue_of, role_fields
+from gen.importers.manifests.pods import container_route, queue_of, role_fields, set_queue
 from gen.importers.manifests.volumes import FileVolumes, Holders, mounted
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role, Target
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
-from gen.kubernetes.objects import PRIORITY_LABEL, Body
-from gen.overlay.profiles.queues.kueue import ELASTIC
+from gen.kubernetes.facts.builtin import INDEX
+from gen.kubernetes.objects import Body
 from gen.render.parts.containers import UNBUFFERED
 
 EVERY: Final = "*"
@@ -139,7 +139,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         _pod_settings(draft, one, item)
     _grant_accounts(draft, body)
     _life(draft, item, body, facts)
-    _queue(draft, item, body, model, facts, every)
+    set_queue(draft, item, body, model, facts, every)
     for field, value in copied(model, facts, body, every):
         route = tuple(step for step in model.copied.get(field, ()) if not isinstance(step, Wildcard))
         draft.set(value, *field.split("."), place=item.place(*(route or ("spec",))))
@@ -154,7 +154,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
             draft.set(every[0].replicas, "workers")
         return holders
     _remove_invalid(draft, model)
-    _drop_reserved(draft, item, model, roles)
+    _drop_reserved(draft, model, every, roles)
     if UNBUFFERED not in model.fixed_env and facts.nodes is None:
         for fields in roles.values():
             if fields.get("env", {}).get(UNBUFFERED) == "1":
@@ -163,6 +163,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     _set_roles(draft, model, every, roles, policies[0])
     _set_counts(draft, item, model.read_counts(body["spec"]) if facts is model.facts and every else {})
     _remove_refused(draft, model)
+    _report_reserved(draft, item, model, facts, every, reserved(model, draft.fields))
     return holders
 
 
@@ -211,49 +212,52 @@ def _life(draft: JobDraft, item: Item, body: Body, facts: Resource) -> None:
         draft.set(retries, "retries", place=item.place(*(facts.retries or ())))
 
 
-def _topology(every: Sequence[Template]) -> Fields:
-    """The topology that all pod templates ask Kueue for, as a field of its queue."""
-    asked = [as_mapping(at(one.metadata, "annotations")) for one in every]
-    for name in ("required", "preferred", "unconstrained"):
-        levels = [one.get(f"kueue.x-k8s.io/podset-{name}-topology") for one in asked]
-        if levels and levels == levels[:1] * len(levels) and isinstance(level := levels[0], str):
-            return {name: True if name == "unconstrained" else level}
-    return {}
-
-
-def _queue(
-    draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, every: Sequence[Template]
-) -> None:
-    """A queue of Kueue, by its label, or that of the only scheduler of the kind."""
-    place = item.place("metadata")
-    if name := queue_of(body):
-        priority = at(body, "metadata", "labels", PRIORITY_LABEL)
-        known = model.facts.kueue
-        listed = {"frameworks": [known.framework]} if known is not None and not known.shipped else {}
-        classes = {"priorityClass": priority} if isinstance(priority, str) else {}
-        topology = _topology(every)
-        level = "-".join(str(one).rpartition("/")[2] for pair in topology.items() for one in pair if one is not True)
-        queue = label(f"{name}-{level}" if topology else name, "queue")  # other jobs have the queue without it
-        asked: Fields = {"topology": topology} if topology else {}
-        if facts.kueue is not None and facts.kueue.elastic and at(body, "metadata", "annotations", ELASTIC) == "true":
-            queue, asked["elastic"] = label(f"{queue}-elastic", "queue"), True
-        draft.join(queue, {"kueue": {"localQueue": name, **classes, **asked, **listed}}, place)
-        return
-    for group in facts.groups if facts.scheduler is not None else ():
-        name = follow(body, group.settings["queue"])
-        if isinstance(name, str) and name != "default":
-            profile = {group.scheduler: {"queue": name}}
-            draft.join(label(name, "queue"), profile, item.place(*group.settings["queue"]))
-
-
-def _drop_reserved(draft: JobDraft, item: Item, model: type[Job], roles: dict[str, Fields]) -> None:
+def _drop_reserved(draft: JobDraft, model: type[Job], every: list[Template], roles: dict[str, Fields]) -> None:
     """Remove variables that the kind sets."""
-    given = {name for fields in roles.values() for name in fields.get("env", {})}
-    for name in sorted(given & reserved(model, draft.fields)):
-        hint = "use the value that the pods get; `gen explain` describes the kind"
-        draft.drop(item.place("spec"), f"`{name}`", "gen or the operator sets it in every pod", hint)
-        for fields in roles.values():
-            fields.get("env", {}).pop(name, None)
+    given = [entry for one in every for entry in as_mappings(one.container.get("env"))]
+    ports = {str(entry.get("value")) for entry in given if entry.get("name") == _PORT}
+    if "master_port" in model.model_fields and len(ports) == 1 and (port := ports.pop()).isdecimal():
+        draft.set(int(port), "masterPort")
+    gone = reserved(model, draft.fields)
+    for fields in roles.values():
+        for name in gone & fields.get("env", {}).keys():
+            del fields["env"][name]
+
+
+_PORT: Final = "MASTER_PORT"
+_OF_INDEX: Final = regex(r"\$\(JOB_COMPLETION_INDEX\)|metadata\.(?:annotations|labels)(?=\['batch\.)")
+
+
+def _report_reserved(
+    draft: JobDraft, item: Item, model: type[Job], facts: Resource, every: list[Template], gone: frozenset[str]
+) -> None:
+    """Report variables that the kind sets to another value."""
+    job = validated(model, draft.fields)
+    roles = {role.name: role for role in job.replica_roles(item.name)} if job is not None else {}
+    for one in every:
+        ours = {str(entry["name"]): _meant(entry) for entry in (roles[one.role].env if one.role in roles else ())}
+        route = (*container_route(one, facts.container), "env")
+        for number, entry in enumerate(as_list(one.container.get("env"))):
+            name, place = str(at(entry, "name")), item.place(*route, number)
+            if name in gone and not _is_same(_meant(entry), ours.get(name)):
+                known = f", to `{ours[name]}`" if name in ours and "metadata." not in ours[name] else ""
+                hint = "use the value that the pods get; `gen explain` describes the kind"
+                draft.drop(place, f"`{name}`", f"gen or the operator sets it in every pod{known}", hint)
+            elif name not in gone and (unknown := sorted((_referred(at(entry, "value")) & gone) - ours.keys())):
+                message = f"`{name}` refers to {quoted(unknown)}, which the operator sets only behind it"
+                draft.cannot_run(place, message, "write the value, or combine the two in `command`")
+
+
+def _meant(entry: object) -> str:
+    """The value of a variable, or the field of the pod."""
+    text = at(entry, "valueFrom", "fieldRef", "fieldPath") or at(entry, "value")
+    return _OF_INDEX.sub(lambda found: INDEX if found[0].startswith("$") else "metadata.annotations", str(text))
+
+
+def _is_same(given: str, ours: str | None) -> bool:
+    """Whether a value is the same, also as a longer name of a host."""
+    host = ours is not None and not given[:1].isdecimal() and given.partition(".")[0] == ours.partition(".")[0]
+    return given == ours or (host and "metadata." not in given)
 
 
 def reserved(model: type[Job], fields: Fields) -> frozenset[str]:

@@ -1,7 +1,10 @@
-"""Volumes of pod templates as volumes of the overlay, shared memory and files of the job; TensorBoard of a run."""
+"""Volumes and ports of pod templates as volumes of the overlay, shared memory and files of the job; TensorBoard of a
+run.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +18,7 @@ from gen.render.parts.data import FILES
 if TYPE_CHECKING:
     from gen.importers import Fields
     from gen.importers.manifests.objects import Item, Template
+    from gen.job.kinds.base import Job
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the mount path, not a file of this process
 _FOLDERS: Final = (None, "", "Directory", "DirectoryOrCreate")
@@ -282,3 +286,35 @@ def _selects(selector: object, labels: object) -> bool:
     if not isinstance(selector, dict) or not isinstance(labels, dict):
         return False
     return bool(selector) and selector.items() <= labels.items()
+
+
+_SHOWN: Final = 5
+_IDLE_PORT: Final = frozenset({"containerPort", "name", "protocol"})
+
+
+def has_idle_ports(container: Body, model: type[Job]) -> bool:
+    """Whether the ports of a container only document: neither its operator nor a probe reads one."""
+    ports = as_list(container.get("ports"))
+    probes = json.dumps([container.get(name) for name in _PROBES])
+    return bool(ports) and all(_is_idle(as_mapping(one), model, probes) for one in ports)
+
+
+def _is_idle(port: Body, model: type[Job], probes: str) -> bool:
+    name, number = str(port.get("name")), port.get("containerPort")
+    if not _IDLE_PORT.issuperset(port) or port.get("protocol", "TCP") != "TCP" or f'"{name}"' in probes:
+        return False
+    return model.read_ports[name] == number if name in model.read_ports else not model.offers_ports
+
+
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+
+
+def report_ports(draft: JobDraft, item: Item, every: Sequence[Template], model: type[Job]) -> None:
+    """Report the ports with names that Services may know."""
+    idle = [one for one in every if has_idle_ports(one.container, model)]
+    names = [at(port, "name") for one in idle for port in one.container["ports"]]
+    others = [*dict.fromkeys(name for name in names if isinstance(name, str) and name not in model.read_ports)]
+    if others:
+        which = ", ".join(f"`{name}`" for name in others[:_SHOWN])
+        hint = "write the number in Services and policies that name the port, or add it with `patches` of the overlay"
+        draft.drop(item.place(*idle[0].route), f"the port {which}", "pods reach each other without it", hint)

@@ -615,3 +615,37 @@ def test_the_report_names_the_parts_that_a_job_lacks(
     file.write_text(json.dumps(body))
     report, _ = run_import(repo.root, str(file), importer="manifests", namespace="team")
     assert f"team/run lacks a part of the original: {words}" in report.summary
+
+
+def jobset_of(**env: Any) -> dict[str, Any]:
+    variables = [
+        {"name": name, **(value if isinstance(value, dict) else {"value": value})} for name, value in env.items()
+    ]
+    template = pod("main", env=variables)
+    template["spec"]["restartPolicy"] = "Never"
+    spec = {"parallelism": 2, "completions": 2, "backoffLimit": 0, "template": template}
+    jobs = [{"name": "workers", "template": {"spec": spec}}]
+    return an_object("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
+
+
+def test_variables_with_the_values_of_a_run_are_left_out() -> None:
+    field = {
+        "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
+    }
+    body = jobset_of(
+        MASTER_ADDR="run-workers-0-0.run.team.svc", MASTER_PORT="3389", RANK=field, NODE_RANK="$(JOB_COMPLETION_INDEX)"
+    )
+    assert messages(body) == []
+    fields = proof_of(body).job.fields
+    assert ("env" in fields, fields["masterPort"]) == (False, 3389)
+
+
+def test_variables_with_other_values_are_reported_at_their_lines() -> None:
+    (job,), found = read(jobset_of(WORLD_SIZE="16", RANK="0", ARGS="$(WORLD_SIZE)"))
+    assert [one.message for one in found] == [
+        "`WORLD_SIZE` is not carried: gen or the operator sets it in every pod, to `2`",
+        "`RANK` is not carried: gen or the operator sets it in every pod",
+    ]
+    assert job.obstacles == ()
+    (job,), _ = read(of_container(env=[{"name": "RANK", "value": "7"}, {"name": "ARGS", "value": "--rank=$(RANK)"}]))
+    assert [one.message for one in job.obstacles] == ["`ARGS` refers to `RANK`, which the operator sets only behind it"]
