@@ -350,7 +350,7 @@ def _modern(draft: JobDraft, item: Item, model: type[Job], facts: Resource) -> B
         return body
     current = next(iter(facts.versions))
     hint = f"check that the cluster serves {current}; the proof compares the job with the same object in that version"
-    message = f"{version} becomes {current}"
+    message = f"{version} becomes {current}{f', for which {model.since_retired}' if model.since_retired else ''}"
     draft.found.warning(NOT_CARRIED, item.place("apiVersion"), message, hint)
     return {**body, "apiVersion": current}
 

@@ -79,6 +79,8 @@ class Job(JobFields, ABC):
     """Ports that the operator finds by their names, with its defaults."""
     offers_ports: ClassVar[bool] = False
     """Whether the operator makes a Service of all ports of a pod."""
+    since_retired: ClassVar[str] = ""
+    """What the pods of an object of a retired version need besides in the current one, for a report."""
     run_by_operator: ClassVar[Mapping[str, str]] = {}
     """Programs with their subcommands that the operator runs itself, each with the remedy for a command with them."""
     uses_host_network: ClassVar[bool] = True

@@ -68,6 +68,8 @@ class MPIJob(KubeflowJob):
         "sshAuthMountPath": ("spec", "sshAuthMountPath"),
     }
     called: ClassVar[tuple[str, ...]] = ("horovod",)
+    # before v2beta1, the launcher reached the workers with `kubectl exec`
+    since_retired: ClassVar[str] = "the image must have `/usr/sbin/sshd` and an ssh client"
     # `mpi_job_controller.go` of both operators: appended to the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"K_MPI_JOB_ROLE", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames"}

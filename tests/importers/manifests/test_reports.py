@@ -228,6 +228,11 @@ def test_a_job_with_a_schedule_keeps_the_volumes_of_its_maps() -> None:
             Severity.WARNING,
             "kubeflow.org/v1beta1 becomes kubeflow.org/v1",
         ),
+        (
+            [an_object("kubeflow.org/v1alpha1", "MPIJob", {"replicas": 2, "template": pod("mpi")})],
+            Severity.WARNING,
+            "kubeflow.org/v1alpha1 becomes kubeflow.org/v2beta1, for which the image must have `/usr/sbin/sshd`",
+        ),
         ([PYTORCH, BOARD], Severity.WARNING, ""),
         (
             [
