@@ -80,12 +80,13 @@ class JobDraft:
         """Set a variable of the job."""
         self.set(self.hidden(name, text, place), "env", name, place=place)
 
-    def hidden(self, name: str, text: str, place: Location) -> str | Fields:
-        """The value of a variable, or a reference in place of a secret."""
+    def hidden(self, name: str, text: str, place: Location, *, given: bool = True) -> str | Fields:
+        """The value of a variable, or a reference in place of a secret. `given` is whether the text has the secret."""
         if not is_secret(name, text):
             return literal(text)
         secret = f"{self.name}-env"
-        hint = f"create a Secret `{secret}` with the key `{name}` in the namespace, and revoke the old value"
+        hint = f"create a Secret `{secret}` with the key `{name}` in the namespace"
+        hint = f"{hint}, and revoke the old value" if given else hint
         self.found.warning(NEEDS_SECRET, place, f"the value of `{name}` is a secret", hint)
         return {"secret": secret, "key": name}
 

@@ -30,6 +30,7 @@ from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.draft import JobDraft, is_secret, validated, with_hosts
 from gen.importers.manifests.objects import (
+    START,
     Item,
     Template,
     cleaned,
@@ -127,7 +128,8 @@ def _report_secrets(draft: JobDraft, item: Item, pods: Sequence[Template], facts
             for number, entry in enumerate(as_list(at(container, "env")) if index != trains else ()):
                 if _variable(entry, item.name) is not entry:
                     place = item.place(*one.route, "spec", field, index, "env", number, "value")
-                    draft.hidden(entry["name"], str(entry["value"]), place)
+                    value = str(entry["value"])
+                    draft.hidden(entry["name"], value, place, given=not value.startswith(START))
 
 
 def _variable(entry: object, job: str) -> Any:

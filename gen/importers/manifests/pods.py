@@ -156,7 +156,9 @@ _MACHINE: Final = {INSTANCE_TYPE: "instanceType", ZONE: "zone"}
 _SAME: Final = ("image", "imagePullPolicy", "workingDir")
 _SHELL: Final = ["sh", "-c"]
 _SOURCES: Final = {"secretKeyRef": "secret", "configMapKeyRef": "configMap"}
-_NOT_DEVICES: Final = ("kubernetes.io/", "hugepages-", "requests.", "rdma/")
+_NOT_DEVICES: Final = ("kubernetes.io/", "hugepages-", "requests.")
+_OF_NETWORK: Final = regex(r"rdma/.*|.*(?:/efa|rdma|sriov|/hca|roce|hostdev|infiniband).*")
+"""Devices for the network, which train nothing."""
 
 
 def role_fields(draft: JobDraft, item: Item, one: Template, facts: Resource) -> Fields:
@@ -266,7 +268,8 @@ def _environment(
             continue
         source = at(entry, "valueFrom")
         if source is None:
-            yield name, draft.hidden(name, _plain(entry.get("value", "")), item.place(*route, number, "value"))
+            text, place = _plain(entry.get("value", "")), item.place(*route, number, "value")
+            yield name, draft.hidden(name, text, place, given=not text.startswith(START))
         elif (reference := _reference(source)) is not None:
             yield name, reference
 
@@ -304,6 +307,7 @@ def _device(container: Body) -> tuple[str, str] | None:
     """The extended resource of the devices, and their number."""
     amounts = _amounts(container)
     names = [name for name in amounts if "/" in name and not name.startswith(_NOT_DEVICES)]
+    names = [name for name in names if not _OF_NETWORK.fullmatch(name)]
     return (names[0], str(amounts[names[0]])) if names and str(amounts[names[0]]) != "0" else None
 
 

@@ -654,3 +654,9 @@ def test_variables_with_other_values_are_reported_at_their_lines() -> None:
     assert job.obstacles == ()
     (job,), _ = read(of_container(env=[{"name": "RANK", "value": "7"}, {"name": "ARGS", "value": "--rank=$(RANK)"}]))
     assert [one.message for one in job.obstacles] == ["`ARGS` refers to `RANK`, which the operator sets only behind it"]
+
+
+@for_each(("value", "revoked"), [("${HF_TOKEN}", False), ("<HF_token>", False), ("0123456789abcdef", True)])
+def test_only_a_known_secret_has_to_be_revoked(value: str, revoked: bool) -> None:
+    _, found = read(of_container(env=[{"name": "HF_TOKEN", "value": value}]))
+    assert ["revoke" in one.hint for one in found] == [revoked]
