@@ -26,6 +26,7 @@ LIST_KEYS: Final = {
     "volumeMounts": "mountPath",
     "ports": "containerPort",
     "workerGroupSpecs": "groupName",
+    "runtimePatches": "manager",
     "tolerations": "*",
 }
 """Fields that identify the items of lists; `*` for items that are one value."""
@@ -255,3 +256,56 @@ def _amount(value: object) -> object:
         return quantity.amount(str(value)[:64])
     except ValueError:
         return None
+
+
+_METADATA: Final = frozenset(
+    {"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName", "generation"}
+    | {"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"}
+)
+_ADDED_KEYS: Final = frozenset({"controller-uid", "job-name", "batch.kubernetes.io/job-name"})
+_ADDED_PREFIXES: Final = (
+    *("kubectl.kubernetes.io/", "deployment.kubernetes.io/", "batch.kubernetes.io/", "pv.kubernetes.io/"),
+    *("training.kubeflow.org/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/", "field.cattle.io/"),
+)
+"""Starts of labels and annotations that controllers and `kubectl` set."""
+
+
+def cleaned(body: Body) -> Body:
+    """An object without its status and without metadata of the cluster, also in its pod templates."""
+    kept = {key: _cleaned(value, key) for key, value in body.items() if key != "status" and value is not None}
+    kept["metadata"] = {key: value for key, value in kept["metadata"].items() if key not in _METADATA}
+    return kept
+
+
+_SWITCHES: Final = frozenset({"plugins"})
+"""Fields with entries that switch something on, also with an empty list."""
+_WITHOUT_MEANING: Final = frozenset(
+    {"metadata", "labels", "annotations", "spec", "template", "resources", "limits", "requests", "securityContext"}
+    | {"capabilities", "nodeSelector", "affinity", "nodeAffinity", "podAffinity", "podAntiAffinity", "lifecycle"}
+    | {"dnsConfig", "emptyDir", "strategy", "runPolicy", "schedulingPolicy", "rayStartParams", "scaleStrategy"}
+    | {"arguments", "inputs", "outputs", "matchLabels", "data", "selector"}
+)
+"""Fields that mean the same as `{}` and as missing ones. Others choose something with it, such as all namespaces."""
+
+
+def _cleaned(value: Any, field: str = "") -> Any:
+    """Without nulls, and without empty values that mean the same as missing ones."""
+    if isinstance(value, list):
+        return [_cleaned(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {str(key): _cleaned(one, str(key)) for key, one in value.items()}
+    for metadata in ("labels", "annotations"):
+        if isinstance(inner.get(metadata), dict):
+            inner[metadata] = {key: text for key, text in inner[metadata].items() if not _is_added(key)}
+    means = {str(key) for key, one in value.items() if _has_meaning(one, str(key), field)}
+    return {key: one for key, one in inner.items() if one is not None and (one not in ({}, []) or key in means)}
+
+
+def _has_meaning(value: object, key: str, field: str) -> bool:
+    """Whether an empty value at a key of a field means something."""
+    return (value == {} and key not in _WITHOUT_MEANING) or (value == [] and field in _SWITCHES)
+
+
+def _is_added(key: str) -> bool:
+    return key in _ADDED_KEYS or key.startswith(_ADDED_PREFIXES)

@@ -25,9 +25,8 @@ from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers import Fields, ImportedJob, Original
-from gen.importers.comparison import Difference, aligned, differences, is_default
+from gen.importers.comparison import Difference, aligned, cleaned, differences, is_default
 from gen.importers.draft import place_of, text_of
-from gen.importers.manifests.objects import cleaned
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body

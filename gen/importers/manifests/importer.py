@@ -28,12 +28,12 @@ from gen.base import (
 )
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
+from gen.importers.comparison import cleaned
 from gen.importers.draft import JobDraft, is_secret, validated, with_hosts
 from gen.importers.manifests.objects import (
     START,
     Item,
     Template,
-    cleaned,
     filled,
     items,
     main_index,
@@ -44,6 +44,7 @@ from gen.importers.manifests.objects import (
 from gen.importers.manifests.pods import (
     as_program,
     carry_metadata,
+    container_route,
     has_default_policy,
     queue_of,
     with_selector,
@@ -116,6 +117,10 @@ def _container(container: Any, job: str, gone: frozenset[str], model: type[Job],
     entries = at(container, "env")
     if not isinstance(entries, list):
         return container
+    last = {
+        str(at(one, "name")): number for number, one in enumerate(entries)
+    }  # which counts, if a name is there twice
+    entries = [one for number, one in enumerate(entries) if last[str(at(one, "name"))] == number]
     kept = [_variable(one, job) for one in entries if not trains or str(at(one, "name")) not in gone]
     return {**{key: value for key, value in container.items() if key != "env"}, **({"env": kept} if kept else {})}
 
@@ -305,7 +310,7 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
     hosts = draft.rename_hosts(item.name, body, item.namespace, services)
     if hosts is None:
         return body
-    mains = [(*one.route, "spec", "containers", main_index(one.spec, model.facts.container)) for one in pods]
+    mains = [container_route(one, model.facts.container) for one in pods]
     for route, text in _texts(body["spec"], ("spec",)):
         of_job = any((*main, name) == route[: len(main) + 1] for main in mains for name in _OF_PROGRAM)
         of_job = of_job or route in model.copied.values()

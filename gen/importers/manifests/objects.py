@@ -28,24 +28,13 @@ from gen.base import (
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label
-from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern, PodSet, Resource, Wildcard
+from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Nodes, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.manifests.read import Manifests, read_manifests
 from gen.kubernetes.objects import Body
 
 MAX_DEPTH: Final = 8
 """Lists in lists, which no cluster returns."""
-
-_METADATA: Final = frozenset(
-    {"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName", "generation"}
-    | {"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"}
-)
-_ADDED_KEYS: Final = frozenset({"controller-uid", "job-name", "batch.kubernetes.io/job-name"})
-_ADDED_PREFIXES: Final = (
-    *("kubectl.kubernetes.io/", "deployment.kubernetes.io/", "batch.kubernetes.io/", "pv.kubernetes.io/"),
-    *("training.kubeflow.org/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/", "field.cattle.io/"),
-)
-"""Starts of labels and annotations that controllers and `kubectl` set."""
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -304,47 +293,6 @@ def _objects(value: object, route: Route, depth: int) -> Iterator[tuple[Route, B
         yield route, value
 
 
-def cleaned(body: Body) -> Body:
-    """An object without its status and without metadata of the cluster, also in its pod templates."""
-    kept = {key: _cleaned(value, key) for key, value in body.items() if key != "status" and value is not None}
-    kept["metadata"] = {key: value for key, value in kept["metadata"].items() if key not in _METADATA}
-    return kept
-
-
-_SWITCHES: Final = frozenset({"plugins"})
-"""Fields with entries that switch something on, also with an empty list."""
-_WITHOUT_MEANING: Final = frozenset(
-    {"metadata", "labels", "annotations", "spec", "template", "resources", "limits", "requests", "securityContext"}
-    | {"capabilities", "nodeSelector", "affinity", "nodeAffinity", "podAffinity", "podAntiAffinity", "lifecycle"}
-    | {"dnsConfig", "emptyDir", "strategy", "runPolicy", "schedulingPolicy", "rayStartParams", "scaleStrategy"}
-    | {"arguments", "inputs", "outputs", "matchLabels", "data", "selector"}
-)
-"""Fields that mean the same as `{}` and as missing ones. Others choose something with it, such as all namespaces."""
-
-
-def _cleaned(value: Any, field: str = "") -> Any:
-    """Without nulls, and without empty values that mean the same as missing ones."""
-    if isinstance(value, list):
-        return [_cleaned(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    inner = {str(key): _cleaned(one, str(key)) for key, one in value.items()}
-    for metadata in ("labels", "annotations"):
-        if isinstance(inner.get(metadata), dict):
-            inner[metadata] = {key: text for key, text in inner[metadata].items() if not _is_added(key)}
-    means = {str(key) for key, one in value.items() if _has_meaning(one, str(key), field)}
-    return {key: one for key, one in inner.items() if one is not None and (one not in ({}, []) or key in means)}
-
-
-def _has_meaning(value: object, key: str, field: str) -> bool:
-    """Whether an empty value at a key of a field means something."""
-    return (value == {} and key not in _WITHOUT_MEANING) or (value == [] and field in _SWITCHES)
-
-
-def _is_added(key: str) -> bool:
-    return key in _ADDED_KEYS or key.startswith(_ADDED_PREFIXES)
-
-
 class Template(Struct, frozen=True, kw_only=True):
     """The pods of one role."""
 
@@ -386,16 +334,24 @@ def _of_nodes(facts: Resource, body: Body) -> Template:
     container = dict(holder) if isinstance(holder, dict) else {}
     resources = follow(body, nodes.resources)
     container["resources"] = resources if isinstance(resources, dict) else {}
+    changes = (one for route, one in matches(body, nodes.changes) if _is_named(body, route, nodes))
+    template = next(changes, None)
     return Template(
-        role="node",
+        role=nodes.name,
         route=nodes.count[:-1],
         pods=None,
-        metadata={},
-        spec={},
+        metadata=as_mapping(at(template, "metadata")),
+        spec=as_mapping(at(template, "spec")),
         container=container,
         replicas=_number(follow(body, nodes.count), 1),
         restart=None,
     )
+
+
+def _is_named(body: Body, route: Route, nodes: Nodes) -> bool:
+    """Whether a template with changes is that of the nodes."""
+    last = len(nodes.changes) - nodes.changes[::-1].index(ANY_ITEM)
+    return bool(at(follow(body, route[:last]), "name") == nodes.name)
 
 
 def _template(facts: Resource, body: Body, pods: PodSet, route: Route) -> Template:

@@ -24,6 +24,7 @@ from gen.job.kinds.role import Role, Target
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
 from gen.kubernetes.facts.builtin import INDEX
+from gen.kubernetes.facts.trainer import RUNTIME_KINDS
 from gen.kubernetes.objects import Body
 from gen.render.parts.containers import UNBUFFERED
 
@@ -143,11 +144,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     for field, value in copied(model, facts, body, every):
         route = tuple(step for step in model.copied.get(field, ()) if not isinstance(step, Wildcard))
         draft.set(value, *field.split("."), place=item.place(*(route or ("spec",))))
-    runtime = draft.fields.get("runtime")
-    if isinstance(runtime, dict):
-        draft.need(
-            {key: value for key, value in runtime.items() if key == "kind"}, "runtimes", str(runtime.get("name"))
-        )
+    _set_runtime(draft, model)
     if "roles" not in model.model_fields:
         draft.fields |= next(iter(roles.values()), {})
         if every and every[0].replicas != 1:
@@ -165,6 +162,20 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     _remove_refused(draft, model)
     _report_reserved(draft, item, model, facts, every, reserved(model, draft.fields))
     return holders
+
+
+def _set_runtime(draft: JobDraft, model: type[Job]) -> None:
+    """Declare the runtime in the overlay, and use the short form of one of the cluster."""
+    runtime = draft.fields.get("runtime")
+    if not isinstance(runtime, dict):
+        return
+    name, kind = str(runtime.get("name")), runtime.get("kind")
+    is_common = kind in (None, RUNTIME_KINDS[0])
+    draft.need({} if is_common else {"kind": kind}, "runtimes", name)
+    if is_common:
+        draft.fields["runtime"] = runtime["name"]
+    if is_common and _is_default(model, "runtime", name):
+        del draft.fields["runtime"]
 
 
 def _grant_accounts(draft: JobDraft, body: Body) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
-from gen.base import regex
+from gen.base import as_mapping, at, regex
 from gen.job.fields import POD_NETWORK
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.rendezvous import LOCAL, PROCESS, Rendezvous
@@ -115,6 +115,14 @@ class TrainJob(Job):
     """Number of processes on each node. [default: that of the runtime]"""
     initializer: Initializers = default(Initializers)
     """Steps that fetch data before the training."""
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """Changes of the pods by somebody, which are those of gen in a job."""
+        patches = at(body, "spec", "runtimePatches")
+        if not isinstance(patches, list) or len(patches) != 1 or str(at(patches[0], "manager")).startswith("kueue"):
+            return body
+        return {**body, "spec": {**body["spec"], "runtimePatches": [{**as_mapping(patches[0]), "manager": MANAGER}]}}
 
     @property
     def reference(self) -> RuntimeReference:

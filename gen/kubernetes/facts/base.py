@@ -136,6 +136,10 @@ class Nodes(Struct, frozen=True, kw_only=True, eq=False):
     """Route of their number, which is 1 if it is absent."""
     resources: Path
     """Route of the requests and limits of each."""
+    changes: Pattern
+    """Route of templates with changes of such pods; the items of the last list have the names of the shapes."""
+    name: str
+    """Name of the shape."""
 
 
 Status = Conditions | Phases

@@ -15,6 +15,8 @@ _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
 
 _V1ALPHA1 = "trainer.kubeflow.org/v1alpha1"
 
+_PATCHES: base.Pattern = ("spec", "runtimePatches", base.ANY_ITEM)
+_JOBS: base.Pattern = (*_PATCHES, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
 _PODS = base.PodSet(
     template=("spec", "template", *TEMPLATE),
     counts=tuple(base.Count(route=("spec", "template", *count.route), default=count.default) for count in COUNTS),
@@ -27,7 +29,12 @@ TRAINJOB: Final = base.Resource(
     kind="TrainJob",
     versions={_V1ALPHA1: ("OnFailure",)},  # of the runtimes that the Trainer installs; a job cannot change it
     releases=dict.fromkeys(("2.3", "2.2", "2.1", "2.0"), _V1ALPHA1),
-    nodes=base.Nodes(count=("spec", "trainer", "numNodes"), resources=("spec", "trainer", "resourcesPerNode")),
+    nodes=base.Nodes(
+        count=("spec", "trainer", "numNodes"),
+        resources=("spec", "trainer", "resourcesPerNode"),
+        changes=(*_JOBS, base.ANY_ITEM, "template", "spec", "template"),
+        name="node",
+    ),
     # since 2.2, in 2.1, and in 2.0, as their labels
     partial_templates=("runtimePatches", "podTemplateOverrides", "podSpecOverrides"),
     container="node",

@@ -496,7 +496,7 @@ def test_the_account_in_patches_of_a_runtime_is_granted() -> None:
     proof = proof_of(body)
     assert proof.job.grants["serviceAccounts"] == ["training"]
     assert proof.remaining == ()
-    assert proof.patch is not None
+    assert (proof.patch, proof.job.fields["serviceAccount"]) == (None, "training")
 
 
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "models"}}
@@ -556,3 +556,28 @@ def test_devices_of_the_network_train_nothing(resource: str) -> None:
     limits = {"cpu": "4", "memory": "8Gi", resource: 1}
     proof = proof_of(of_container(resources={"limits": limits}))
     assert ("gpus" in proof.job.fields, proof.remaining, proof.patch is None) == (False, (), False)
+
+
+def test_the_last_value_of_a_variable_counts() -> None:
+    proof = proof_of(of_container(env=[{"name": "TWICE", "value": value} for value in ("one", "two")]))
+    assert proof.job.fields["env"] == {"TWICE": "two"}
+    assert (proof.patch, proof.remaining) == (None, ())
+
+
+def test_changes_of_a_runtime() -> None:
+    """Beside those of gen, so that a patch must not replace the list."""
+    spec = {"serviceAccountName": "sa", "nodeSelector": {"pool": "a"}, "schedulerName": "x"}
+    node = {"name": "node", "template": {"spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}}}}
+    changes = {"manager": "me.io/x", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [node]}}}}
+    body = deepcopy(EQUAL["train"])
+    body["spec"]["runtimePatches"] = [changes]
+    proof = proof_of(body)
+    fields = proof.job.fields
+    assert (fields["serviceAccount"], fields["placement"], fields["podLabels"]) == (
+        "sa",
+        {"nodeSelector": {"pool": "a"}},
+        {"a": "b"},
+    )
+    assert "runtime" not in fields
+    assert proof.patch is None
+    assert [one.route[-1] for one in proof.remaining] == ["schedulerName"]

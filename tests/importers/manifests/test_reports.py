@@ -12,7 +12,7 @@ import yaml
 
 from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS, ImportInput
-from gen.importers.manifests.objects import cleaned
+from gen.importers.comparison import cleaned
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each
