@@ -146,6 +146,7 @@ DEFAULTS: Final[Body] = {
     "concurrencyPolicy": "Allow",
     "enableServiceLinks": True,
     "jobId": "",
+    "maxRestarts": 0,
     "maxRetry": 3,  # of Volcano
     "numOfHosts": 1,
     "operator": "All",  # of a success policy

@@ -197,7 +197,7 @@ def as_read(value: object) -> object:
 
 ORDER: Final = (
     *("kind", "needs", "when", "name", "params", "image", "imagePullPolicy", "command", "args", "workingDir", "env"),
-    *("workers", "gpus", "accelerator", "cpu", "memory", "sharedMemory", "roles"),
+    *("workers", "gpus", "accelerator", "cpu", "memory", "disk", "sharedMemory", "roles"),
     *("code", "data", "files", "tensorboard", "network", "placement", "queue", "priority"),
 )
 """Fields of imported jobs, in the order of the documentation; others follow."""

@@ -46,8 +46,8 @@ from gen.importers.manifests.pods import (
     carry_metadata,
     container_route,
     has_default_policy,
+    modern_pod,
     queue_of,
-    with_selector,
     without_metadata,
 )
 from gen.importers.manifests.run import read_run, reserved
@@ -262,7 +262,7 @@ def _imported(
     body = _modern(draft, item, model, facts)
     for one in templates(facts, body) if facts.nodes is None else ():
         if one.spec:
-            body = replaced(body, (*one.route, "spec"), with_selector(one.spec))
+            body = replaced(body, (*one.route, "spec"), modern_pod(one.spec))
     pods = templates(facts, body)
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
     files = file_volumes(pods, maps)

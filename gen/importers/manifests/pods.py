@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from gen.base import Route, as_list, as_mapping, as_texts, at, follow, regex
+from gen.base import Route, as_list, as_mapping, as_texts, at, follow, regex, replaced
 from gen.base.engines import ENGINES
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
@@ -298,9 +298,13 @@ def _amounts(container: Body) -> Body:
     return {name: amount for part in parts for name, amount in part.items()}
 
 
+_DISK: Final = "ephemeral-storage"
+
+
 def _sizes(container: Body) -> Fields:
-    amounts = _amounts(container)
-    return {name: _amount(amounts[name]) for name in ("cpu", "memory") if name in amounts}
+    amounts, limit = _amounts(container), at(container, "resources", "limits", _DISK)
+    fields = {name: _amount(amounts[name]) for name in ("cpu", "memory") if name in amounts}
+    return fields | ({"disk": str(limit)} if limit is not None and amounts[_DISK] == limit else {})
 
 
 def _device(container: Body) -> tuple[str, str] | None:
@@ -383,6 +387,21 @@ def _affinity(spec: Body) -> dict[str, list[object]]:
         return {}
     values = {str(one.get("key")): as_list(one.get("values")) for one in expressions}
     return values if len(values) == len(expressions) and all(values.values()) else {}
+
+
+_ACCOUNTS: Final = ("serviceAccount", "serviceAccountName")
+"""The older and the current name of the field."""
+
+
+def modern_pod(spec: Body) -> Body:
+    """A pod with current names of its fields, and without defaults that have other values in a job."""
+    older, current = (spec.get(name) for name in _ACCOUNTS)
+    account = {_ACCOUNTS[1]: account} if (account := current or older) not in (None, "default") else {}
+    changed: Body = {**{name: value for name, value in spec.items() if name not in _ACCOUNTS}, **account}
+    for number, volume in enumerate(as_list(spec.get("volumes"))):
+        if at(volume, "hostPath", "type") == "":
+            changed = replaced(changed, ("volumes", number, "hostPath"), {"path": at(volume, "hostPath", "path")})
+    return with_selector(changed)
 
 
 def with_selector(spec: Body) -> Body:

@@ -116,7 +116,7 @@ def needed_roles(draft: JobDraft, model: type[Job], replicas: dict[str, int]) ->
     return needed
 
 
-_OF_TRAINING: Final = frozenset({"gpus", "accelerator", "cpu", "memory", "sharedMemory"})
+_OF_TRAINING: Final = frozenset({"gpus", "accelerator", "cpu", "memory", "disk", "sharedMemory"})
 _OF_PROGRAM: Final = frozenset({"command", "args"})
 _ONE: Final = {"priorityClassName": "priority", "serviceAccountName": "serviceAccount"}
 _GRANTS: Final = {"priority": "priorities", "serviceAccount": "serviceAccounts"}
@@ -138,12 +138,12 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         draft.places.update({name: place for name in fields if name not in draft.places})
     for one in every:
         _pod_settings(draft, one, item)
-    _grant_accounts(draft, body)
     _life(draft, item, body, facts)
     set_queue(draft, item, body, model, facts, every)
     for field, value in copied(model, facts, body, every):
         route = tuple(step for step in model.copied.get(field, ()) if not isinstance(step, Wildcard))
         draft.set(value, *field.split("."), place=item.place(*(route or ("spec",))))
+    _grant(draft, body)
     _set_runtime(draft, model)
     if "roles" not in model.model_fields:
         draft.fields |= next(iter(roles.values()), {})
@@ -178,8 +178,13 @@ def _set_runtime(draft: JobDraft, model: type[Job]) -> None:
         del draft.fields["runtime"]
 
 
-def _grant_accounts(draft: JobDraft, body: Body) -> None:
-    """Grant all ServiceAccounts, also those in patches of a runtime and of a declared kind such as Spark."""
+def _grant(draft: JobDraft, body: Body) -> None:
+    """Grant the priority, and all ServiceAccounts, also those in patches of a runtime and of a declared kind such as
+    Spark.
+    """
+    for field, grant in _GRANTS.items():
+        if field in draft.fields:
+            draft.grant(grant, draft.fields[field])
     for name in inside(body.get("spec"), "serviceAccountName", "serviceAccount"):
         if name != "default":
             draft.grant("serviceAccounts", str(name))
@@ -198,7 +203,6 @@ def _pod_settings(draft: JobDraft, one: Template, item: Item) -> None:
     for name, field in _ONE.items():
         if isinstance(spec.get(name), str) and field not in draft.fields and spec[name] != "default":
             draft.set(literal(spec[name]), field, place=item.place(*one.route, "spec", name))
-            draft.grant(_GRANTS[field], spec[name])
     secrets = spec.get("imagePullSecrets")
     names = [at(one, "name") for one in secrets] if isinstance(secrets, list) else []
     if names and "imagePullSecrets" not in draft.fields and all(isinstance(name, str) for name in names):
@@ -320,7 +324,7 @@ def _set_counts(draft: JobDraft, item: Item, counts: Mapping[str, object]) -> No
     for field, value in counts.items():
         draft.fields.pop(field, None)
         if value is not None:
-            draft.set(value, field, place=item.place("spec"))
+            draft.set(value, *field.split("."), place=item.place("spec"))
 
 
 def _holders(roles: dict[str, Fields], known: dict[str, Role]) -> dict[str, list[str]]:

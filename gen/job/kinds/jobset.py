@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
+from gen.base import as_mapping, at, replaced
 from gen.job.kinds.base import Problem, dumped, unused_workers
 from gen.job.kinds.indexed import IndexedJob
 from gen.job.kinds.rendezvous import TORCHRUN, Rendezvous, field_variable
@@ -69,6 +70,11 @@ class FailurePolicy(Model):
     """Rules for some failures. Without a rule that matches, the set restarts up to `retries` times."""
 
 
+def _rule(number: int) -> str:
+    """The name of a rule for failures."""
+    return f"rule{number}"
+
+
 class JobSetJob(IndexedJob):
     """JobSet, ready for `torch.distributed`. `workers` is the number of pods of the role `worker`, ranked from 0."""
 
@@ -93,6 +99,16 @@ class JobSetJob(IndexedJob):
     """What happens when a Job fails."""
     startup_policy: Literal["AnyOrder", "InOrder"] = "AnyOrder"
     """`InOrder` starts a role when all pods of the one before are ready."""
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """With the names that gen gives to rules."""
+        rules = at(body, "spec", "failurePolicy", "rules")
+        if not isinstance(rules, list):
+            return body
+        named = [{**as_mapping(rule), "name": _rule(number)} for number, rule in enumerate(rules)]
+        changed: Body = replaced(body, ("spec", "failurePolicy", "rules"), named)
+        return changed
 
     @classmethod
     def as_written(cls, field: str, value: object) -> object:
@@ -138,7 +154,7 @@ class JobSetJob(IndexedJob):
         )
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
-        rules = [{"name": f"rule{number}", **dumped(rule)} for number, rule in enumerate(self.failure_policy.rules)]
+        rules = [{"name": _rule(number), **dumped(rule)} for number, rule in enumerate(self.failure_policy.rules)]
         return present(  # with the defaults of the webhook, which an engine would otherwise show as a difference
             network={"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             startupPolicy=present(startupPolicyOrder=self.startup_policy),
@@ -186,10 +202,10 @@ class JobSetJob(IndexedJob):
             (("failurePolicy", "rules", number), rule) for number, rule in enumerate(self.failure_policy.rules)
         ]
         holders.append((("successPolicy",), self.success_policy))
-        for at, holder in holders:
+        for above, holder in holders:
             for number, name in enumerate(holder.target_replicated_jobs):
                 if name not in self.jobs:
-                    route = (*at, "targetReplicatedJobs", number)
+                    route = (*above, "targetReplicatedJobs", number)
                     yield Problem(route, f"the job has no role `{name}`", f"use one of {', '.join(self.jobs)}")
 
     def _wrong_order(self, target: Target) -> Iterable[Problem]:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
-from gen.base import as_mapping, at, regex, with_texts
+from gen.base import as_mapping, at, follow, regex, with_texts
 from gen.job.kinds.base import Problem
 from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob
 from gen.job.kinds.rendezvous import LOCAL, TORCH_EXAMPLE, Rendezvous
@@ -117,6 +117,16 @@ class PyTorchJob(KubeflowJob):
         return value
 
     @classmethod
+    def read_counts(cls, spec: Body) -> Mapping[str, object]:
+        """The autoscaler of workers whose number nothing else sets."""
+        metrics = at(spec, "elasticPolicy", "metrics")
+        target = follow(metrics, (0, "resource", "target", "averageUtilization"))
+        fixed = at(spec, cls.facts.pods[0].role_map, "Worker", "replicas") is not None
+        if type(target) is not int or metrics != _metrics(target) or fixed:
+            return {}
+        return {"elastic.cpuUtilization": target, "workers": None}
+
+    @classmethod
     def modern(cls, body: Body) -> Body:
         """Without a master, the first worker is it, unless the job is elastic: none would know an address otherwise."""
         body = super().modern(body)
@@ -193,8 +203,6 @@ def _one_less(found: re.Match[str]) -> str:
 
 
 def _elastic_policy(elastic: Elastic) -> Body:
-    target = {"type": "Utilization", "averageUtilization": elastic.cpu_utilization}
-    metric = {"type": "Resource", "resource": {"name": "cpu", "target": target}}
     return present(
         minReplicas=elastic.min,
         maxReplicas=elastic.max,
@@ -203,5 +211,11 @@ def _elastic_policy(elastic: Elastic) -> Body:
         rdzvHost=elastic.host,
         rdzvPort=elastic.port,
         rdzvConf=[{"key": key, "value": value} for key, value in elastic.conf.items()],
-        metrics=[metric] if elastic.cpu_utilization is not None else None,
+        metrics=_metrics(elastic.cpu_utilization) if elastic.cpu_utilization is not None else None,
     )
+
+
+def _metrics(utilization: int) -> list[Body]:
+    """The metrics of the autoscaler for a utilization of the CPUs."""
+    target = {"type": "Utilization", "averageUtilization": utilization}
+    return [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]

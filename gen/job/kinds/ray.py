@@ -22,6 +22,7 @@ from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Count, Duration, Given, Positive, Text, Truth, matching
 from gen.job.synonyms import RAY
+from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.ray import CLUSTER_TTL, HEAD, RAYJOB
 from gen.kubernetes.objects import Body, present
@@ -159,8 +160,16 @@ class RayJob(Job):
         return fixed
 
     @classmethod
+    def read_counts(cls, spec: Body) -> Mapping[str, object]:
+        """Settings of the autoscaler, if it is on."""
+        cluster = follow({"spec": spec}, _CLUSTER)
+        names = [alias_of(Autoscaler, name) for name in Autoscaler.model_fields]
+        options = {name: value for name in names if (value := at(cluster, "autoscalerOptions", name)) is not None}
+        return {"autoscaler": options} if options and at(cluster, "enableInTreeAutoscaling") is True else {}
+
+    @classmethod
     def as_written(cls, field: str, value: object) -> object:
-        return f"{value}s" if field == "keepCluster" else value
+        return quantity.duration(value) if field == "keepCluster" and isinstance(value, int) else value
 
     @property
     def kept_time(self) -> int | None:

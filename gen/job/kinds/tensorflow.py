@@ -48,6 +48,12 @@ class TensorFlowJob(KubeflowJob):
     success_policy: Literal["AllWorkers"] | None = None
     """Without a chief, `AllWorkers` waits for all workers instead of only the first one."""
 
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """Without an empty policy, which is the default."""
+        body = super().modern(body)
+        return {**body, "spec": {key: one for key, one in body["spec"].items() if (key, one) != ("successPolicy", "")}}
+
     def replica_roles(self, run: str) -> tuple[Role, ...]:
         roles = self.roles
         worker = roles.worker or ReplicatedRole(replicas=self.workers)

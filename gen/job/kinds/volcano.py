@@ -87,6 +87,7 @@ class VolcanoJob(Job):
     arena: ClassVar[str] = "volcanojob"
     copied: ClassVar[Mapping[str, Pattern]] = {
         "plugins": ("spec", "plugins"),
+        "priority": ("spec", "priorityClassName"),
         "minAvailable": ("spec", "minAvailable"),
         "policies": ("spec", "policies"),
         "networkTopology": ("spec", "networkTopology"),

@@ -581,3 +581,58 @@ def test_changes_of_a_runtime() -> None:
     assert "runtime" not in fields
     assert proof.patch is None
     assert [one.route[-1] for one in proof.remaining] == ["schedulerName"]
+
+
+def autoscaled() -> dict[str, Any]:
+    target = {"type": "Utilization", "averageUtilization": 90}
+    metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    policy = {"rdzvBackend": "c10d", "minReplicas": 1, "maxReplicas": 4, "metrics": metrics}
+    spec = {"elasticPolicy": policy, "pytorchReplicaSpecs": {"Worker": {"template": pod("pytorch")}}}
+    return an_object("kubeflow.org/v1", "PyTorchJob", spec)
+
+
+def with_autoscaler() -> dict[str, Any]:
+    body = ray([], replicas=1, minReplicas=1, maxReplicas=5)
+    options = {"idleTimeoutSeconds": 30, "upscalingMode": "Aggressive"}
+    body["spec"]["rayClusterSpec"] |= {"enableInTreeAutoscaling": True, "autoscalerOptions": options}
+    return body
+
+
+def of_volcano() -> dict[str, Any]:
+    body = deepcopy(EQUAL["volcano"])
+    body["spec"]["priorityClassName"] = "high"
+    return body
+
+
+def of_jobset() -> dict[str, Any]:
+    body = deepcopy(EQUAL["jobset"])
+    rules = [{"name": "mine", "action": "FailJobSet", "targetReplicatedJobs": ["driver"]}]
+    body["spec"]["failurePolicy"] = {"maxRestarts": 0, "rules": rules}
+    return body
+
+
+DISK = {"limits": {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "80Gi"}}
+HOST = {"volumes": [{"name": "d", "hostPath": {"path": "/d", "type": ""}}]}
+
+
+@for_each(
+    ("body", "field", "value"),
+    [
+        (autoscaled(), "elastic", {"min": 1, "max": 4, "backend": "c10d", "cpuUtilization": 90}),
+        (with_autoscaler(), "autoscaler", {"idleTimeoutSeconds": 30, "upscalingMode": "Aggressive"}),
+        (of_volcano(), "priority", "high"),
+        (of_jobset(), "failurePolicy", {"rules": [{"action": "FailJobSet", "targetReplicatedJobs": ["driver"]}]}),
+        (of_container(resources=DISK), "disk", "80Gi"),
+        (changed(of_container(), serviceAccount="trainer"), "serviceAccount", "trainer"),
+        (changed(of_container(), serviceAccountName="default"), "serviceAccount", None),
+        (changed(of_container(volumeMounts=[{"name": "d", "mountPath": "/d"}]), **HOST), "data", {"d": "/d"}),
+    ],
+)
+def test_fields_in_place_of_patches(body: dict[str, Any], field: str, value: object) -> None:
+    proof = proof_of(body)
+    assert (proof.job.fields.get(field), proof.patch, proof.remaining) == (value, None, ())
+
+
+def test_disk_with_another_request_is_a_patch() -> None:
+    resources = {"limits": {"ephemeral-storage": "80Gi"}, "requests": {"ephemeral-storage": "8Gi"}}
+    assert "disk" not in proof_of(of_container(resources=resources)).job.fields

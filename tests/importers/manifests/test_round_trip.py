@@ -52,7 +52,6 @@ NOT_EQUAL = {
         ("networks-of-every-profile-trainjob-gke-rdma", "train-torch-trainjob-demo"),
         "patches of a runtime, here for shared memory",
     ),
-    "pytorch-autoscaled-pytorchjob-demo": "no number of workers, which the autoscaler sets",
 }
 """Rendered runs that are not imported as they are, with what prevents it. Those with long names come besides."""
 
