@@ -22,7 +22,6 @@ from gen.base import (
     contained,
     entries,
     follow,
-    quoted,
     replaced,
     with_field,
 )
@@ -35,6 +34,7 @@ from gen.importers.manifests.objects import (
     Item,
     Template,
     filled,
+    inside,
     items,
     main_index,
     report_placeholders,
@@ -345,11 +345,8 @@ def _without_pods(item: Item, kind: str, pods: Sequence[Template]) -> tuple[Loca
 def _modern(draft: JobDraft, item: Item, model: type[Job], facts: Resource) -> Body:
     """The object in the current version of its kind."""
     body = _modern_body(item, model)
-    known = {one.role for one in templates(facts, item.body)}
-    for role in sorted({one.role for one in templates(facts, body)} - known if known else ()):
-        message = f"the first pod of {quoted(sorted(known))} becomes the role `{role}`, with rank 0"
-        hint = "check that the program can run so; another role cannot have the first rank"
-        draft.found.warning(NOT_CARRIED, item.place("spec"), message, hint)
+    for route, message, hint in model.changes({"spec": {}, **item.body}):
+        draft.found.warning(NOT_CARRIED, item.place(*route), message, hint)
     version = str(body["apiVersion"])
     if version in facts.versions:
         if version != next(iter(facts.versions)):
@@ -418,10 +415,17 @@ def _report_others(every: list[Item], runs: list[Item], used: set[int], found: F
             why = "jobs use the claim by its name, so that its data stay where they are"
         elif RESOURCES.get((_group(item), item.body["kind"])) is None:
             why = "gen renders no such object from a job"
-        run = next((one.name for one in runs if one.name in as_mapping(at(item.body, "spec", "selector")).values()), "")
+        run = next((one.name for one in runs if _selects_name(item, one)), "")
         hint = f"remove it, or let it select `gen/job: {run}` if other programs use it" if run else _KEPT
         why = f"it selects pods of `{run}` by its name, and those of a run have another one" if run else why
         found.warning(NOT_CARRIED, item.place(), f"{what} is not carried: {why}", hint)
+
+
+def _selects_name(item: Item, run: Item) -> bool:
+    """Whether an object selects pods of a run by its name, in a label that only the operator sets."""
+    selector = as_mapping(at(item.body, "spec", "selector"))
+    own = {str(key) for labels in inside(run.body, "labels") for key in as_mapping(labels)}
+    return any(value == run.name and key not in own for key, value in selector.items())
 
 
 def _group(item: Item) -> str:

@@ -232,7 +232,7 @@ def _drop_reserved(draft: JobDraft, model: type[Job], every: list[Template], rol
     given = [entry for one in every for entry in as_mappings(one.container.get("env"))]
     ports = {str(entry.get("value")) for entry in given if entry.get("name") == _PORT}
     if "master_port" in model.model_fields and len(ports) == 1 and (port := ports.pop()).isdecimal():
-        draft.set(int(port), "masterPort")
+        draft.fields |= {} if _is_default(model, "masterPort", port) else {"masterPort": int(port)}
     gone = reserved(model, draft.fields)
     for fields in roles.values():
         for name in gone & fields.get("env", {}).keys():
@@ -240,7 +240,8 @@ def _drop_reserved(draft: JobDraft, model: type[Job], every: list[Template], rol
 
 
 _PORT: Final = "MASTER_PORT"
-_OF_INDEX: Final = regex(r"\$\(JOB_COMPLETION_INDEX\)|metadata\.(?:annotations|labels)(?=\['batch\.)")
+_INDEX: Final = "JOB_COMPLETION_INDEX"
+_OF_INDEX: Final = regex(rf"\$\({_INDEX}\)|metadata\.(?:annotations|labels)(?=\['batch\.)")
 
 
 def _report_reserved(
@@ -250,7 +251,8 @@ def _report_reserved(
     job = validated(model, draft.fields)
     roles = {role.name: role for role in job.replica_roles(item.name)} if job is not None else {}
     for one in every:
-        ours = {str(entry["name"]): _meant(entry) for entry in (roles[one.role].env if one.role in roles else ())}
+        ours = {_INDEX: INDEX}
+        ours |= {str(entry["name"]): _meant(entry) for entry in (roles[one.role].env if one.role in roles else ())}
         route = (*container_route(one, facts.container), "env")
         for number, entry in enumerate(as_list(one.container.get("env"))):
             name, place = str(at(entry, "name")), item.place(*route, number)

@@ -122,6 +122,11 @@ class Job(JobFields, ABC):
         return body
 
     @classmethod
+    def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
+        """What an object does in another way in the form of `modern`: routes, problems and remedies."""
+        return ()
+
+    @classmethod
     def read_counts(cls, spec: Body) -> Mapping[str, object]:
         """Fields of an imported job that no route of `copied` or of the facts gives, from the `spec` of its object."""
         return {}

@@ -10,10 +10,10 @@ Kubernetes documentation "Job with Pod-to-Pod Communication". The pods of an arr
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final, Literal
 
-from gen.base import at, with_field
+from gen.base import Route, as_mapping, at, with_field
 from gen.base.placeholders import RUN, TRIAL
 from gen.job.kinds.base import Problem
-from gen.job.kinds.indexed import FailureRule, IndexedJob
+from gen.job.kinds.indexed import FailureRule, IndexedJob, read_rules, with_whole_rules
 from gen.job.kinds.rendezvous import Rendezvous, field_variable
 from gen.job.kinds.role import Role, Target, counted_failures, counted_restarts
 from gen.job.model import Model, OrMapping, default
@@ -81,6 +81,30 @@ def array_problems(job: IndexedJob, array: TaskArray) -> Iterable[Problem]:
 _JOB_NAME: Final = "JOB_NAME"
 
 
+_DRAINED: Final = FailureRule(action="Ignore", condition="DisruptionTarget")
+_FAILURES: Final = 6
+"""Default of `backoffLimit`."""
+
+
+def _number(spec: object, name: str) -> int:
+    return value if type(value := at(spec, name)) is int else 1
+
+
+def _as_tasks(spec: Body) -> Body:
+    """A Job with more completions than pods at the same time as an array: its pods cannot train together."""
+    never = at(spec, "template", "spec", "restartPolicy") == "Never"
+    if not never or "backoffLimitPerIndex" in spec or _number(spec, "completions") <= _number(spec, "parallelism"):
+        return spec
+    failures = spec.get("backoffLimit", _FAILURES)
+    limits = {
+        "completionMode": "Indexed",
+        "backoffLimitPerIndex": failures,
+        "parallelism": _number(spec, "parallelism"),
+    }
+    limits |= {"maxFailedIndexes": 0} if failures == 0 else {}
+    return {**{name: value for name, value in spec.items() if name != "backoffLimit"}, **limits}
+
+
 class BatchRoles(Model):
     """Values for a single role."""
 
@@ -107,8 +131,28 @@ class BatchJob(IndexedJob):
     all attempts together. Requires `restart: Never`."""
 
     @classmethod
+    def modern(cls, body: Body) -> Body:
+        """Tasks in place of pods that only share a counter of failures."""
+        return {**body, "spec": with_whole_rules(_as_tasks(body["spec"]))}
+
+    @classmethod
+    def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
+        spec = body.get("spec")
+        if _as_tasks(as_mapping(spec)) != spec and at(spec, "backoffLimit") == 0:
+            return
+        if _as_tasks(as_mapping(spec)) != spec:
+            message = "the number of failures holds for each task of an array, and not for all together"
+            yield ("spec", "backoffLimit"), message, "check `retries`, and set `array: {maxFailed: NUMBER}` if needed"
+        elif _number(spec, "completions") > _number(spec, "parallelism") and "backoffLimitPerIndex" not in spec:
+            message = "the pods of later completions have ranks, too, as if all trained together"
+            hint = "set `array` and `restart: Never` in the job if they are independent tasks"
+            yield ("spec", "completions"), message, hint
+
+    @classmethod
     def read_counts(cls, spec: Body) -> Mapping[str, object]:
-        return counts_of_tasks(spec)
+        rules = read_rules(spec)
+        known = rules is None or rules == [_DRAINED.model_dump(by_alias=True, exclude_none=True)]
+        return {**counts_of_tasks(spec), **({} if known else {"podFailurePolicy": rules})}
 
     @property
     def independent(self) -> bool:
@@ -166,7 +210,7 @@ class BatchJob(IndexedJob):
         count = counted_failures if never else counted_restarts
         rules = self.pod_failure_policy
         if rules is None:  # drained nodes do not count
-            rules = (FailureRule(action="Ignore", condition="DisruptionTarget"),)
+            rules = (_DRAINED,)
         together = {
             "completions": self.workers,
             "parallelism": self.workers,

@@ -2,10 +2,11 @@
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
 from collections.abc import Iterable, Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from gen.base import as_mapping, as_mappings, at, follow, replaced
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.rendezvous import TORCH_EXAMPLE, TORCH_PORT
 from gen.job.kinds.role import Target
@@ -25,6 +26,43 @@ class FailureRule(Model):
     """Exit codes of the training container that match the rule."""
     condition: LabelKey | None = None
     """Pod condition that matches the rule, such as `DisruptionTarget` for pods on a drained node."""
+
+
+_RULES: Final = ("podFailurePolicy", "rules")
+
+
+def with_whole_rules(spec: Body) -> Body:
+    """A Job with rules for failures as gen writes them, which mean the same."""
+    rules, containers = follow(spec, _RULES), at(spec, "template", "spec", "containers")
+    if not isinstance(rules, list) or not isinstance(containers, list) or len(containers) != 1:
+        return spec
+    changed: Body = replaced(spec, _RULES, [_whole(as_mapping(rule), at(containers[0], "name")) for rule in rules])
+    return changed
+
+
+def _whole(rule: Body, container: object) -> Body:
+    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
+    if isinstance(codes, dict) and isinstance(codes.get("values"), list):
+        codes = {"containerName": container, **codes, "values": sorted(codes["values"], key=str)}
+    if isinstance(conditions, list):
+        conditions = [{"status": "True", **as_mapping(one)} for one in conditions]
+    return {**rule, **present(onExitCodes=codes, onPodConditions=conditions)}
+
+
+def read_rules(spec: Body) -> list[Body] | None:
+    """The rules of a Job as fields; None if a job cannot have one."""
+    rules = as_mappings(follow(spec, _RULES))
+    made = [_read_rule(rule, at(follow(spec, ("template", "spec", "containers", 0)), "name")) for rule in rules]
+    return [one for one in made if one is not None] if made and None not in made else None
+
+
+def _read_rule(rule: Body, container: object) -> Body | None:
+    match {key: value for key, value in rule.items() if key != "action"}:
+        case {"onExitCodes": {"containerName": name, "operator": "In", "values": list(values)}} if name == container:
+            return {"action": rule.get("action"), "exitCodes": values}
+        case {"onPodConditions": [{"type": str(condition), "status": "True"}]}:
+            return {"action": rule.get("action"), "condition": condition}
+    return None
 
 
 class IndexedJob(Job):

@@ -11,9 +11,9 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
-from gen.base import as_mapping, at, replaced
+from gen.base import as_list, as_mapping, at, follow, replaced
 from gen.job.kinds.base import Problem, dumped, unused_workers
-from gen.job.kinds.indexed import IndexedJob
+from gen.job.kinds.indexed import IndexedJob, read_rules, with_whole_rules
 from gen.job.kinds.rendezvous import TORCHRUN, Rendezvous, field_variable
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, default
@@ -103,12 +103,23 @@ class JobSetJob(IndexedJob):
     @classmethod
     def modern(cls, body: Body) -> Body:
         """With the names that gen gives to rules."""
+        jobs = at(body, "spec", "replicatedJobs")
+        for number in range(len(jobs)) if isinstance(jobs, list) else ():
+            route = ("spec", "replicatedJobs", number, "template", "spec")
+            if isinstance(spec := follow(body, route), dict):
+                body = replaced(body, route, with_whole_rules(spec))
         rules = at(body, "spec", "failurePolicy", "rules")
         if not isinstance(rules, list):
             return body
         named = [{**as_mapping(rule), "name": _rule(number)} for number, rule in enumerate(rules)]
         changed: Body = replaced(body, ("spec", "failurePolicy", "rules"), named)
         return changed
+
+    @classmethod
+    def read_counts(cls, spec: Body) -> Mapping[str, object]:
+        """The rules that all Jobs have."""
+        rules = [read_rules(as_mapping(at(one, "template", "spec"))) for one in as_list(spec.get("replicatedJobs"))]
+        return {"podFailurePolicy": rules[0]} if rules and rules[0] and rules == rules[:1] * len(rules) else {}
 
     @classmethod
     def as_written(cls, field: str, value: object) -> object:

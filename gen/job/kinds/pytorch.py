@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
-from gen.base import as_mapping, at, follow, regex, with_texts
+from gen.base import Route, as_mapping, at, follow, regex, with_texts
 from gen.job.kinds.base import Problem
 from gen.job.kinds.kubeflow import UNBUFFERED, KubeflowJob
 from gen.job.kinds.rendezvous import LOCAL, TORCH_EXAMPLE, Rendezvous
@@ -125,6 +125,13 @@ class PyTorchJob(KubeflowJob):
         if type(target) is not int or metrics != _metrics(target) or fixed:
             return {}
         return {"elastic.cpuUtilization": target, "workers": None}
+
+    @classmethod
+    def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
+        roles = (cls.facts.pods[0].role_map, "Master")
+        if at(cls.modern(body), "spec", *roles) is not None and at(super().modern(body), "spec", *roles) is None:
+            message = "the first pod of `Worker` becomes the role `master`, with rank 0"
+            yield ("spec",), message, "check that the program can run so; another role cannot have the first rank"
 
     @classmethod
     def modern(cls, body: Body) -> Body:

@@ -193,7 +193,7 @@ def test_a_volume_with_two_sources_differs(kind: str) -> None:
 def test_references_have_the_name_of_the_training_container() -> None:
     body = deepcopy(EQUAL["batch"])
     body["spec"]["template"]["spec"]["containers"][0]["name"] = "own"
-    rule = {"action": "FailJob", "onExitCodes": {"containerName": "own", "operator": "In", "values": [42]}}
+    rule = {"action": "FailJob", "onExitCodes": {"containerName": "own", "operator": "NotIn", "values": [42]}}
     body["spec"]["podFailurePolicy"] = {"rules": [rule]}
     proof = proof_of(body)
     assert proof.remaining == ()
@@ -401,7 +401,7 @@ def test_a_job_with_retries_of_single_tasks_is_an_array(spec: dict[str, Any], fi
 
 
 @pytest.mark.parametrize(
-    "spec", [{}, {"backoffLimitPerIndex": "1"}, {"backoffLimitPerIndex": 1, "restart": "OnFailure"}]
+    "spec", [{"parallelism": 10}, {"backoffLimitPerIndex": "1"}, {"backoffLimitPerIndex": 1, "restart": "OnFailure"}]
 )
 def test_other_jobs_are_no_array(spec: dict[str, Any]) -> None:
     jobs, _ = read(indexed(**spec))
@@ -540,7 +540,7 @@ def test_workers_without_a_master() -> None:
     assert names <= {*proof.job.fields["command"]}
     assert proof.patch is not None
     assert [one["path"].split("/")[3] for one in proof.patch["patch"]] == ["Master", "Worker"]
-    assert messages(body) == ["the first pod of `worker` becomes the role `master`, with rank 0"]
+    assert messages(body) == ["the first pod of `Worker` becomes the role `master`, with rank 0"]
 
 
 def test_a_cluster_without_groups_has_no_workers() -> None:
@@ -636,3 +636,66 @@ def test_fields_in_place_of_patches(body: dict[str, Any], field: str, value: obj
 def test_disk_with_another_request_is_a_patch() -> None:
     resources = {"limits": {"ephemeral-storage": "80Gi"}, "requests": {"ephemeral-storage": "8Gi"}}
     assert "disk" not in proof_of(of_container(resources=resources)).job.fields
+
+
+def job(rules: list[dict[str, Any]] | None = None, **counts: Any) -> dict[str, Any]:
+    template = pod("main")
+    template["spec"]["restartPolicy"] = counts.pop("restart", "Never")
+    policy = {"podFailurePolicy": {"rules": rules}} if rules else {}
+    return an_object("batch/v1", "Job", {"backoffLimit": 3, **counts, **policy, "template": template})
+
+
+CODES = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42, 1]}}
+DRAINED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+NOT_IN = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [42]}}
+
+
+@for_each(
+    ("rules", "expected"),
+    [
+        ([DRAINED], None),
+        ([CODES], [{"action": "FailJob", "exitCodes": [1, 42]}]),
+        (
+            [CODES, DRAINED],
+            [{"action": "FailJob", "exitCodes": [1, 42]}, {"action": "Ignore", "condition": "DisruptionTarget"}],
+        ),
+    ],
+)
+def test_rules_for_failures(rules: list[dict[str, Any]], expected: object) -> None:
+    proof = proof_of(job(rules))
+    assert (proof.job.fields.get("podFailurePolicy"), proof.patch, proof.remaining) == (expected, None, ())
+    of_set = deepcopy(EQUAL["jobset"])
+    for one in of_set["spec"]["replicatedJobs"]:
+        one["template"]["spec"] |= {"backoffLimit": 0, "podFailurePolicy": {"rules": rules}}
+        one["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    proof = proof_of(of_set)
+    known = expected or [{"action": "Ignore", "condition": "DisruptionTarget"}]
+    assert (proof.job.fields.get("podFailurePolicy"), proof.patch, proof.remaining) == (known, None, ())
+
+
+def test_a_rule_without_a_field_is_a_patch() -> None:
+    proof = proof_of(job([NOT_IN]))
+    assert ("podFailurePolicy" in proof.job.fields, proof.patch is None, proof.remaining) == (False, False, ())
+
+
+COUNTED = "the number of failures holds for each task of an array, and not for all together"
+RANKED = "the pods of later completions have ranks, too, as if all trained together"
+
+
+@for_each(
+    ("body", "fields", "expected"),
+    [
+        (job(completions=50, parallelism=5), {"workers": 50, "array": {"parallel": 5}, "retries": 3}, [COUNTED]),
+        (
+            job(completions=5, backoffLimit=0, completionMode="Indexed"),
+            {"workers": 5, "array": {"parallel": 1, "maxFailed": 0}},
+            [],
+        ),
+        (job(completions=50, parallelism=5, restart="OnFailure"), {"workers": "5"}, [RANKED]),
+        (job(completions=5, parallelism=5), {"workers": "5"}, []),
+    ],
+)
+def test_more_completions_than_pods(body: dict[str, Any], fields: dict[str, Any], expected: list[str]) -> None:
+    proof = proof_of(body)
+    known = {name: proof.job.fields[name] for name in ("workers", "array", "retries") if name in proof.job.fields}
+    assert (known | fields, messages(body), proof.remaining) == (known, expected, ())
