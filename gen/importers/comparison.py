@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import Route, as_mapping, at, follow, replaced
+from gen.base import Route, as_mapping, as_mappings, at, follow, replaced
 from gen.importers import Fields
 from gen.importers.manifests.objects import main_index
 from gen.kubernetes import quantity
@@ -88,7 +88,11 @@ def _aligned_pod(spec: Body, ours: Body, container: str | None) -> Body:
     changed = dict(spec)
     for field in ("containers", "initContainers"):
         if isinstance(spec.get(field), list):
-            changed[field] = [_renamed_mounts(one, names) for one in spec[field]]
+            trains = main if field == "containers" else None
+            changed[field] = [
+                _renamed_mounts(one, names | (_mount_names(one, spec, ours) if number == trains else {}))
+                for number, one in enumerate(spec[field])
+            ]
     if isinstance(changed.get("containers"), list) and changed["containers"]:
         changed["containers"][main] = {**changed["containers"][main], "name": ours["containers"][0]["name"]}
     if isinstance(spec.get("volumes"), list):
@@ -122,12 +126,31 @@ def _is_within(source: Any, volume: Any) -> bool:
     return str(source) == str(volume)
 
 
+def _mount_names(container: Any, spec: Body, ours: Body) -> dict[Any, str]:
+    """By path of a mount: the name of the volume with the same source that gen mounts there. A claim with several
+    mounts is a volume for each.
+    """
+    ours_at = {at(one, "mountPath"): at(one, "name") for one in as_mappings(ours["containers"][0].get("volumeMounts"))}
+    sources = {str(at(one, "name")): one for one in as_mappings(spec.get("volumes"))}
+    volumes = {at(one, "name"): one for one in as_mappings(ours.get("volumes"))}
+    names: dict[Any, str] = {}
+    for mount in as_mappings(at(container, "volumeMounts")):
+        path, source = str(mount.get("mountPath")), as_mapping(sources.get(str(mount.get("name"))))
+        name = ours_at.get(path)
+        source = {key: value for key, value in source.items() if key != "name"}
+        if source and name in volumes and _is_within(source, volumes[name]):
+            names[path] = str(name)
+    return names
+
+
 def _renamed_mounts(container: Any, names: dict[Any, str]) -> Any:
     mounts = at(container, "volumeMounts")
     if not isinstance(mounts, list):
         return container
     changed = [
-        {**one, "name": names.get(key, key)} if isinstance(one, dict) and _is_key(key := one.get("name")) else one
+        {**one, "name": names.get(str(one.get("mountPath")), names.get(key, key))}
+        if isinstance(one, dict) and _is_key(key := one.get("name"))
+        else one
         for one in mounts
     ]
     return {**container, "volumeMounts": changed}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Location, Route, as_list, as_mapping, as_mappings, at, quoted, regex
@@ -57,14 +58,19 @@ def _mount(draft: JobDraft, volume: Body, mount: Body, profile: Fields, place: L
     name = draft.volume(claim if isinstance(claim, str) else str(volume.get("name")), profile)
     if "hostPath" in profile:
         draft.grant("allow", "hostPath")
-    if name in draft.fields.get("data", {}):
-        return name  # a job mounts a volume once; the proof finds another mount
     details = present(
         path=literal(mount["mountPath"]),
         subPath=literal(str(mount["subPath"])) if mount.get("subPath") else None,
         readOnly=True if mount.get("readOnly") is True else None,
     )
-    draft.set(details if len(details) > 1 else details["path"], "data", name, place=place)
+    value, known = details if len(details) > 1 else details["path"], draft.fields.get("data", {})
+    if known.get(name, value) != value and "emptyDir" not in profile:  # a job mounts a volume once
+        volumes = draft.overlay["volumes"]
+        names = (f"{name[:59]}-{number}" for number in count(2))
+        name = next(one for one in names if known.get(one, value) == value and volumes.get(one, profile) == profile)
+        volumes[name] = profile
+    if name not in known:
+        draft.set(value, "data", name, place=place)
     return name
 
 

@@ -699,3 +699,15 @@ def test_more_completions_than_pods(body: dict[str, Any], fields: dict[str, Any]
     proof = proof_of(body)
     known = {name: proof.job.fields[name] for name in ("workers", "array", "retries") if name in proof.job.fields}
     assert (known | fields, messages(body), proof.remaining) == (known, expected, ())
+
+
+def test_a_second_folder_of_a_claim_is_a_volume_of_its_own() -> None:
+    mounts = [
+        {"name": "data", "mountPath": "/a", "subPath": "a"},
+        {"name": "data", "mountPath": "/b", "subPath": "b", "readOnly": True},
+    ]
+    proof = proof_of(changed(of_container(volumeMounts=mounts), volumes=[CLAIM]))
+    second = {"path": "/b", "subPath": "b", "readOnly": True}
+    assert proof.job.fields["data"] == {"models": {"path": "/a", "subPath": "a"}, "models-2": second}
+    assert proof.job.overlay["volumes"] == {name: {"claim": "models"} for name in ("models", "models-2")}
+    assert (proof.patch, proof.remaining) == (None, ())
