@@ -20,7 +20,6 @@ from gen.base import (
     as_mapping,
     at,
     contained,
-    entries,
     follow,
     replaced,
     with_field,
@@ -39,6 +38,7 @@ from gen.importers.manifests.objects import (
     main_index,
     report_placeholders,
     templates,
+    texts_in,
     with_params,
 )
 from gen.importers.manifests.pods import (
@@ -147,14 +147,6 @@ def _variable(entry: object, job: str) -> Any:
     ):
         return entry
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": f"{job}-env", "key": name}}}
-
-
-def _texts(value: object, route: Route = ()) -> Iterator[tuple[Route, str]]:
-    """All texts in a value, with their routes."""
-    if isinstance(value, str):
-        yield route, value
-    for key, inner in entries(value):
-        yield from _texts(inner, (*route, key))
 
 
 _TTL: Final = "remove it; set `state: finished` in the job after its end. gen never deletes runs by time"
@@ -311,7 +303,7 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
     if hosts is None:
         return body
     mains = [container_route(one, model.facts.container) for one in pods]
-    for route, text in _texts(body["spec"], ("spec",)):
+    for route, text in texts_in(body["spec"], ("spec",)):
         of_job = any((*main, name) == route[: len(main) + 1] for main in mains for name in _OF_PROGRAM)
         of_job = of_job or route in model.copied.values()
         if not of_job and (found := hosts.form.search(text)):

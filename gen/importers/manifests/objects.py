@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import chain, count
 from math import prod
 from typing import Any, Final
@@ -22,6 +22,7 @@ from gen.base import (
     entries,
     follow,
     get,
+    names,
     regex,
     with_texts,
 )
@@ -168,8 +169,12 @@ class Placeholder(Struct, frozen=True, kw_only=True):
 def filled(item: Item) -> tuple[Item, list[Placeholder]]:
     """An object with valid values in place of its placeholders. Its name loses them."""
     made: dict[str, Placeholder] = {}
-    spec = _filled(item.body.get("spec"), ("spec",), made)
-    own = [at(entry, "name") for every in inside(spec, "env") for entry in as_list(every)]
+    own = {str(at(entry, "name")) for every in inside(item.body.get("spec"), "env") for entry in as_list(every)}
+    spec = _filled(item.body.get("spec"), ("spec",), made, own=own)
+    numbers = [found for one in made.values() if one.is_number and (found := _VARIABLE.fullmatch(one.text))]
+    for number in numbers:
+        if own.isdisjoint(filter(None, number.groups())):
+            _add_param(spec, number, made)
     variables = ((_VARIABLE.fullmatch(text), one.value) for text, one in made.items())
     values = {name: value for found, value in variables if found and (name := found[1] or found[2]) not in own}
 
@@ -188,30 +193,52 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
     return replace(item, body={**body, "metadata": metadata}), list(made.values())
 
 
+_NONE: Final = regex(r"(?!)")
+_OPTIONS: Final = regex(r"-[^;&|<>`()]*|[^\s;&|<>`()]*")
+"""A value of options or one word, in which no program expands a variable: it would get `$NAME` as it is."""
+_KNOWN: Final = names("PATH HOME USER PWD HOSTNAME LD_LIBRARY_PATH PYTHONPATH SHELL TMPDIR")
 _VARIABLE: Final = regex(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
-def _filled(value: Any, route: Route, made: dict[str, Placeholder], *, shell: bool = True) -> Any:
+def _add_param(spec: object, known: re.Match[str], made: dict[str, Placeholder]) -> None:
+    """Give a placeholder of a number a parameter for commands, which may need another number."""
+    name = known[1] or known[2]
+    for route, text in texts_in(spec, ("spec",)):
+        if not _SHELL.isdisjoint(route) and any(name in found.groups() for found in _VARIABLE.finditer(text)):
+            _param(known[0], known, route, made)
+            return
+
+
+def _filled(
+    value: Any, route: Route, made: dict[str, Placeholder], *, shell: bool = True, own: Container[str] = ()
+) -> Any:
     if isinstance(value, dict):
         command = as_texts(value.get("command"))
         shell = not command or command[0].endswith("sh")
-        return {key: _filled(inner, (*route, key), made, shell=shell) for key, inner in value.items()}
+        return {key: _filled(inner, (*route, key), made, shell=shell, own=own) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_filled(inner, (*route, index), made, shell=shell) for index, inner in enumerate(value)]
-    return _filled_text(value, route, made, shell=shell) if isinstance(value, str) else value
+        return [_filled(inner, (*route, index), made, shell=shell, own=own) for index, inner in enumerate(value)]
+    return _filled_text(value, route, made, shell=shell, own=own) if isinstance(value, str) else value
 
 
-def _filled_text(text: str, route: Route, made: dict[str, Placeholder], *, shell: bool) -> str | int:
+def _filled_text(
+    text: str, route: Route, made: dict[str, Placeholder], *, shell: bool, own: Container[str]
+) -> str | int:
     key = _key(route)
     program = not _SHELL.isdisjoint(route)
     form = (_IN_SHELL if shell else _IN_PROGRAM) if program else _OF_IMAGE if key == "image" else _PLACEHOLDER
     whole = form.fullmatch(text)
     several = program and re.search(r"\s|<<", re.sub("<[^<>]*>", "", text)) is not None
-    if several or not form.search(text) or (key == "value" and whole is None):
+    if key == "value" and whole is None and _OPTIONS.fullmatch(text):
+        found = [one[1] or one[2] for one in _VARIABLE.finditer(text)]
+        form = _VARIABLE if found and not any(name in own or name in _KNOWN for name in found) else _NONE
+    elif key == "value" and whole is None:
+        return text
+    if several or not form.search(text):
         return text
     if _NUMBERS.fullmatch(key) or key in _SIZES or not _NUMBER_PARENTS.isdisjoint(route):
         given = "1Gi" if key in _SIZES else "1"
-        made.setdefault(text, Placeholder(text=text, name=key, value=given, route=route))
+        made.setdefault(f"number {text}", Placeholder(text=text, name=key, value=given, route=route))
         return given if key in _SIZES else 1
     if whole is not None or key == "image":
         return _param(text, whole, route, made)
@@ -274,6 +301,14 @@ def with_params(fields: Fields, placeholders: list[Placeholder]) -> Fields:
 
     changed: Fields = with_texts(fields, lambda text: form.sub(expression, text), _WITH_PARAMS)
     return {**changed, "params": used} if used else fields
+
+
+def texts_in(value: object, route: Route = ()) -> Iterator[tuple[Route, str]]:
+    """All texts in a value, with their routes."""
+    if isinstance(value, str):
+        yield route, value
+    for key, inner in entries(value):
+        yield from texts_in(inner, (*route, key))
 
 
 def inside(value: object, *names: str) -> Iterator[object]:

@@ -368,11 +368,27 @@ def test_variables_in_commands_are_those_of_other_fields() -> None:
     )
     assert job.fields["command"][2] == "python train.py --seed $SEED of $NODES and $LEVEL"
     (job,), _ = from_template(text.replace("$SEED", "$SEED of ${NODES}"))
-    assert job.fields["command"][2] == "python train.py --seed $SEED of 1"
+    assert job.fields["command"][2] == "python train.py --seed $SEED of {{ params.nodes }}"
     text = text.replace("[sh, -c, 'python train.py --seed $SEED']", "[python, --seed=$SEED, --nodes=$NODES, $(RANK)]")
     (job,), _ = from_template(text)
-    assert job.fields["command"] == ["python", "--seed={{ params.seed }}", "--nodes=1", "$(RANK)"]
-    assert [one.message for one in job.obstacles][2:] == ["`command` has the placeholder `$SEED`"]
+    assert job.fields["command"] == ["python", "--seed={{ params.seed }}", "--nodes={{ params.nodes }}", "$(RANK)"]
+    messages = [f"`command` has the placeholder `${name}`" for name in ("SEED", "NODES")]
+    assert [one.message for one in job.obstacles][2:] == messages
+
+
+@for_each(
+    ("value", "expected"),
+    [
+        ("--cache=$CACHE_DIR -x", "--cache={{ params.cacheDir }} -x"),
+        ("cd $CACHE_DIR && ls", "cd $CACHE_DIR && ls"),
+        ("/lib:$LD_LIBRARY_PATH", "/lib:$LD_LIBRARY_PATH"),
+        ("--own=$FLAGS", "--own=$FLAGS"),
+    ],
+)
+def test_placeholders_in_a_longer_value(value: str, expected: str) -> None:
+    """Kubernetes does not expand them, but a shell that runs the value would."""
+    (job,), _ = read(of_container(env=[{"name": "FLAGS", "value": value}]))
+    assert job.fields["env"]["FLAGS"] == expected
 
 
 def test_a_placeholder_of_a_secret_is_that_secret() -> None:
