@@ -315,14 +315,22 @@ class Expander:
             known = self._item(name, known, index)
         if (rest or match["length"]) and index is None and isinstance(known, tuple) and name not in "@*":
             known = known[0] if known else None  # `$A` is its first item
+        are_nodes = isinstance(known, tuple) and {*known} <= {ADDRESS, NODES}
+        countable = known is not None and (are_nodes or all(is_known(one) for one in _all(known)))
+        if (
+            match["indirect"]
+            and index in ("@", "*")
+            and countable
+            and isinstance(known, tuple)
+            and name not in self.keyed
+        ):
+            return tuple(map(str, range(len(known))))
         if match["indirect"]:
             is_name = isinstance(known, str) and is_known(known)
             of_machine = isinstance(known, str) and not is_name and known != marked(f"${name}")
             self.is_invalid = self.is_invalid or of_machine or (known is None and index is None and not rest)
             return self.parameter(known) if isinstance(known, str) and is_name else marked(f"${{{text}}}")
         if match["length"]:
-            are_nodes = isinstance(known, tuple) and {*known} <= {ADDRESS, NODES}
-            countable = known is not None and (are_nodes or all(is_known(one) for one in _all(known)))
             return str(len(known)) if known is not None and countable else marked(f"${{{text}}}")
         if rest:
             return self._modified(name, known, rest, text)

@@ -201,7 +201,7 @@ def _translate(
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout, of_script.nodes)
-    steps.variables(draft, script, runs)
+    runs = steps.variables(draft, script, runs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     runs = mpi.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs

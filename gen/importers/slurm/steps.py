@@ -279,9 +279,10 @@ def _is_left_out(name: str) -> bool:
     return is_of_machines(name) and name not in DEVICES
 
 
-def is_of_pod(value: str) -> bool:
-    """Whether the shell of each pod knows a value."""
-    return all({*VARIABLE.findall(one)} <= _GIVEN | {RUN_ID} and "$(" not in one for one in sources(value))
+def is_of_pod(value: str, others: set[str] | None = None) -> bool:
+    """Whether the shell of each pod knows a value, with those of other variables."""
+    known = _GIVEN | {RUN_ID} | (others or set())
+    return all({*VARIABLE.findall(one)} <= known and "$(" not in one for one in sources(value))
 
 
 def parts_of(run: Run) -> Iterator[str]:
@@ -342,40 +343,49 @@ def _is_own(name: str, value: str, script: BatchScript, run: Run) -> bool:
     return known and not of_site and not _is_part(name, value, script, [run])
 
 
-def variables(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
-    """Set the variables that the batch part exports; those of the site are named and left out."""
+def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
+    """Set the variables that the batch part exports. Returns the programs, behind those that only a pod knows."""
     of_mpi = draft.fields["kind"] == "mpi"
     for name, place in script.exported.items():
         value = script.variables.get(name)
         of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
         of_kind = of_kind or (of_mpi and name in OF_KIND | DEVICES and not is_known(str(value)))
-        if value is None or name in script.secrets or of_kind or (name.startswith("SLURM_") and is_known(str(value))):
+        has_own = name in script.secrets or (name.startswith("SLURM_") and is_known(str(value)))
+        in_text = value == marked(f"${name}") and any(one.text.startswith(f"export {name}=") for one in runs)
+        if value is None or of_kind or has_own or in_text:
             continue
         text = value if isinstance(value, str) else " ".join(value)
         if is_of_machines(name):
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
         elif _is_part(name, text, script, runs):
-            draft.drop(
-                place, f"the variable `{name}`", "the command has its value", "add it to `env` if the program reads it"
-            )
+            hint = "add it to `env` if the program reads it"
+            draft.drop(place, f"the variable `{name}`", "the command has its value", hint)
         elif is_known(text):
             draft.variable(name, text, place)
         elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
             draft.set(literal(text.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}"), "env", name, place=place)
+        elif not of_mpi and text[2:-1] != name and is_of_pod(text, script.from_text | {name}):
+            first = next((number for number, one in enumerate(runs) if not one.sets and name in one.exported), 0)
+            line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
+            runs = [*runs[:first], line, *runs[first:]]
         elif not name.startswith("SLURM_"):
+            why = "its value is known only on the machines"
             hint = "set it in `env`, or give the values in it with `--define NAME=VALUE`"
-            draft.drop(place, f"the variable `{name}`", "its value is known only on the machines", hint)
+            draft.drop(place, f"the variable `{name}`", why, hint)
+    return runs
 
 
 def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> bool:
     """Whether the command or its container has the value of a variable, such as that of options, and no program."""
     used = regex(rf"\$\{{?{name}\b")
+    is_address = {*sources(text)} <= {"$MASTER_ADDR", "$MASTER_PORT"} and not is_known(text)
     left = any(used.search(part) for one in runs for part in (*one.words, one.text))
     programs = {
         word for one in runs for word in one.words if word == one.words[one.at] or word.endswith((".py", ".sh"))
     }
     own = programs | script.container_words
-    return (len(text.split()) > 1 or {*text.split(",")} <= own) and used.search(script.source) is not None and not left
+    is_part = is_address or len(text.split()) > 1 or {*text.split(",")} <= own
+    return is_part and used.search(script.source) is not None and not left
 
 
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
