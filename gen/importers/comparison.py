@@ -180,6 +180,7 @@ DEFAULTS: Final[Body] = {
     "serviceType": "ClusterIP",  # of the head of Ray
     "startupPolicyOrder": "AnyOrder",
     "successPolicy": {"operator": "All"},
+    "value": "",  # of a variable
     "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
 }
 """Values that the API server or the operator sets where a field is missing, by the name of the field."""

@@ -101,9 +101,9 @@ class JobDraft:
         """The name of a volume of the overlay with this profile, after `wanted`. Names can give the same label."""
         known: Fields = self.overlay.setdefault("volumes", {})
         name = label(wanted, "data")
+        name = f"volume-{name}" if name in RESERVED_VOLUMES else name
         numbered = (f"{name[:59]}-{number}" for number in count(2))
-        names = (one for one in chain([name], numbered) if one not in RESERVED_VOLUMES)
-        free = next(one for one in names if known.get(one, profile) == profile)
+        free = next(one for one in chain([name], numbered) if known.get(one, profile) == profile)
         known[free] = profile
         return free
 

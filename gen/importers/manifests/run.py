@@ -160,6 +160,8 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
     _set_roles(draft, model, every, roles, policies[0])
     _set_counts(draft, item, model.read_counts(body["spec"]) if facts is model.facts and every else {})
     _remove_refused(draft, model)
+    if not draft.fields.get("roles", "none"):
+        del draft.fields["roles"]
     _report_reserved(draft, item, model, facts, every, reserved(model, draft.fields))
     return holders
 

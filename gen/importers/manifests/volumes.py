@@ -317,10 +317,11 @@ _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"
 
 def report_ports(draft: JobDraft, item: Item, every: Sequence[Template], model: type[Job]) -> None:
     """Report the ports with names that Services may know."""
-    idle = [one for one in every if has_idle_ports(one.container, model)]
-    names = [at(port, "name") for one in idle for port in one.container["ports"]]
-    others = [*dict.fromkeys(name for name in names if isinstance(name, str) and name not in model.read_ports)]
-    if others:
-        which = ", ".join(f"`{name}`" for name in others[:_SHOWN])
+    for one in every:
+        ports = one.container["ports"] if has_idle_ports(one.container, model) else ()
+        names = (at(port, "name") for port in ports)
+        others = [*dict.fromkeys(name for name in names if isinstance(name, str) and name not in model.read_ports)]
         hint = "write the number in Services and policies that name the port, or add it with `patches` of the overlay"
-        draft.drop(item.place(*idle[0].route), f"the port {which}", "pods reach each other without it", hint)
+        if others:
+            what, why = f"the port {quoted(others, _SHOWN)}", "pods reach each other without it"
+            draft.drop(item.place(*one.route), what, why, hint)

@@ -711,3 +711,19 @@ def test_a_second_folder_of_a_claim_is_a_volume_of_its_own() -> None:
     assert proof.job.fields["data"] == {"models": {"path": "/a", "subPath": "a"}, "models-2": second}
     assert proof.job.overlay["volumes"] == {name: {"claim": "models"} for name in ("models", "models-2")}
     assert (proof.patch, proof.remaining) == (None, ())
+
+
+def test_a_volume_with_a_name_of_gen_gets_another() -> None:
+    shm = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+    proof = proof_of(changed(of_container(volumeMounts=[{"name": "shm", "mountPath": "/dev/shm"}]), volumes=shm))  # noqa: S108 - in a pod
+    assert (proof.job.fields["data"], proof.patch) == ({"volume-shm": "/dev/shm"}, None)  # noqa: S108 - in a pod
+
+
+def test_every_role_with_a_port_of_a_name_is_reported() -> None:
+    roles = replicas(Master=(1, pod("pytorch", ports=[HTTP])), Worker=(1, pod("pytorch", ports=[HTTP])))
+    body = an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": roles})
+    assert messages(body) == ["the port `http` is not carried: pods reach each other without it"] * 2
+
+
+def test_a_variable_without_a_value_is_an_empty_one() -> None:
+    assert not any("value" in one for one in proof_of(of_container(env=[{"name": "EMPTY"}])).added)
