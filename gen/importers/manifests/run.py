@@ -259,7 +259,8 @@ def _report_reserved(
         for number, entry in enumerate(as_list(one.container.get("env"))):
             name, place = str(at(entry, "name")), item.place(*route, number)
             if name in gone and not _is_same(_meant(entry), ours.get(name)):
-                known = f", to `{ours[name]}`" if name in ours and "metadata." not in ours[name] else ""
+                value = ours.get(name, INDEX).replace(item.name, "{{ run.id }}")
+                known = f", to `{value}`" if "metadata." not in value else ""
                 hint = "use the value that the pods get; `gen explain` describes the kind"
                 draft.drop(place, f"`{name}`", f"gen or the operator sets it in every pod{known}", hint)
             elif name not in gone and (unknown := sorted((_referred(at(entry, "value")) & gone) - ours.keys())):

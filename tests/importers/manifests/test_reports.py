@@ -662,8 +662,10 @@ def test_variables_with_the_values_of_a_run_are_left_out() -> None:
 
 
 def test_variables_with_other_values_are_reported_at_their_lines() -> None:
-    (job,), found = read(jobset_of(WORLD_SIZE="16", RANK="0", ARGS="$(WORLD_SIZE)"))
+    (job,), found = read(jobset_of(MASTER_ADDR="other", WORLD_SIZE="16", RANK="0", ARGS="$(WORLD_SIZE)"))
+    address = "{{ run.id }}-workers-0-0.{{ run.id }}"
     assert [one.message for one in found] == [
+        f"`MASTER_ADDR` is not carried: gen or the operator sets it in every pod, to `{address}`",
         "`WORLD_SIZE` is not carried: gen or the operator sets it in every pod, to `2`",
         "`RANK` is not carried: gen or the operator sets it in every pod",
     ]
