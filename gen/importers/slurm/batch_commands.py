@@ -13,7 +13,7 @@ from gen.base import Location, names, regex
 from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_braces
 from gen.importers.slurm.answers import relative
 from gen.importers.slurm.containers import opened_apptainer
-from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, sources
+from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, sources, split
 from gen.importers.slurm.site import (
     CONDA,
     MODULES,
@@ -46,6 +46,9 @@ _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
 class BatchCommands(BatchValues):
     """Follows commands by their words. A subclass follows the constructs of the shell."""
+
+    first_line = 1
+    """The line of the file where the text begins."""
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         super().__init__(constants, in_task=in_task)
@@ -206,8 +209,10 @@ class BatchCommands(BatchValues):
             if name in self.functions.keys() - self.of_outputs:
                 self.of_outputs.add(name)
                 self.keep_function(name)
-        self.variables, self.functions = variables, functions  # the shell of the output is one of its own
-        return super().output(command)
+        self.variables, self.functions = {**variables}, functions
+        answer = super().output(command)
+        self.variables = variables  # the shell of the output is one of its own
+        return answer
 
     def leaves_turn(self, body: Node) -> bool:
         """Follow the body of a loop once. Returns whether it ends the loop."""
@@ -403,8 +408,9 @@ class BatchCommands(BatchValues):
         switches = {one for one in words if one.startswith("-")}
         if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
             is_list = NODES in value or ADDRESS in value
-            signs = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
-            parts = [value] if is_list else re.split(signs, value.strip())
+            in_words = separators.isspace() or not is_known(value)
+            signs = f"[{re.escape(separators)}]"
+            parts = [value] if is_list else split(value, separators) if in_words else re.split(signs, value.strip())
             self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
         elif here is None and names and node.parent is not None and self.has_input(node.parent):
             self.from_text |= {*names}

@@ -200,7 +200,7 @@ def _translate(
     runs = [mpi.for_kind(draft, script, one, layout, parallel=parallel) for one in _files(draft, script, runs)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
-    _order(draft, runs, layout, of_script.nodes)
+    _order(draft, runs, layout, of_script.nodes, script.outputs)
     runs = steps.variables(draft, script, runs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
@@ -379,7 +379,7 @@ def _array(draft: JobDraft, layout: Layout, text: str) -> None:
         draft.set({"matrix": {"task": list(layout.indices)}}, "sweep", place=draft.place)
 
 
-def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int) -> None:
+def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, outputs: Iterable[str]) -> None:
     """Report what happens on some of the nodes of the script, or once in it, and in each pod of the job."""
     started = [one for one in runs if one.by_srun]
     if started and layout.nodes < nodes:
@@ -405,6 +405,10 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int) -> 
             program = source_text(one.words[0]).rpartition("/")[2]
             hint = "remove it from `command`, and do it before the job, if it may happen only once"
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)
+        parts = [part.strip('"') for part in steps.parts_of(one)]
+        for part in (known for known in outputs if known in one.text or known in parts):
+            what, hint = f"the single start of `{part[:60]}`", "check that all pods compute the same value"
+            draft.drop(one.place, what, "each pod computes it", hint)
 
 
 _MOST: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}

@@ -405,7 +405,7 @@ def is_needed(name: str, text: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(function)}(?![\w-])", text) is not None
 
 
-_WHOLE: Final = regex(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
+_WHOLE: Final = regex(r"(?:\\.|\$\([^()]*(?:\([^()]*\)[^()]*)*\)|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
 
 
 def start_of(text: str, line: int) -> int:

@@ -158,12 +158,12 @@ def _without_unset(words: Sequence[str]) -> list[str]:
 
 def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str]) -> list[Step]:
     """What each task does, with the environment of the batch part."""
-    task = BatchScript(script.file, {**script.constants, **constants}, in_task=True)
+    task = BatchScript(script.file, {**script.constants, **constants}, first_line=script.first_line, in_task=True)
     of_pod = {name: value for name, value in (("MASTER_ADDR", ADDRESS), ("MASTER_PORT", PORT)) if name in step.exported}
     task.variables = {**step.exported, **of_pod, **dict(step.assigned)}
     task.exported = dict.fromkeys(step.exported, step.place)
     task.folder, task.folder_place = step.folder, step.folder_place
-    task.outputs, task.matching = script.outputs, script.matching
+    task.outputs, task.matching, task.source = script.outputs, script.matching, script.source
     task.early, task.kept = {*script.early}, script.kept | script.from_text
     task.run(step.place, words, step.assigned)
     script.absorb(task)

@@ -118,8 +118,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     variables = {name for one in about for name in _NAMED.findall(one.message)} - script.images
     alone = {one.place.line for one in about if not one.message.startswith("the meaning")}
     variables |= {name for line in alone for name in assigned_in(command_at(script.text, line))}
-    learned = _of_command(job)
-    moves = any(one.message.startswith("the folder of `cd`") for one in lost)
+    learned, moves = _of_command(job), any(one.message.startswith("the folder of `cd`") for one in lost)
     missing = {posixpath.basename(match[1]) for one in lost if (match := _FILE.match(one.message))}
     once = {one.place.line for one in lost if _ONCE.match(one.message)}
     eaten = {one.place.line for one in lost if one.message.startswith("the value `$")}
@@ -162,9 +161,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
 
 def _failure(original: Recording, line: int) -> tuple[int, str] | None:
     """The first line up to that of a difference where bash reports an error, or ends with one; and the error."""
-    ends = [
-        (int(one[2]), f"it ends with the status {one[1]}") for one in _ENDED.finditer(original.errors) if one[1] != "0"
-    ]
+    ended = (one for one in _ENDED.finditer(original.errors) if one[1] != "0")
+    ends = [(int(one[2]), f"it ends with the status {one[1]}") for one in ended]
     errors = [(int(one[1]), f"`{one[2][:_SHOWN]}`") for one in _FAILED.finditer(original.errors)]
     at = 0  # the line of the last shell inside of the script
     for one in _FAILED_INSIDE.finditer(original.errors):
@@ -174,12 +172,17 @@ def _failure(original: Recording, line: int) -> tuple[int, str] | None:
 
 
 def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
-    """Whether a finding is about a program inside of the command with this line, such as a text of `bash -c`."""
-    first = start_of(text, difference.line)
-    inside = first <= finding.place.line <= first + command_at(text, difference.line).count("\n")
+    """Whether a finding is about a program in a text of the command with this line, such as that of `bash -c`."""
+    first, at = start_of(text, difference.line), finding.place.line
+    line = "".join(text.split("\n")[at - 1 : at]).strip()
+    inside = first <= at <= first + command_at(text, difference.line).count("\n")
+    inside = difference.line > 0 and (inside or (line != "" and line in read_by(text, difference.line)))
+    started = difference.text.partition("`")[2].partition("`")[0]
+    if finding.message.startswith(f"`{started}` is not carried"):
+        return inside
     named = {posixpath.basename(word) for word in re.findall(r"`([^`\s]+)`", finding.message)}
-    starts = {posixpath.basename(word) for word in difference.text.partition("`")[2].partition("`")[0].split()}
-    return bool(difference.line) and inside and finding.message[:1].isdigit() and bool(named & starts)
+    starts = {posixpath.basename(word) for word in started.split()}
+    return inside and finding.message[:1].isdigit() and not named.isdisjoint(starts)
 
 
 def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int]) -> _Input:

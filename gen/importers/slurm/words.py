@@ -252,13 +252,23 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
+def _line_of(reader: BatchCommands, text: str, line: int) -> int:
+    """The line of a script in which a text of several lines begins, such as that of a variable."""
+    lines = [one.strip() for one in reader.source.split("\n")]
+    parts = [*enumerate(one.strip() for one in text.split("\n"))]
+    known = (
+        lines.index(part) + reader.first_line - number for number, part in parts if len(part) > 1 and part in lines
+    )
+    return next(known, line) if len(parts) > 1 else line
+
+
 def _shell(reader: BatchCommands, called: Called) -> bool:
     """`bash -c TEXT`."""
     found = ((at, one) for at, one in enumerate(called.words[1:], 2) if not re.match(r"-(?![a-zA-Z]*c$)", one))
     at, option = next(found, (0, ""))
     if not option.startswith("-") or called.words[-1].startswith("-"):
         return False
-    inner = reader.inner(called.place.line)
+    inner = reader.inner(_line_of(reader, called.words[at] if at < len(called.words) else "", called.place.line))
     text, *behind = called.words[at:]
     text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the inner shell splits them
     of_outer = {one[1:]: marked(one) for one in sources(text)}

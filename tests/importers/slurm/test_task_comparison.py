@@ -220,11 +220,18 @@ def test_the_checks_of_a_script_are_not_proven(tmp_path: Path) -> None:
     assert (same, found) == (True, []), line
 
 
-def test_what_another_finding_names_is_no_difference(tmp_path: Path) -> None:
-    text = script("-N 1", body="module load a\nconda activate b\npython a.py", interpreter="/bin/bash")
-    line, same, found = compared(tmp_path, text)
+@for_each(
+    ("body", "lines"),
+    [
+        ("module load a\nconda activate b\npython a.py", "4, 5"),
+        ("srun bash -c '\nmodule load a\npython a.py'", "4"),
+        ("T=$(cat <<'E'\nmodule load a\npython a.py\nE\n)\nsrun bash -c \"$T\"", "9"),
+    ],
+)
+def test_what_another_finding_names_is_no_difference(tmp_path: Path, body: str, lines: str) -> None:
+    line, same, found = compared(tmp_path, script("-N 1", body=body, interpreter="/bin/bash"))
     assert (same, found) == (True, [])
-    assert "apart from what findings name, or each pod does, at line 4, 5" in line
+    assert f"apart from what findings name, or each pod does, at line {lines}" in line
 
 
 @for_each(
