@@ -13,7 +13,7 @@ from gen.base import Location, names, regex
 from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_braces
 from gen.importers.slurm.answers import relative
 from gen.importers.slurm.containers import opened_apptainer
-from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, sources, split
+from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.site import (
     CONDA,
     MODULES,
@@ -36,7 +36,8 @@ _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
-_COPY: Final = names("cp cat rsync scp install head")
+_OF_SLURM_ITSELF: Final = regex(rf"{re.escape(SCRIPT)}\b|\bslurm-\S*\.(?:out|err|log)\b")
+_COPY: Final = names("cp mv cat tail gzip rsync scp install head")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
 _OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
@@ -250,9 +251,10 @@ class BatchCommands(BatchValues):
             self.images += [(opened[0], place)] if opened[0] else []
             self.mounts += [(one, place) for one in opened[2]]
             self.run(place, opened[1], assigned)
-        elif SCRIPT in " ".join(words) and called.program in _COPY:
-            hint = "leave it out, since the job file is in Git"
-            self.drop(called, f"`{called.text[:60]}`", "no pod has the file of the script", hint)
+        elif called.program in _COPY and (lost := _OF_SLURM_ITSELF.search(source_text(" ".join(words)))) is not None:
+            what = "the file of the script" if SCRIPT in lost[0] else "the log of Slurm"
+            hint = "leave it out: the job file is in Git, and `gen logs` shows the logs"
+            self.drop(called, f"`{called.text[:60]}`", f"no pod has {what}", hint)
         else:
             if "srun" in words and not self.in_task:
                 hint = f"write it behind `srun`: `srun {called.program} …`"

@@ -182,6 +182,8 @@ class Conditions(Expander):
                 known = (left == right) is (sign != "!=") if is_known(left + right) else None
             case [left, sign, right] if sign in {*_NUMBERS, "<", ">"}:
                 known = self._of_two(left, sign, right)
+                if known is None and sign in _NUMBERS and is_known(left + right):
+                    raise ValueError  # of a text, as bash says
             case ["!", *others] if len(words) <= _MOST_WORDS:
                 known = _negated(self._of_words(others))
             case [sign, one] if _OF_ONE.fullmatch(f"{sign} _"):

@@ -225,6 +225,17 @@ def _of_nodes(reader: BatchCommands, called: Called) -> bool:
     return reader.drop(called, f"`{called.text}`", *OF_NODES[called.program])
 
 
+def _sbcast(reader: BatchCommands, called: Called) -> bool:
+    """A file that Slurm copies to each node, as each pod copies it."""
+    paths = [one for one in called.words[1:] if not one.startswith("-")]
+    if len(paths) == 2:  # noqa: PLR2004 - from and to
+        start = ("--ntasks-per-node=1", "cp", *paths)
+        reader.add(Step(options=start, place=called.place, by_srun=True))
+    return reader.drop(
+        called, f"`{called.text[:60]}`", "each pod copies the file itself", "remove it, if a volume has it"
+    )
+
+
 def _conda(reader: BatchCommands, called: Called) -> bool:
     return called.words[1:2] != ("run",) and reader.drop(called, f"`{called.text}`", *OWN_ENVIRONMENT)
 
@@ -307,6 +318,7 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     **dict.fromkeys(("cd", "pushd", "popd"), _cd),
     "exit": _exit,
     **dict.fromkeys(OF_NODES, _of_nodes),
+    "sbcast": _sbcast,
     **dict.fromkeys(CONDA, _conda),
     **dict.fromkeys(("source", "."), _source),
 }
