@@ -47,6 +47,7 @@ failed=0
 if [ "$failed" -gt 1 ] && [ -n "$out" ]; then
   plan=
   if [ -s "$out/plan.md" ]; then plan=$(cat "$out/plan.md"); fi
+  # shellcheck disable=SC2016 # the backquotes are those of Markdown
   printf '### Refused: `gen plan --check` failed with exit code %s, see the log\n\n%s\n' "$failed" "$plan" > "$out/plan.md"
 fi
 exit "$failed"
