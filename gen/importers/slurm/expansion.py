@@ -284,7 +284,7 @@ class Expander:
         blank = any(re.search(r"[\s*?]", one) for one in items)
         output = splits and _OUTPUT.match(value[1:]) is not None and len(sources(value)) == 1
         own = _ONE.fullmatch(value)
-        of_shell = own is not None and own[1] in self.from_text | self.kept
+        of_shell = splits and own is not None and own[1] in self.from_text | self.kept
         return marked(f'"{value[1:-1]}"') if blank or output or of_shell else value
 
     def expansion(self, text: str) -> Value:

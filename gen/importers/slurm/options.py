@@ -266,7 +266,7 @@ def _names(last: Mapping[str, Option]) -> dict[str, str]:
 
 def _number(draft: JobDraft, option: Option | None) -> int | None:
     """A number, or the first of a range of nodes."""
-    if option is None:
+    if option is None or OPEN in option.value:  # which has a finding
         return None
     first, dash, _ = option.value.partition("-")
     if not first.isascii() or not first.isdecimal() or len(first) > 6:  # noqa: PLR2004 - not a count

@@ -29,6 +29,10 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("A=1\nA=2 srun a $A", "A=2 a 1"),
         ("export A=1\nwhile ask; do a; done\nexport A=2\nsrun b", "export A=1\nwhile ask; do a; done\nexport A=2\nb"),
         ("eval A=1\nsrun a $A", "a 1"),
+        (
+            'if ask; then A="b c"; fi\nB="$A d"\nsrun $B "$B"',
+            'if ask; then A="b c"; fi\n$A d "$A d"',
+        ),
         ('if [ "$SLURM_RESTART_COUNT" -gt 0 ] 2>/dev/null; then A=-r; else A=; fi\nsrun a $A', "a"),
         ("srun a\nmv slurm-$SLURM_JOB_ID.out logs/", "a"),
         ("sbcast -f /data/a.tar /tmp/a.tar\nsrun tar xf /tmp/a.tar", "cp /data/a.tar /tmp/a.tar\ntar xf /tmp/a.tar"),
@@ -641,6 +645,7 @@ UNCLEAR = "the address `"
         (NODE, "module load x &\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "a\nmv slurm-*.out b", 5, "`mv slurm-*.out b` is not carried: no pod has the log of Slurm"),
         (NODE, "sbcast a b\nc", 4, "`sbcast a b` is not carried: each pod copies the file itself"),
+        (NODE, "if ask; then C=1; fi\nsrun -c $C a", 5, "the value `$C` of `--cpus-per-task` is not carried: only"),
         (NODE, "! module load x\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "env A=1 export B=2\nsrun a", 4, "`env A=1 export B=2` is not carried: `export` is not a program, but"),
         (NODE, "eval export A=1\nsrun a", 4, "gen does not follow `eval export A=1`"),
