@@ -42,6 +42,9 @@ def _srun(reader: BatchCommands, called: Called) -> bool:
         reader.refuse(called.place, "`srun` starts several components behind `:`", hint)
     if "--multi-prog" in called.words:
         reader.refuse(called.place, "a file of `srun` names its programs", hint)
+    first = source_text("".join(called.words[1:2])).strip('"')
+    if (first.startswith("$(") and not first.startswith("$((")) or first.removeprefix("$") in reader.from_text:
+        reader.refuse(called.place, f"only a shell knows the options `{first[:60]}` of `srun`", "write their values")
     if reader.in_task:
         reader.refuse(called.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
     else:
