@@ -305,7 +305,7 @@ class Conditions(Expander):
         if (numbers := SEQUENCE.fullmatch(expanded)) is not None:
             first, *step, last = ["1", *numbers[1].split()][-max(2, len(numbers[1].split())) :]
             known = with_braces(f"{{{'..'.join((first, last, *step))}}}")
-        known = nodes if known == NODES and COUNTS.search(command) else known
+        known = nodes if known == NODES and COUNTS.search(command) and "hostname" in command else known
         if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
             self.asked.add("the name of the folder")
             return marked(f"$({command})")

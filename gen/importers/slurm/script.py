@@ -340,9 +340,8 @@ class BatchScript(BatchCommands):
         self.follow_block(nodes)
         text = self.text(condition) if condition is not None and self.ended is not None and self.fails else ""
         if condition is not None and _OF_FILE.search(text):
-            self.ended, self.variables, self.steps = None, variables, self.steps[:before]
-            hint = "check that the image or a volume of the job has it"
-            self.leave(condition, f"the check `{text[:60]}`", "gen does not see files of machines", hint)
+            self.leave_check(condition, before)
+            self.ended, self.variables = None, variables
 
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""

@@ -647,6 +647,7 @@ UNCLEAR = "the address `"
         (NODE, "sbcast a b\nc", 4, "`sbcast a b` is not carried: each pod copies the file itself"),
         (NODE, "if ask; then C=1; fi\nsrun -c $C a", 5, "the value `$C` of `--cpus-per-task` is not carried: only"),
         (NODE, "A=$(cat b)\nsrun $A --wait=0 c", 5, "only a shell knows the options `$(cat b)` of `srun`"),
+        (NODE, "if [ ! -f a ]; then b; exit 1; fi\nc", 4, "`b` is not carried: it belongs to a check of files"),
         (NODE, "! module load x\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "env A=1 export B=2\nsrun a", 4, "`env A=1 export B=2` is not carried: `export` is not a program, but"),
         (NODE, "eval export A=1\nsrun a", 4, "gen does not follow `eval export A=1`"),
