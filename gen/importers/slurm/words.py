@@ -12,7 +12,7 @@ from gen.base import names, regex
 from gen.importers.shell_script import assigned_in, in_double_quotes
 from gen.importers.slurm.answers import formatted, joined
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
-from gen.importers.slurm.expansion import MARKED, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -285,6 +285,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
     inner = reader.inner(_line_of(reader, called.words[at] if at < len(called.words) else "", called.place.line))
     text, *behind = called.words[at:]
     text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the inner shell splits them
+    text = re.sub(rf"(?<!\\)\\(?={OPEN})", "", text)  # a backslash is for the first character of a value
     of_outer = {one[1:]: marked(one) for one in sources(text)}
     inner.variables = {name: value for name, value in reader.variables.items() if name in reader.exported}
     inner.variables |= dict(called.assigned)

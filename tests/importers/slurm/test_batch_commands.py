@@ -29,6 +29,7 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("A=1\nA=2 srun a $A", "A=2 a 1"),
         ("export A=1\nwhile ask; do a; done\nexport A=2\nsrun b", "export A=1\nwhile ask; do a; done\nexport A=2\nb"),
         ("eval A=1\nsrun a $A", "a 1"),
+        ('srun bash -c "a \\\\$SLURMD_NODENAME: b"', "a $HOSTNAME: b"),
         (
             'if ask; then A="b c"; fi\nB="$A d"\nsrun $B "$B"',
             'if ask; then A="b c"; fi\n$A d "$A d"',
