@@ -315,9 +315,8 @@ def elastic(draft: Draft) -> None:
     draft.lose("worker-restart-policy", "workers restart in place", "remove it")
     draft.lose("ssh-secret", "the MPI operator makes the keys", "remove it")
     command = draft.fields.get("command", "")
-    draft.fields |= (
-        {"command": with_texts(command, lambda text: text.replace(DEFAULT_HOSTS, _HOSTS))} if command else {}
-    )
+    if command:
+        draft.fields["command"] = with_texts(command, lambda text: text.replace(DEFAULT_HOSTS, _HOSTS))
     if (known := _OF_OPERATOR.search(str(command))) is not None:
         message = f"`{known[0]}` is a file of Arena's operator, which the pods of an MPIJob do not have"
         draft.cannot_run(given.place, message, f"use `--hostfile {_HOSTS}`, with a fixed number of processes")

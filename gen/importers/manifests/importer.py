@@ -117,9 +117,7 @@ def _container(container: Any, job: str, gone: frozenset[str], model: type[Job],
     entries = at(container, "env")
     if not isinstance(entries, list):
         return container
-    last = {
-        str(at(one, "name")): number for number, one in enumerate(entries)
-    }  # which counts, if a name is there twice
+    last = {str(at(one, "name")): number for number, one in enumerate(entries)}  # of two with a name, it counts
     entries = [one for number, one in enumerate(entries) if last[str(at(one, "name"))] == number]
     kept = [_variable(one, job) for one in entries if not trains or str(at(one, "name")) not in gone]
     return {**{key: value for key, value in container.items() if key != "env"}, **({"env": kept} if kept else {})}

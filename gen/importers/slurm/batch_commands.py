@@ -160,7 +160,7 @@ class BatchCommands(BatchValues):
             self.left.append(DroppedPart(one.place, f"`{text[:60]}`", "it belongs to a check of files", hint))
         del self.steps[first:]
 
-    def write(self, node: Node, output: tuple[str, str], line: str | None) -> None:
+    def note_written(self, node: Node, output: tuple[str, str], line: str | None) -> None:
         """Note a line that the script writes into a file; None for unknown text."""
         sign, path = output
         if sign == ">>" and path in self.files and line is not None:

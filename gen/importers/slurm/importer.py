@@ -16,7 +16,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
-from gen.importers.slurm import mpi, steps
+from gen.importers.slurm import processes, steps
 from gen.importers.slurm.answers import DEEP
 from gen.importers.slurm.containers import (
     Lacking,
@@ -90,7 +90,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     of_site = {name: one for name, one in site.places.items() if name in site.define.keys() - given.define.keys()}
     options = [with_values(one, values, of_site) for one in options]
     options = [one for one in options if one.place not in map(of_site.get, unfinished)]
-    options = mpi.with_nodes(options, values, site.nodes, found)
+    options = processes.with_nodes(options, values, site.nodes, found)
     values |= unfinished
     place = Location(given.file)
     if not options and not TEMPLATE.search(text):
@@ -174,7 +174,7 @@ def _translate(
     """Set the fields of the job."""
     of_script = layout_of(options)
     by_mpi = any(steps.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
-    ranks = partial(mpi.of_tasks, of_script.nodes, by_mpi=by_mpi)
+    ranks = partial(processes.of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     runs = _with_written(draft, script, runs)
     script.container_words = container_words(script)
@@ -194,17 +194,17 @@ def _translate(
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
     _arguments(draft, script, runs, lacking)
-    mpi.whole_nodes(draft, options, runs, site)
-    layout = mpi.set_sizes(draft, runs, layout)
+    processes.whole_nodes(draft, options, runs, site)
+    layout = processes.set_sizes(draft, runs, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
-    runs = [mpi.for_kind(draft, script, one, layout, parallel=parallel) for one in _files(draft, script, runs)]
+    runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in _files(draft, script, runs)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout, of_script.nodes, script.outputs)
     runs = steps.variables(draft, script, runs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
-    runs = mpi.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
+    runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = _arrays(script, runs)
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
@@ -218,7 +218,7 @@ def _translate(
     if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
-        mpi.report_launcher(draft, runs)
+        processes.report_launcher(draft, runs)
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, runs)
 

@@ -217,7 +217,7 @@ class BatchScript(BatchCommands):
             self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
         elif files and is_silent(program):
             line = written_line(self.words(with_braces(self.text(body)))) if body.type == "command" else None
-            self.write(node, self.output_file(node), line)
+            self.note_written(node, self.output_file(node), line)
 
     def _heredoc(self, node: Node, body: Node | None, heredoc: Node) -> None:
         """A file that the script writes with `cat <<END > FILE`."""

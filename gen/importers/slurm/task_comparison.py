@@ -39,8 +39,8 @@ from gen.importers.sandbox import (
 from gen.importers.shell_script import assigned_in
 from gen.importers.slurm.containers import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
-from gen.importers.slurm.mpi import DEFAULT_PORT, with_nodes
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values
+from gen.importers.slurm.processes import DEFAULT_PORT, with_nodes
 from gen.importers.slurm.site import (
     SCRIPT,
     VARIABLE,

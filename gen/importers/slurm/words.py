@@ -102,15 +102,14 @@ def _let(reader: BatchCommands, called: Called) -> bool:
 
 def _printf(reader: BatchCommands, called: Called) -> bool:
     """`printf -v NAME FORMAT WORD…`."""
-    if called.words[1:2] != ("-v",) or len(called.words) < 4:  # noqa: PLR2004 - a format
-        return _shows(reader, called)
-    name, form, *words = called.words[2:]
-    text = formatted(form, words)
-    if text is None:
-        reader.forget(name)
-    else:
-        reader.variables[name] = text
-    return True
+    match called.words:
+        case (_, "-v", name, form, *words):
+            if (text := formatted(form, words)) is None:
+                reader.forget(name)
+            else:
+                reader.variables[name] = text
+            return True
+    return _shows(reader, called)
 
 
 def _shift(reader: BatchCommands, called: Called) -> bool:
@@ -230,10 +229,10 @@ def _of_nodes(reader: BatchCommands, called: Called) -> bool:
 
 def _sbcast(reader: BatchCommands, called: Called) -> bool:
     """A file that Slurm copies to each node, as each pod copies it."""
-    paths = [one for one in called.words[1:] if not one.startswith("-")]
-    if len(paths) == 2:  # noqa: PLR2004 - from and to
-        start = ("--ntasks-per-node=1", "cp", *paths)
-        reader.add(Step(options=start, place=called.place, by_srun=True))
+    match [one for one in called.words[1:] if not one.startswith("-")]:
+        case [source, target]:
+            start = ("--ntasks-per-node=1", "cp", source, target)
+            reader.add(Step(options=start, place=called.place, by_srun=True))
     return reader.drop(
         called, f"`{called.text[:60]}`", "each pod copies the file itself", "remove it, if a volume has it"
     )

@@ -1,4 +1,4 @@
-"""Tasks of `srun` become processes of MPI with the ranks that the script gives them, on all its nodes."""
+"""Programs have the pods, processes and ranks that the script gives them, also as processes of MPI."""
 
 from __future__ import annotations
 

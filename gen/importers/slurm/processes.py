@@ -1,4 +1,4 @@
-"""Processes of launchers, and tasks of `srun` as those of MPI: a job of kind `mpi`, and their ranks and addresses.
+"""Numbers of pods and processes, and their ranks and addresses: of launchers, and of tasks of `srun` as those of MPI.
 
 `mpirun` gives a process its numbers in variables of its own. Those that PyTorch reads have to come from the script.
 """
@@ -250,7 +250,7 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
 
 
 def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:
-    """Set the kind, and its numbers of workers and processes, if a program needs MPI. The sizes by its launchers."""
+    """Set the kind and its sizes if a program needs MPI. Returns the sizes that its launchers give."""
     slots = {without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
     if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
         layout = replace(layout, per_node=int(number[:4]))
