@@ -76,7 +76,7 @@ class BatchCommands(BatchValues):
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
         several = uses_of(name, self.source) > 1 or re.search(
-            rf"\$\{{{name}:?[-+=?]|\$\([^)\n]*\$\{{?{name}\b", self.source
+            rf"\$\{{{name}:?[-+=?]|\$\([^)\n]{{0,300}}\$\{{?{name}\b", self.source
         )
         is_output = any(one.startswith("$(") and not one.startswith("$((") for one in sources(value))
         if name and several and is_output and isinstance(self.variables[name], str) and not self.is_inner:
@@ -150,6 +150,11 @@ class BatchCommands(BatchValues):
             if ">" in sign and number in ("", "1") and not re.match(r"\d+$|/dev/", path):
                 return ">>" if ">>" in sign else ">", self.local(self.value(path)).removeprefix("./")
         return "", ""
+
+    def is_read(self, path: str, start: int) -> bool:
+        """Whether the script has a path behind a byte, other than behind `>`."""
+        behind = self.bytes[start:].decode("utf-8", "replace")
+        return re.search(rf"[^>\s]\s*{re.escape(path)}", behind) is not None
 
     def leave_check(self, condition: Node, first: int) -> None:
         """Leave out a check of files, and its programs behind the first ones."""

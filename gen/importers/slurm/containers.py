@@ -371,14 +371,14 @@ def _on_all_nodes(group: Sequence[Step]) -> Step | None:
     read = [options_of([*one.options], one.place, Findings()) for one in group]
     if not all(any(one.name == "nodelist" for one in options) for options, _ in read):
         return None
+    if len({len(rest) for _, rest in read}) > 1:
+        return None
     words: list[str] = []
-    for column in zip(*(rest for _, rest in read), strict=False):
+    for column in zip(*(rest for _, rest in read), strict=True):
         stem = column[0].removesuffix("0")
         if len({*column}) > 1 and column != tuple(f"{stem}{number}" for number in range(len(group))):
             return None
         words.append(column[0] if len({*column}) == 1 else stem + marked("$RANK"))
-    if len({len(rest) for _, rest in read}) > 1:
-        return None
     kept = [one for one in read[0][0] if one.name not in ("nodelist", "nodes", "ntasks", "ntasks-per-node")]
     options = [f"--{one.name}={one.value}" if one.value else f"--{one.name}" for one in kept]
     sizes = (f"--nodes={len(group)}", f"--ntasks={len(group)}")

@@ -199,8 +199,7 @@ class BatchScript(BatchCommands):
             what = f"bash reads the file `{self.value(files[0])[:60]}` here, and does not run this line without it"
             self.refuse(self.place(node), what, "quote the `<`, or remove it")
             return
-        behind = self.bytes[node.end_byte :].decode("utf-8", "replace")
-        is_read = program in OF_LOGS and files and re.search(rf"[^>\s]\s*{re.escape(files[-1])}", behind) is not None
+        is_read = program in OF_LOGS and files and self.is_read(files[-1], node.end_byte)
         if files and kept and program not in _FOLLOWED and (is_read or self.starts_program(node)):
             self.as_it_is(node)
             made = self.output_file(node)[1] if program in OF_LOGS else ""

@@ -394,7 +394,7 @@ def is_of_machines(name: str) -> bool:
 
 def uses_of(name: str, text: str) -> int:
     """The number of places where a text reads a variable, with or without `$`."""
-    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^\n]*?(?<![\w$]){name}\b", text))
+    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^\n]{{0,300}}?(?<![\w$]){name}\b", text))
 
 
 def is_needed(name: str, text: str) -> bool:
@@ -405,7 +405,8 @@ def is_needed(name: str, text: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(function)}(?![\w-])", text) is not None
 
 
-_WHOLE: Final = regex(r"(?:\\.|\$\([^()]*(?:\([^()]*\)[^()]*)*\)|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
+_OUTPUT: Final = r"\$\([^()]{0,999}(?:\([^()]{0,999}\)[^()]{0,999}){0,9}\)"
+_WHOLE: Final = regex(rf"(?:\\.|{_OUTPUT}|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
 
 
 def start_of(text: str, line: int) -> int:

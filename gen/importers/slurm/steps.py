@@ -364,7 +364,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             draft.variable(name, text, place)
         elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
             draft.set(literal(text.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}"), "env", name, place=place)
-        elif not of_mpi and text[2:-1] != name and is_of_pod(text, script.from_text | {name}):
+        elif not of_mpi and text != marked(f"${name}") and is_of_pod(text, script.from_text | {name}):
             first = next((number for number, one in enumerate(runs) if not one.sets and name in one.exported), 0)
             line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
             runs = [*runs[:first], line, *runs[first:]]
