@@ -39,6 +39,7 @@ _SECONDS: Final = 60
 _MOST_RUNS: Final = 8
 _MOST_BYTES: Final = 20_000_000
 _LONGEST_NAME: Final = 500
+_LONGEST_FILE_NAME: Final = 255
 _COUNT: Final = regex(r"-1|[0-9]{1,6}")
 _REFERENCE: Final = regex(r"\$\((\w+)\)")
 _INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
@@ -187,8 +188,13 @@ def _once(
         _program(own / "answer", source("answer"))
         for name in _ANSWERS.split():
             (own / "start" / name).symlink_to("/gen/answer")
+        (own / "tools/time").symlink_to("/gen/answer")
         (own / "prelude").write_text(source("prelude"), "utf-8")
-        for name, paths in asdict(learned).items():
+        found = {one for one in learned.programs if posixpath.dirname(one) == "/gen/bin"}
+        for link in (own / "start" / posixpath.basename(one) for one in found if len(one) < _LONGEST_FILE_NAME):
+            if not link.is_symlink() and not link.exists():
+                link.symlink_to("/gen/record")
+        for name, paths in {**asdict(learned), "programs": learned.programs - found}.items():
             (own / name).write_text("".join(f"{one}\n" for one in sorted(paths)), "utf-8")
         for path, text in files.items():
             target = own / "files" / posixpath.normpath(f"/{path}").lstrip("/")  # `..` ends at the root

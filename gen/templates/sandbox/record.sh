@@ -4,10 +4,8 @@
 [ "${0##*/}" = record ] || set -- "${0#/gen/bin/}" "$@"
 values=()
 for name in $GEN_NAMES; do values+=("$name=${!name-}"); done
-until mkdir /gen/out/lock 2>/dev/null; do :; done
 printf '%s\0' "${GEN_TASK:--1}" "${GEN_LINE:-0}" "$PWD" "${#values[@]}" "${values[@]}" "$#" "$@" \
-  >> /gen/out/records
-rmdir /gen/out/lock
+  > "/gen/out/records/${EPOCHREALTIME//[!0-9]/}-$$"
 if [ "$1" = git ] && [[ " $* " == *" clone "* ]]; then # a later `cd` needs its folder
   folder=${*: -1}
   [[ $folder != *://* && $folder != *@*:* ]] || folder=$(basename "$folder" .git)

@@ -339,8 +339,11 @@ def test_a_script_cannot_fill_disk_or_memory() -> None:
 
 def test_records_that_a_script_breaks_are_ignored() -> None:
     for text in (
-        "one; rm /gen/out/records; ln -s /dev/zero /gen/out/records",
-        "one; printf 'a\\0b' >> /gen/out/records",
+        "one; rm -r /gen/out/records; ln -s /dev/zero /gen/out/records",
+        "one; ln -s /dev/zero /gen/out/records/0",
+        "one; ln -s /dev/zero /gen/out/records/9",
+        "one; printf 'a\\0b' > /gen/out/records/0",
+        "one; printf 'a\\0b' > /gen/out/records/9",
     ):
         found = recorded([Process(words=("bash", "/script"), env={})], files={"/script": text})
         assert len(found.records) <= 1
