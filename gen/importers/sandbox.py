@@ -177,30 +177,9 @@ def _once(
 ) -> tuple[Recording, set[str]]:
     """The recording, and the paths of missing programs and files."""
     with tempfile.TemporaryDirectory(prefix="gen-") as folder:
-        own = Path(folder, "gen")
         Path(folder, "root").mkdir()
-        for name in ("bin", "start", "real", "tools", "out"):
-            (own / name).mkdir(parents=True)
-        for name, real in _tools().items():
-            (own / "tools" / name).symlink_to(f"/gen/real/{real}")
-        for name, text in {"record": source("record"), **scripts}.items():
-            _program(own / ("record" if name == "record" else f"start/{name}"), text)
-        _program(own / "answer", source("answer"))
-        for name in _ANSWERS.split():
-            (own / "start" / name).symlink_to("/gen/answer")
-        (own / "tools/time").symlink_to("/gen/answer")
-        (own / "prelude").write_text(source("prelude"), "utf-8")
-        found = {one for one in learned.programs if posixpath.dirname(one) == "/gen/bin"}
-        for link in (own / "start" / posixpath.basename(one) for one in found if len(one) < _LONGEST_FILE_NAME):
-            if not link.is_symlink() and not link.exists():
-                link.symlink_to("/gen/record")
-        for name, paths in {**asdict(learned), "programs": learned.programs - found}.items():
-            (own / name).write_text("".join(f"{one}\n" for one in sorted(paths)), "utf-8")
-        for path, text in files.items():
-            target = own / "files" / posixpath.normpath(f"/{path}").lstrip("/")  # `..` ends at the root
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, "utf-8")
-        (own / "driver").write_text("\n".join(_line(one, names) for one in processes), "utf-8")
+        _write(Path(folder, "gen"), learned, scripts, files)
+        Path(folder, "gen/driver").write_text("\n".join(_line(one, names) for one in processes), "utf-8")
         words = [*_UNSHARE, "bash", "-pc", source("setup"), "_", folder, str(_MOST_BYTES), _STARTED]
         ended, raw = True, b""
         with Path(folder, "errors").open("w+b") as errors:  # with the limit of a file
@@ -226,6 +205,32 @@ def _once(
         return Recording(records=records, ended=ended, errors=said), _missing(
             said, {HOME, *learned.folders, *(one.folder for one in processes), *(one.folder for one in records)}
         )
+
+
+def _write(own: Path, learned: Learned, scripts: Mapping[str, str], files: Mapping[str, str]) -> None:
+    """The folder `/gen` of the sandbox: its programs and its tools, and what its setup makes."""
+    for name in ("bin", "start", "real", "tools", "out"):
+        (own / name).mkdir(parents=True)
+    for name, text in {"record": source("record"), "answer": source("answer")}.items():
+        _program(own / name, text)
+    for name, text in scripts.items():
+        _program(own / "start" / name, text)
+    (own / "prelude").write_text(source("prelude"), "utf-8")
+    tools = {name: f"/gen/real/{file}" for name, file in _tools().items()}
+    for name, real in {**tools, "time": "/gen/answer"}.items():
+        (own / "tools" / name).symlink_to(real)
+    for name in _ANSWERS.split():
+        (own / "start" / name).symlink_to("/gen/answer")
+    found = {one for one in learned.programs if posixpath.dirname(one) == "/gen/bin"}
+    for link in (own / "start" / posixpath.basename(one) for one in found if len(one) < _LONGEST_FILE_NAME):
+        if not link.is_symlink() and not link.exists():
+            link.symlink_to("/gen/record")
+    for name, paths in {**asdict(learned), "programs": learned.programs - found}.items():
+        (own / name).write_text("".join(f"{one}\n" for one in sorted(paths)), "utf-8")
+    for path, text in files.items():
+        target = own / "files" / posixpath.normpath(f"/{path}").lstrip("/")  # `..` ends at the root
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
 
 
 def _tools() -> dict[str, str]:

@@ -12,18 +12,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from gen.base import (
-    Findings,
-    Location,
-    Route,
-    as_list,
-    as_mapping,
-    at,
-    contained,
-    follow,
-    replaced,
-    with_field,
-)
+from gen.base import Findings, Location, Route, as_list, as_mapping, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.comparison import cleaned

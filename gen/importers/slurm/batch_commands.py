@@ -11,20 +11,10 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_braces
-from gen.importers.slurm.answers import relative
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
-from gen.importers.slurm.site import (
-    CONDA,
-    MODULES,
-    OF_NODES,
-    OWN_ENVIRONMENT,
-    SCRIPT,
-    Called,
-    DroppedPart,
-    Step,
-    uses_of,
-)
+from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, relative, uses_of
+from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OWN_ENVIRONMENT
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
 if TYPE_CHECKING:

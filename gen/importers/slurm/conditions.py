@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import syntax_tree
 from gen.importers.shell_script import assigned_in, nodes_below, with_braces
-from gen.importers.slurm.answers import ASKS, COUNTS, FIRST, SEQUENCE, TO_FILE, absolute, answer_of, formatted
 from gen.importers.slurm.expansion import (
     ADDRESS,
+    CLOSE,
     MARKED,
     NODES,
+    OPEN,
     PORT,
     RUN,
     START,
@@ -28,7 +30,8 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.site import DroppedPart, is_silent
+from gen.importers.slurm.programs import DroppedPart, absolute, formatted, joined
+from gen.importers.slurm.site import is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -58,6 +61,51 @@ OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
+
+
+ASKS: Final = names(
+    "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
+    "ifconfig ip lsof md5sum netstat nproc nslookup nvidia-smi od paste printf pwd readlink realpath rev scontrol sed "
+    "seq sha1sum shuf sort srun ss ssh tac tail tr uniq uuidgen wc which whoami xargs"
+)
+"""Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
+FIRST: Final = regex(r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)")
+SEQUENCE: Final = regex(r"seq((?: -?\d{1,3}){1,3})")
+COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
+TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
+_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
+
+
+def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
+    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
+    listed = "scontrol" in command and "hostname" in command
+    if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
+        return ADDRESS if FIRST.search(command) or "getent" in command else NODES
+    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
+        return ADDRESS
+    if re.match(r"nvidia-smi\b.*wc\s+-l", command):
+        return gpus
+    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
+        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
+    if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
+        return _folder(expanded, folder)
+    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
+
+
+def _folder(command: str, folder: str) -> str | None:
+    """The output of a command that asks for a folder."""
+    command = re.sub(r"\s*(?:[12&]?>\s*/dev/null|2>&1)", "", command)
+    if re.fullmatch(r"pwd(?:\s+-[LP])?", command):
+        return folder
+    asked = re.fullmatch(
+        r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*(?:&&|;)\s*pwd(?: -P)?)?", command
+    )
+    is_name = asked is not None and asked[1] == "dirname" and "/" in asked[2].rpartition(CLOSE)[2]
+    if asked is None or not (is_known(asked[2]) or is_name):
+        return None
+    if asked[1] == "dirname":
+        return f"{START}/.." if asked[2] == START else posixpath.dirname(asked[2]) or "."
+    return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
 
 
 def _of_several(known: list[bool | None], *, decides: bool) -> bool | None:

@@ -17,7 +17,8 @@ from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN, marked, source_text
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.site import TO_COMPLETE, AnyStep, DroppedPart, Site, Step
+from gen.importers.slurm.programs import AnyStep, DroppedPart, Step
+from gen.importers.slurm.site import TO_COMPLETE, Site
 from gen.importers.slurm.values import BatchValues
 
 _FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")

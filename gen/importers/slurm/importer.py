@@ -17,7 +17,6 @@ from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import processes, steps
-from gen.importers.slurm.answers import DEEP
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -28,21 +27,11 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
+from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, read_by, with_traps
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import (
-    BETWEEN,
-    Layout,
-    Site,
-    constants,
-    read_by,
-    read_site,
-    report_incomplete,
-    with_traps,
-    without_placeholders,
-)
+from gen.importers.slurm.site import Layout, Site, constants, read_site, report_incomplete, without_placeholders
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.values import WrittenFiles
 from gen.importers.slurm.words import needs_bash
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
@@ -225,9 +214,14 @@ def _translate(
 
 def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with the files that the script writes for them."""
-    written = WrittenFiles(script, lambda run: run.words if run.launcher is None else steps.without_set(run).words)
+    written = WrittenFiles(
+        script.written,
+        script.variables,
+        lambda run: run.words if run.launcher is None else steps.without_set(run).words,
+    )
     runs = written.carried(runs)
     script.files |= written.files
+    script.left += written.left
     for problem in written.missing:
         draft.cannot_run(*problem)
     return runs

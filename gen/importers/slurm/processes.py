@@ -19,8 +19,9 @@ from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, layout_of
+from gen.importers.slurm.programs import VARIABLE
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, OF_MACHINES, VARIABLE, Layout, Site, is_silent
+from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_silent
 from gen.importers.slurm.steps import (
     OF_KIND,
     RENDEZVOUS,

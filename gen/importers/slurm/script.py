@@ -29,8 +29,8 @@ from gen.importers.shell_script import (
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.site import OF_LOGS, Called, Step, is_silent, uses_of
-from gen.importers.slurm.values import written_line
+from gen.importers.slurm.programs import Called, Step, uses_of, written_line
+from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.words import follow_word
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 """The site file: names of a company's Slurm with their meaning in an overlay, once for all its scripts. Programs and
-variables of the machines of any site, which no pod has. The steps of a script, and the texts of its commands.
+variables of the machines of any site, which no pod has; and sizes with the variables that Slurm makes of them.
 
 image: registry.example.com/train:1    # the software of the nodes
 nodes: {gpus: 8, cpu: 96}              # a whole node, of --exclusive and of scripts without --gres
@@ -13,35 +13,21 @@ define: {USER: jane}                   # variables from outside
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from shlex import quote
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft, label
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.answers import DEEP, joined, relative
-from gen.importers.slurm.expansion import (
-    MARKED,
-    NODES,
-    RUN,
-    START,
-    Value,
-    is_known,
-    marked,
-    shown,
-    source_text,
-    sources,
-)
+from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, sources
+from gen.importers.slurm.programs import DroppedPart, Step
 from gen.job.launchers import BY_PROGRAM, base
 
 _ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in one.roles.get(base.ADDRESS, ()))
@@ -114,91 +100,6 @@ def _expected(name: str, value: object) -> str | None:
     if name == "nodes" and (set(value) - {*_OF_NODES} or not str(value.get("gpus", "0")).isdecimal()):
         return f"numbers for {', '.join(_OF_NODES)}"
     return None
-
-
-_BACKGROUND: Final = regex(r"(?<![&><])&(?![&>\d])")
-BETWEEN: Final = (("mkdir",), ("wait",), ("sleep",), ("kill",))
-"""Starts of commands between the programs of the run."""
-SCRIPT: Final = ".slurm_script"
-"""The script itself, which no pattern such as `*` matches: Slurm keeps it in another folder."""
-
-
-class Step(Struct, frozen=True, kw_only=True):
-    """A program that the script starts."""
-
-    words: tuple[str, ...] = ()
-    place: Location
-    by_srun: bool = False
-    options: tuple[str, ...] = ()
-    """Words behind `srun`."""
-    assigned: tuple[tuple[str, str], ...] = ()
-    """Variables that are set for it alone."""
-    background: bool = False
-    text: str = ""
-    """A construct of the shell that stays as it is, instead of words."""
-    input: str = ""
-    """The file that it reads."""
-    makes: str = ""
-    """The file in the working directory that its text writes, which no program may need."""
-    output: tuple[str, str] = ("", "")
-    """`>` or `>>`, and the file that it writes."""
-    otherwise: str = ""
-    """Command of the shell after its failure: `exit 1`."""
-    sets: str = ""
-    """The variable that its text sets, or the function with `()`, which no program may need."""
-    joined: bool = False
-    """Whether it starts only if the one before it succeeds."""
-    exported: Mapping[str, Value] = {}
-    """The environment that the script gives it."""
-    folder: str = ""
-    folder_place: Location | None = None
-
-    @property
-    def starts_in_background(self) -> bool:
-        """Whether it starts a program in the background."""
-        return self.background or _BACKGROUND.search(self.text) is not None
-
-    def within(self, folder: str, place: Location) -> Self:
-        """The program in a folder that is relative to its own."""
-        return replace(self, folder=joined(self.folder, folder), folder_place=place)
-
-    def with_local_variables(self) -> Self:
-        """The program with the variables that it gets. A folder in a container is not related to that of the script."""
-        inside = self.folder.startswith("/")
-        exported = {
-            name: marked(f"${name}") if inside and START in value else relative(value, self.folder)
-            for name, value in self.exported.items()
-            if isinstance(value, str)
-        }
-        return replace(self, exported={**self.exported, **exported})
-
-
-AnyStep = TypeVar("AnyStep", bound=Step)
-
-
-class Called(Struct, frozen=True):
-    """A command with its words, and the variables before it."""
-
-    words: tuple[str, ...]
-    place: Location
-    assigned: tuple[tuple[str, str], ...]
-
-    @property
-    def program(self) -> str:
-        return self.words[0].rpartition("/")[2]
-
-    @property
-    def text(self) -> str:
-        return " ".join(map(shown, self.words))
-
-
-class DroppedPart(Struct, frozen=True):
-    """A part that is not in the job."""
-
-    place: Location
-    what: str
-    why: str
-    hint: str
 
 
 SILENT: Final = names(
@@ -286,17 +187,6 @@ def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, lis
     return "".join([*parts, text[end:]]), left
 
 
-def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) -> Iterator[DroppedPart]:
-    """Patterns of programs that match a file of the script, which the job has in another folder."""
-    names = [MARKED.sub("", posixpath.normpath(path)) for path in files if not path.startswith("/")]
-    for step in steps:
-        for pattern in (MARKED.sub(r"\1", word) for word in step.words if {"*", "?"} & {*sources(word)}):
-            if any(fnmatchcase(name, posixpath.normpath(pattern)) for name in names):
-                hint = "write the path below `/etc/job` that the file has in `files` of the job"
-                what, why = f"the match of `{pattern[:60]}`", "a file of the script is in another folder"
-                yield DroppedPart(step.place, what, why, hint)
-
-
 def unclear_addresses(steps: Iterable[Step], launched: Iterable[Step]) -> Iterator[DroppedPart]:
     """Values of the script for the address of the first pod, which gen sets, that are not known to be this address."""
     values: list[tuple[Location, Value]] = [(one.place, one.exported.get("MASTER_ADDR", "")) for one in steps]
@@ -310,14 +200,6 @@ def unclear_addresses(steps: Iterable[Step], launched: Iterable[Step]) -> Iterat
         if any(one.startswith("$(") or one == NODES[1:-1] for one in sources(text)):
             hint = "check that the script means its first node"
             yield DroppedPart(place, f"the address `{shown(text)[:60]}`", "gen sets that of the first pod", hint)
-
-
-def in_folder(text: str, folder: str, now: str) -> str:
-    """A command behind `cd` to a folder, for a shell in another one that runs it later."""
-    if not folder.startswith("/") and not now.startswith("/"):
-        path = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}")
-        folder = marked("$PWD") + f"/{path}" * (path != ".")
-    return f"cd {folder} && {text}"
 
 
 class Layout(Struct, frozen=True, kw_only=True):
@@ -361,87 +243,6 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
     return {**constants, **layout.names, **values}
 
 
-def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
-    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
-    last = next((one.folder for one in reversed(steps) if one.words[:1] not in BETWEEN), "")
-    if last == folder or not is_known(folder):
-        return [*steps]
-    return [
-        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
-        if one.words[:1] == ("trap",)
-        else one
-        for one in steps
-    ]
-
-
-VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")
-
-
-def without_needless_ends(steps: Sequence[Step]) -> list[int]:
-    """The numbers of the programs, without `kill` and `wait` for others in the background that are left out."""
-    ends = (("kill",), ("wait",))
-    return [
-        number
-        for number, one in enumerate(steps)
-        if one.words[:1] not in ends or any(before.starts_in_background for before in steps[:number])
-    ]
-
-
 def is_of_machines(name: str) -> bool:
     """Whether a variable belongs to the machines of a site, so that no program gets it."""
     return OF_SITE.fullmatch(name) is not None and name not in HARMLESS
-
-
-def uses_of(name: str, text: str) -> int:
-    """The number of places where a text reads a variable, with or without `$`."""
-    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^\n]{{0,300}}?(?<![\w$]){name}\b", text))
-
-
-def is_needed(name: str, text: str) -> bool:
-    """Whether a text reads a variable, or has the name of a function, which ends with `()`."""
-    function = name.removesuffix("()")
-    if function == name:
-        return uses_of(name, text) > 0
-    return re.search(rf"(?<![\w-]){re.escape(function)}(?![\w-])", text) is not None
-
-
-_OUTPUT: Final = r"\$\([^()]{0,999}(?:\([^()]{0,999}\)[^()]{0,999}){0,9}\)"
-_WHOLE: Final = regex(rf"(?:\\.|{_OUTPUT}|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
-
-
-def start_of(text: str, line: int) -> int:
-    """The first line of a command that backslashes continue."""
-    lines = ["", "", *text.split("\n")]
-    while line < len(lines) and lines[line].endswith("\\"):
-        line -= 1
-    return line
-
-
-def command_at(text: str, line: int) -> str:
-    """A command with the lines that backslashes and quotes continue."""
-    rest = "\n".join(text.split("\n")[start_of(text, line) - 1 :])
-    return match[0] if (match := _WHOLE.match(rest)) is not None else ""
-
-
-def read_by(text: str, line: int) -> str:
-    """A command, and the assignments of all variables that it reads."""
-    parts = [command_at(text, line)] if line else []
-    seen = set[str]()
-    for part in parts:  # which grows
-        for name in {*VARIABLE.findall(part)} - seen:
-            seen.add(name)
-            starts = re.finditer(rf"(?<![\w$-]){name}(?:\[[^]\n]*\])?\+?=", text)
-            parts += [whole[0] for one in starts if (whole := _WHOLE.match(text, one.start())) is not None]
-    return "\n".join(parts)
-
-
-def needed_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
-    """The steps without variables and functions that no other one needs."""
-    needed: list[AnyStep] = []
-    texts = ""
-    for step in reversed(steps):
-        if not step.sets or is_needed(step.sets, texts):
-            needed.append(step)
-            words = (*step.words, *step.options, *(value for _, value in step.assigned), step.input)
-            texts += "\n".join([step.text, *map(source_text, words)])
-    return needed[::-1]

@@ -16,7 +16,6 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
-from gen.importers.slurm import site
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.containers import (
     changed_sizes,
@@ -26,21 +25,11 @@ from gen.importers.slurm.containers import (
     with_export,
     with_named_image,
 )
-from gen.importers.slurm.expansion import (
-    ADDRESS,
-    CLOSE,
-    OPEN,
-    PORT,
-    RUN,
-    RUN_ID,
-    is_known,
-    marked,
-    shown,
-    sources,
-)
+from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of, tasks_of
+from gen.importers.slurm.programs import VARIABLE, DroppedPart, Step, matched, needed_steps, without_needless_ends
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, VARIABLE, DroppedPart, Layout, Step, is_of_machines
+from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, Layout, is_of_machines, unclear_addresses
 from gen.importers.slurm.values import expanded_part
 from gen.importers.slurm.words import INNER_SRUN
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
@@ -93,7 +82,7 @@ def runs_of(
     runs: list[Run] = []
     options: dict[int, list[Option]] = {}
     images: dict[str, Option] = {}
-    for step in on_each_node(site.needed_steps(script.steps), layout.nodes):
+    for step in on_each_node(needed_steps(script.steps), layout.nodes):
         inner, tasks = [step], (1, 1)
         if step.by_srun:
             known, rest = options_of(_without_unset(step.options), step.place, found)
@@ -115,7 +104,7 @@ def runs_of(
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [_run(replace(one, options=step.options), tasks, by_srun=step.by_srun) for one in inner]
-    needed = site.without_needless_ends(runs)
+    needed = without_needless_ends(runs)
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
     runs = [runs[number] for number in needed]
     for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
@@ -128,9 +117,9 @@ def runs_of(
     launched = [number for number, one in enumerate(runs) if one.launcher is not None]
     across = max((runs[number].nodes for number in launched), default=0)
     started = [number for number in launched if runs[number].nodes == across] or widest or [len(runs) - 1]
-    script.left += site.matched(runs, script.files)
+    script.left += matched(runs, script.files)
     if layout.nodes > 1:
-        script.left += site.unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])
+        script.left += unclear_addresses(script.steps, [one for one in runs if one.launcher is not None])
     kept = [[*images.values()]] if any(INNER_SRUN.search(one.text) for one in runs) else []
     of_step = options.get(started[-1], of_container([*options.values(), *kept])) if runs else []
     script.left += other_images(options.values(), of_step)

@@ -41,19 +41,8 @@ from gen.importers.slurm.containers import CONTAINER_VALUES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values
 from gen.importers.slurm.processes import DEFAULT_PORT, with_nodes
-from gen.importers.slurm.site import (
-    SCRIPT,
-    VARIABLE,
-    Layout,
-    Site,
-    command_at,
-    constants,
-    read_by,
-    read_site,
-    start_of,
-    uses_of,
-    without_placeholders,
-)
+from gen.importers.slurm.programs import SCRIPT, VARIABLE, command_at, read_by, start_of, uses_of
+from gen.importers.slurm.site import Layout, Site, constants, read_site, without_placeholders
 from gen.importers.slurm.steps import Run, launcher_of, without_set
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body

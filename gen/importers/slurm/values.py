@@ -5,16 +5,13 @@ variables of a pod.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Final
 
 from gen.base import Location, regex
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import with_braces, word_end
-from gen.importers.slurm.answers import absolute, formatted
 from gen.importers.slurm.conditions import STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -31,15 +28,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.site import (
-    SCRIPT,
-    VARIABLE,
-    AnyStep,
-    DroppedPart,
-    Step,
-    needed_steps,
-    uses_of,
-)
+from gen.importers.slurm.programs import SCRIPT, DroppedPart, Step, absolute, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -367,80 +356,6 @@ class BatchValues(Conditions):
                 export = "export " if name in self.exported else ""
                 yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{export}{name}={words[0]}"
         self.before.clear()
-
-
-def written_line(words: Sequence[str]) -> str | None:
-    """The text that `echo` or `printf` writes; None if it is not known."""
-    program, *rest = words or [""]
-    text: str | None = None
-    if program == "echo" and (not rest or not rest[0].startswith("-")):
-        text = " ".join(rest) + "\n"
-    elif program == "printf" and rest and rest[0].endswith("\\n"):
-        text = formatted(rest[0][:-2], rest[1:])
-        text = f"{text}\n" if text is not None else None
-    return text if text is not None and is_known(text) else None
-
-
-def _names(texts: Iterable[str], path: str) -> bool:
-    """Whether a text has the path of a file, other than behind `>`."""
-    name = re.escape(source_text(path).removeprefix("./"))
-    wanted = regex(rf"(?<![\w./-])(?<!>)(?<!> )(?<!> \")(?:\./)*{name}(?![\w-])")
-    return any(wanted.search(one) for one in texts)
-
-
-class WrittenFiles:
-    """The files that a script writes, for the programs of its job."""
-
-    def __init__(self, script: BatchValues, words_of: Callable[[Any], Sequence[str]]) -> None:
-        """`words_of` returns the words that a program of the job has."""
-        self._script, self._words_of = script, words_of
-        self.files: dict[str, tuple[str, Location]] = {}
-        """Files that programs of the job read."""
-        self.missing: list[tuple[Location, str, str]] = []
-        """Those that no pod can have: the place, the problem and the remedy."""
-
-    def _texts(self, step: Step) -> list[str]:
-        values = (value for _, value in step.assigned)
-        text = step.text.replace(RUN[1:-1], f"${RUN_ID}")
-        return [text, *map(source_text, (*self._words_of(step), step.input, *values))]
-
-    def carried(self, steps: Sequence[AnyStep]) -> list[AnyStep]:
-        """The programs, with the outputs and the files that later ones read."""
-        made: list[AnyStep] = []
-        texts: list[str] = []
-        for step in reversed(steps):
-            if step.makes and self._reads_lost(step.text) and not _names(texts, step.makes):
-                what, why = f"the file `{source_text(step.makes)[:60]}`", "it is made of one that no pod has"
-                self._drop(step.place, what, why, "write it in `command`, if you need it")
-                made[-1:] = [replace(one, joined=False) for one in made[-1:]]
-                continue
-            is_log = step.output[1] and not _names(texts, step.output[1])
-            if is_log:
-                hint = "read the logs with `gen logs`, or redirect the output in `command`"
-                self._drop(step.place, "the redirection of the output", "the cluster keeps the logs", hint)
-            made.append(replace(step, output=("", "")) if is_log else step)
-            texts += self._texts(step)
-        made = needed_steps(made[::-1])
-        texts = [text for one in made for text in self._texts(one)]
-        hint = "write it as a file in `files`, or in `command`"
-        for path, (content, place) in self._script.written.items():
-            name = source_text(path)[:60]
-            if not _names(texts, path):
-                self._drop(place, f"the file `{name}`", "gen writes no files of the batch part", hint)
-            elif content is None:
-                self.missing.append((place, f"no pod has the file `{name}`, which the script writes here", hint))
-            else:
-                self.files[path] = content, place
-        return made
-
-    def _reads_lost(self, text: str) -> bool:
-        """Whether a text reads a file that no pod has."""
-        lost = [path for path, (content, _) in self._script.written.items() if content is None]
-        read = {name: self._script.variables.get(name) for name in VARIABLE.findall(text)}
-        return any(_names([text], path) or path in read.values() for path in lost)
-
-    def _drop(self, place: Location, what: str, why: str, hint: str) -> None:
-        self._script.left.append(DroppedPart(place, what, why, hint))
 
 
 def expanded_part(text: str) -> str:

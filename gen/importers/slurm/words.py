@@ -10,20 +10,10 @@ from msgspec.structs import replace
 
 from gen.base import names, regex
 from gen.importers.shell_script import assigned_in, in_double_quotes
-from gen.importers.slurm.answers import formatted, joined
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.site import (
-    CONDA,
-    OF_NODES,
-    OWN_ENVIRONMENT,
-    SETS_UP,
-    SETUP,
-    SILENT,
-    SILENT_IN_TASKS,
-    Called,
-    Step,
-)
+from gen.importers.slurm.programs import Called, Step, formatted, joined
+from gen.importers.slurm.site import CONDA, OF_NODES, OWN_ENVIRONMENT, SETS_UP, SETUP, SILENT, SILENT_IN_TASKS
 
 _DECLARES: Final = names("export declare typeset local readonly")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")

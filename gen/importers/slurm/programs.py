@@ -1,0 +1,342 @@
+"""Programs that a script starts, with their folders and variables; the files that it writes and that they read; and
+the text of its commands.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from typing import Any, Final, Self, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.base import Location, regex
+from gen.importers.slurm.expansion import (
+    MARKED,
+    RUN,
+    RUN_ID,
+    START,
+    Value,
+    is_known,
+    marked,
+    shown,
+    source_text,
+    sources,
+)
+
+DEEP: Final = "/f" * 20
+"""A folder with as many parents as a script leaves with `cd ..`."""
+
+
+def joined(folder: str, target: str) -> str:
+    """The folder after `cd`, without a need for the folders."""
+    if target.startswith(START):
+        folder, target = "", target.replace(START, ".", 1)
+    known = target and is_known(folder) and is_known(target)
+    return posixpath.normpath(posixpath.join(folder, target)) if known else target
+
+
+def absolute(folder: str) -> str:
+    """A folder of `cd`, from that at the start of the script."""
+    is_inside = is_known(folder) and not folder.startswith("/")
+    return posixpath.join(START, "" if folder == "." else folder).rstrip("/") if is_inside else folder
+
+
+def relative(text: str, folder: str) -> str:
+    """A text with paths from the folder instead of that at the start of the script."""
+    if START not in text or not is_known(folder) or folder.startswith("/"):
+        return text.replace(START, ".")
+    start = posixpath.relpath(DEEP, f"{DEEP}/{folder}")
+    inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
+    return (inner.sub(".", text) if start != "." else text).replace(START, start)
+
+
+_BACKGROUND: Final = regex(r"(?<![&><])&(?![&>\d])")
+BETWEEN: Final = (("mkdir",), ("wait",), ("sleep",), ("kill",))
+"""Starts of commands between the programs of the run."""
+SCRIPT: Final = ".slurm_script"
+"""The script itself, which no pattern such as `*` matches: Slurm keeps it in another folder."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A program that the script starts."""
+
+    words: tuple[str, ...] = ()
+    place: Location
+    by_srun: bool = False
+    options: tuple[str, ...] = ()
+    """Words behind `srun`."""
+    assigned: tuple[tuple[str, str], ...] = ()
+    """Variables that are set for it alone."""
+    background: bool = False
+    text: str = ""
+    """A construct of the shell that stays as it is, instead of words."""
+    input: str = ""
+    """The file that it reads."""
+    makes: str = ""
+    """The file in the working directory that its text writes, which no program may need."""
+    output: tuple[str, str] = ("", "")
+    """`>` or `>>`, and the file that it writes."""
+    otherwise: str = ""
+    """Command of the shell after its failure: `exit 1`."""
+    sets: str = ""
+    """The variable that its text sets, or the function with `()`, which no program may need."""
+    joined: bool = False
+    """Whether it starts only if the one before it succeeds."""
+    exported: Mapping[str, Value] = {}
+    """The environment that the script gives it."""
+    folder: str = ""
+    folder_place: Location | None = None
+
+    @property
+    def starts_in_background(self) -> bool:
+        """Whether it starts a program in the background."""
+        return self.background or _BACKGROUND.search(self.text) is not None
+
+    def within(self, folder: str, place: Location) -> Self:
+        """The program in a folder that is relative to its own."""
+        return replace(self, folder=joined(self.folder, folder), folder_place=place)
+
+    def with_local_variables(self) -> Self:
+        """The program with the variables that it gets. A folder in a container is not related to that of the script."""
+        inside = self.folder.startswith("/")
+        exported = {
+            name: marked(f"${name}") if inside and START in value else relative(value, self.folder)
+            for name, value in self.exported.items()
+            if isinstance(value, str)
+        }
+        return replace(self, exported={**self.exported, **exported})
+
+
+AnyStep = TypeVar("AnyStep", bound=Step)
+
+
+class Called(Struct, frozen=True):
+    """A command with its words, and the variables before it."""
+
+    words: tuple[str, ...]
+    place: Location
+    assigned: tuple[tuple[str, str], ...]
+
+    @property
+    def program(self) -> str:
+        return self.words[0].rpartition("/")[2]
+
+    @property
+    def text(self) -> str:
+        return " ".join(map(shown, self.words))
+
+
+class DroppedPart(Struct, frozen=True):
+    """A part that is not in the job."""
+
+    place: Location
+    what: str
+    why: str
+    hint: str
+
+
+def in_folder(text: str, folder: str, now: str) -> str:
+    """A command behind `cd` to a folder, for a shell in another one that runs it later."""
+    if not folder.startswith("/") and not now.startswith("/"):
+        path = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}")
+        folder = marked("$PWD") + f"/{path}" * (path != ".")
+    return f"cd {folder} && {text}"
+
+
+def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
+    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
+    last = next((one.folder for one in reversed(steps) if one.words[:1] not in BETWEEN), "")
+    if last == folder or not is_known(folder):
+        return [*steps]
+    return [
+        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
+        if one.words[:1] == ("trap",)
+        else one
+        for one in steps
+    ]
+
+
+VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")
+
+
+def without_needless_ends(steps: Sequence[Step]) -> list[int]:
+    """The numbers of the programs, without `kill` and `wait` for others in the background that are left out."""
+    ends = (("kill",), ("wait",))
+    return [
+        number
+        for number, one in enumerate(steps)
+        if one.words[:1] not in ends or any(before.starts_in_background for before in steps[:number])
+    ]
+
+
+def uses_of(name: str, text: str) -> int:
+    """The number of places where a text reads a variable, with or without `$`."""
+    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^\n]{{0,300}}?(?<![\w$]){name}\b", text))
+
+
+def is_needed(name: str, text: str) -> bool:
+    """Whether a text reads a variable, or has the name of a function, which ends with `()`."""
+    function = name.removesuffix("()")
+    if function == name:
+        return uses_of(name, text) > 0
+    return re.search(rf"(?<![\w-]){re.escape(function)}(?![\w-])", text) is not None
+
+
+_OUTPUT: Final = r"\$\([^()]{0,999}(?:\([^()]{0,999}\)[^()]{0,999}){0,9}\)"
+_WHOLE: Final = regex(rf"(?:\\.|{_OUTPUT}|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
+
+
+def start_of(text: str, line: int) -> int:
+    """The first line of a command that backslashes continue."""
+    lines = ["", "", *text.split("\n")]
+    while line < len(lines) and lines[line].endswith("\\"):
+        line -= 1
+    return line
+
+
+def command_at(text: str, line: int) -> str:
+    """A command with the lines that backslashes and quotes continue."""
+    rest = "\n".join(text.split("\n")[start_of(text, line) - 1 :])
+    return match[0] if (match := _WHOLE.match(rest)) is not None else ""
+
+
+def read_by(text: str, line: int) -> str:
+    """A command, and the assignments of all variables that it reads."""
+    parts = [command_at(text, line)] if line else []
+    seen = set[str]()
+    for part in parts:  # which grows
+        for name in {*VARIABLE.findall(part)} - seen:
+            seen.add(name)
+            starts = re.finditer(rf"(?<![\w$-]){name}(?:\[[^]\n]*\])?\+?=", text)
+            parts += [whole[0] for one in starts if (whole := _WHOLE.match(text, one.start())) is not None]
+    return "\n".join(parts)
+
+
+def needed_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
+    """The steps without variables and functions that no other one needs."""
+    needed: list[AnyStep] = []
+    texts = ""
+    for step in reversed(steps):
+        if not step.sets or is_needed(step.sets, texts):
+            needed.append(step)
+            words = (*step.words, *step.options, *(value for _, value in step.assigned), step.input)
+            texts += "\n".join([step.text, *map(source_text, words)])
+    return needed[::-1]
+
+
+_FORM: Final = regex(r"%0?\d{0,3}([sd])")
+
+
+def formatted(form: str, words: Sequence[str]) -> str | None:
+    """The text of `printf`, as far as it is known."""
+    left = [*words]
+
+    def one(match: re.Match[str]) -> str:
+        word = left.pop(0) if left else ""
+        return match[0] % (int(word or 0) if match[1] == "d" else word)
+
+    with suppress(ValueError):  # of `%d` and another text
+        text = _FORM.sub(one, form)
+        if (
+            not left
+            and ("%d" not in form or all(map(is_known, words)))
+            and not re.search(r"[%\\]", _FORM.sub("", form))
+        ):
+            return text
+    return None
+
+
+def written_line(words: Sequence[str]) -> str | None:
+    """The text that `echo` or `printf` writes; None if it is not known."""
+    program, *rest = words or [""]
+    text: str | None = None
+    if program == "echo" and (not rest or not rest[0].startswith("-")):
+        text = " ".join(rest) + "\n"
+    elif program == "printf" and rest and rest[0].endswith("\\n"):
+        text = formatted(rest[0][:-2], rest[1:])
+        text = f"{text}\n" if text is not None else None
+    return text if text is not None and is_known(text) else None
+
+
+def _names(texts: Iterable[str], path: str) -> bool:
+    """Whether a text has the path of a file, other than behind `>`."""
+    name = re.escape(source_text(path).removeprefix("./"))
+    wanted = regex(rf"(?<![\w./-])(?<!>)(?<!> )(?<!> \")(?:\./)*{name}(?![\w-])")
+    return any(wanted.search(one) for one in texts)
+
+
+class WrittenFiles:
+    """The files that a script writes, for the programs of its job."""
+
+    def __init__(
+        self,
+        written: Mapping[str, tuple[str | None, Location]],
+        variables: Mapping[str, Value],
+        words_of: Callable[[Any], Sequence[str]],
+    ) -> None:
+        """`written` has the contents that are known, and `words_of` returns the words that a program of the job has."""
+        self._written, self._variables, self._words_of = written, variables, words_of
+        self.files: dict[str, tuple[str, Location]] = {}
+        """Files that programs of the job read."""
+        self.missing: list[tuple[Location, str, str]] = []
+        """Those that no pod can have: the place, the problem and the remedy."""
+        self.left: list[DroppedPart] = []
+
+    def _texts(self, step: Step) -> list[str]:
+        values = (value for _, value in step.assigned)
+        text = step.text.replace(RUN[1:-1], f"${RUN_ID}")
+        return [text, *map(source_text, (*self._words_of(step), step.input, *values))]
+
+    def carried(self, steps: Sequence[AnyStep]) -> list[AnyStep]:
+        """The programs, with the outputs and the files that later ones read."""
+        made: list[AnyStep] = []
+        texts: list[str] = []
+        for step in reversed(steps):
+            if step.makes and self._reads_lost(step.text) and not _names(texts, step.makes):
+                what, why = f"the file `{source_text(step.makes)[:60]}`", "it is made of one that no pod has"
+                self._drop(step.place, what, why, "write it in `command`, if you need it")
+                made[-1:] = [replace(one, joined=False) for one in made[-1:]]
+                continue
+            is_log = step.output[1] and not _names(texts, step.output[1])
+            if is_log:
+                hint = "read the logs with `gen logs`, or redirect the output in `command`"
+                self._drop(step.place, "the redirection of the output", "the cluster keeps the logs", hint)
+            made.append(replace(step, output=("", "")) if is_log else step)
+            texts += self._texts(step)
+        made = needed_steps(made[::-1])
+        texts = [text for one in made for text in self._texts(one)]
+        hint = "write it as a file in `files`, or in `command`"
+        for path, (content, place) in self._written.items():
+            name = source_text(path)[:60]
+            if not _names(texts, path):
+                self._drop(place, f"the file `{name}`", "gen writes no files of the batch part", hint)
+            elif content is None:
+                self.missing.append((place, f"no pod has the file `{name}`, which the script writes here", hint))
+            else:
+                self.files[path] = content, place
+        return made
+
+    def _reads_lost(self, text: str) -> bool:
+        """Whether a text reads a file that no pod has."""
+        lost = [path for path, (content, _) in self._written.items() if content is None]
+        read = {name: self._variables.get(name) for name in VARIABLE.findall(text)}
+        return any(_names([text], path) or path in read.values() for path in lost)
+
+    def _drop(self, place: Location, what: str, why: str, hint: str) -> None:
+        self.left.append(DroppedPart(place, what, why, hint))
+
+
+def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) -> Iterator[DroppedPart]:
+    """Patterns of programs that match a file of the script, which the job has in another folder."""
+    names = [MARKED.sub("", posixpath.normpath(path)) for path in files if not path.startswith("/")]
+    for step in steps:
+        for pattern in (MARKED.sub(r"\1", word) for word in step.words if {"*", "?"} & {*sources(word)}):
+            if any(fnmatchcase(name, posixpath.normpath(pattern)) for name in names):
+                hint = "write the path below `/etc/job` that the file has in `files` of the job"
+                what, why = f"the match of `{pattern[:60]}`", "a file of the script is in another folder"
+                yield DroppedPart(step.place, what, why, hint)
