@@ -183,6 +183,7 @@ def _translate(
         draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
         return
     _arguments(draft, script, runs, lacking)
+    runs = processes.side_by_side(draft, options, runs)
     processes.whole_nodes(draft, options, runs, site)
     layout = processes.set_sizes(draft, runs, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)

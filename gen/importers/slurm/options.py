@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
+from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN
 from gen.importers.slurm.site import TO_COMPLETE, Layout, Site
@@ -162,7 +163,8 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
         _CPUS,
     ),
     **dict.fromkeys(
-        names("jobid overlap quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit"), _CLIENT
+        names("exact jobid overlap quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit"),
+        _CLIENT,
     ),
     **dict.fromkeys(("qos", "nice"), _PRIORITY),
     "exclusive": ("a pod shares its node", "request all GPUs or the memory of a node"),
@@ -203,9 +205,15 @@ _RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1
 _UNITS: Final = {"K": "Ki", "": "Mi", "M": "Mi", "G": "Gi", "T": "Ti"}
 
 
-def layout_of(options: list[Option]) -> Layout:
+def layout_of(options: Sequence[Option]) -> Layout:
     """The sizes alone."""
-    return _sizes(JobDraft("job", "batch", "team", Location(""), Findings()), {one.name: one for one in options})
+    return allocation(options)[0]
+
+
+def allocation(options: Sequence[Option]) -> tuple[Layout, Fields]:
+    """The sizes alone, and the fields of a job with them."""
+    draft = JobDraft("job", "batch", "team", Location(""), Findings())
+    return _sizes(draft, {one.name: one for one in options}), draft.fields
 
 
 def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site) -> Layout:
@@ -438,13 +446,3 @@ def _variables(draft: JobDraft, options: list[Option]) -> None:
             elif name not in ("NONE", "NIL"):
                 hint = "write the variables that the job needs as `env`"
                 draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)
-
-
-def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
-    """The nodes of an `srun`, and its tasks on each; those of the script without options of its own."""
-    given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
-    nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
-    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
-    if tasks:
-        nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
-    return nodes, per_node or layout.per_node

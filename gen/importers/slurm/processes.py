@@ -18,7 +18,7 @@ from gen.base.findings import counted
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.options import Option, layout_of
+from gen.importers.slurm.options import Option, allocation, layout_of, options_of
 from gen.importers.slurm.programs import VARIABLE
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_silent
@@ -220,6 +220,46 @@ def whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run],
     for name in ("cpu", "memory"):
         if exclusive and name in site.nodes:
             draft.fields.setdefault(name, site.nodes[name])
+
+
+def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]) -> list[Run]:
+    """The programs, of which those that run at the same time in a pod have GPUs of their own, as `srun` gives them. The
+    pod has the sizes of the script, and not those of one program.
+    """
+    layout, fields = allocation(options)
+    made: list[Run] = []
+    first, running = 0, False
+    for run in runs:
+        if run.words[:1] == ("wait",):
+            first, running = 0, False
+        starts = run.by_srun and run.words != () and run.per_node == 1 and layout.nodes == 1
+        if not starts or not (run.background or running):
+            made.append(run)
+            continue
+        running = True
+        draft.fields |= {name: fields[name] for name in ("cpu", "gpus", "memory") if name in fields}
+        every, own = int(draft.fields.get("gpus", 0)), _gpus_of_step(run)
+        if 0 < own < every and not DEVICES & {name for name, _ in run.assigned}:
+            if first + own > every:
+                what, hint = f"the wait for {counted(own, 'free GPU')}", "write `wait` before it in `command`"
+                draft.drop(run.place, what, f"all programs start at once, on {counted(every, 'GPU')}", hint)
+                first = 0
+            devices = "CUDA_VISIBLE_DEVICES", ",".join(map(str, range(first, first + own)))
+            made.append(replace(run, assigned=(devices, *run.assigned)))
+            first += own
+        else:
+            made.append(run)
+    return made
+
+
+def _gpus_of_step(run: Run) -> int:
+    """The GPUs that a program gets of those of the node; 0 if its `srun` has no option for them."""
+    known, _ = options_of([*run.options], run.place, Findings())
+    given = [one for one in known if one.name in ("gpus", "gpus-per-node", "gpus-per-task", "gres")]
+    words = given[-1].value.partition("(")[0].split(":") if given else ["0"]
+    if given and given[-1].name == "gres" and words[0] != "gpu":
+        return 0
+    return int(words[-1][:6]) if words[-1].isdecimal() else 1
 
 
 def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, parallel: bool) -> Run:

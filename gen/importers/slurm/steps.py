@@ -26,7 +26,7 @@ from gen.importers.slurm.containers import (
     with_named_image,
 )
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
-from gen.importers.slurm.options import Option, options_of, tasks_of
+from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import VARIABLE, DroppedPart, Step, matched, needed_steps, without_needless_ends
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, Layout, is_of_machines, unclear_addresses
@@ -89,7 +89,7 @@ def runs_of(
             known = with_named_image(known, images)
             _report_unset(script, known)
             script.left += changed_sizes(step, script.constants)
-            tasks = tasks_of(known, layout)
+            tasks = _tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
             moved = with_export(step if folder is None else step.within(folder.value, folder.place), known)
             sizes = dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(tasks[0] * tasks[1]))
@@ -157,6 +157,16 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.run(step.place, words, step.assigned)
     script.absorb(task)
     return task.steps
+
+
+def _tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
+    """The nodes of an `srun`, and its tasks on each; those of the script without options of its own."""
+    given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
+    nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
+    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
+    if tasks:
+        nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
+    return nodes, per_node or layout.per_node
 
 
 def _run(step: Step, tasks: tuple[int, int], *, by_srun: bool) -> Run:

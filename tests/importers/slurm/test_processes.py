@@ -268,3 +268,40 @@ def test_the_sizes_are_those_of_the_last_program_with_several_tasks() -> None:
     made = job(script("-N 2", "--ntasks-per-node=4", "--gres=gpu:4", "-c 8", body=body)).fields
     assert (made["cpu"], "slotsPerWorker" in made) == (32, False)
     assert made["command"] == "mpirun -npernode 1 mkdir -p /tmp/a\nmpirun python a.py\nmpirun -npernode 1 rm -rf /tmp/a"
+
+
+FOUR = ("--ntasks=4", "--cpus-per-task=8", "--gres=gpu:4", "--mem=64G")
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        (
+            "srun --exact -n1 --gres=gpu:1 a &\nsrun --exact -n1 --gres=gpu:a100:2 --mem=8G b &\nwait",
+            "CUDA_VISIBLE_DEVICES=0 a &\nCUDA_VISIBLE_DEVICES=1,2 b &\nwait",
+        ),
+        (
+            "srun -n1 --gpus=1 a &\nsrun -n1 --gpus=1 b\nwait",
+            "CUDA_VISIBLE_DEVICES=0 a &\nCUDA_VISIBLE_DEVICES=1 b\nwait",
+        ),
+        (
+            "for i in 1 2; do\nsrun -n1 -G 1 a $i &\nsrun -n1 -G 1 b $i &\nwait\ndone",
+            "".join(f"CUDA_VISIBLE_DEVICES=0 a {i} &\nCUDA_VISIBLE_DEVICES=1 b {i} &\nwait\n" for i in (1, 2)).strip(),
+        ),
+        ("CUDA_VISIBLE_DEVICES=3 srun -n1 -G 1 a &\nsrun -n1 -G 4 b\nwait", "CUDA_VISIBLE_DEVICES=3 a &\nb\nwait"),
+        ("srun -n1 a &\nsrun -n1 --gres=nic:1 b &\nwait", "a &\nb &\nwait"),
+    ],
+)
+def test_programs_that_run_at_the_same_time_have_gpus_of_their_own(body: str, expected: str) -> None:
+    made = job(script(*FOUR, body=body)).fields
+    assert made["command"] == expected
+    assert {name: made[name] for name in ("gpus", "cpu", "memory")} == {"gpus": 4, "cpu": 32, "memory": "64Gi"}
+
+
+def test_programs_that_wait_for_a_free_gpu_are_named() -> None:
+    body = "".join(f"srun -n1 --gpus=2 {program} &\n" for program in "abc") + "wait"
+    (made,), found = read(script(*FOUR, body=body))
+    devices = ("0,1", "2,3", "0,1")
+    started = "".join(f"CUDA_VISIBLE_DEVICES={one} {name} &\n" for one, name in zip(devices, "abc", strict=True))
+    assert made.fields["command"] == f"{started}wait"
+    assert [one.place.line for one in found if one.message.startswith("the wait for 2 free GPUs is not carried")] == [9]
