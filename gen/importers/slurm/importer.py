@@ -187,7 +187,8 @@ def _translate(
     processes.whole_nodes(draft, options, runs, site)
     layout = processes.set_sizes(draft, runs, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
-    runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in _files(draft, script, runs)]
+    started = _files(draft, script, runs)
+    runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in started]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     _order(draft, runs, layout, of_script.nodes, script.outputs)
@@ -209,6 +210,7 @@ def _translate(
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
         processes.report_launcher(draft, runs)
+        processes.report_ranks(draft, started, text)
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, runs)
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, names
+from gen.base import Findings, names, regex
 from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.importers.draft import JobDraft
@@ -333,6 +333,25 @@ def report_launcher(draft: JobDraft, runs: Sequence[Run]) -> None:
             hint = "do it in the image or on a volume, or start it with `srun --ntasks-per-node=1`"
             why = "only the pod of the launcher runs it, with files of its own and without GPUs"
             draft.drop(one.place, f"`{program[:40]}` on the workers", why, hint)
+
+
+_PASSED: Final = regex(r"OMPI_COMM_WORLD|\$\{?RANK\b|\bRANK=")
+"""Ranks in a command, which the script passes on itself."""
+_INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
+
+
+def report_ranks(draft: JobDraft, runs: Sequence[Run], command: str) -> None:
+    """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
+    by_mpi = draft.fields["kind"] == "mpi"
+    for run in (one for one in runs if one.by_srun and one.launcher is None and one.nodes * one.per_node > 1):
+        program = source_text(run.words[0]).rpartition("/")[2] if run.words else ""
+        if not _INTERPRETED.fullmatch(program) or _PASSED.search(command) or "--mpi" in " ".join(run.options):
+            continue
+        given = "OMPI_COMM_WORLD_RANK" if by_mpi else "RANK"
+        what, why = "the rank in `$SLURM_PROCID`", f"a {'process' if by_mpi else 'pod'} has it in `${given}`"
+        hint = "if the program reads it, as that of Lightning does, start it with `torchrun`"
+        draft.drop(run.place, what, why, hint)
+        return
 
 
 def _ranks_of_task(run: Run) -> list[tuple[str, str]]:

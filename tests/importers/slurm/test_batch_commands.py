@@ -706,7 +706,7 @@ def test_a_pause_behind_a_program_in_the_background_stays(body: str, expected: s
 
 
 def test_a_pause_is_no_program_that_starts_once() -> None:
-    _, found = read(script("-N 2", body="srun serve &\nsleep 10\nsrun python a.py"))
+    _, found = read(script("-N 2", body="srun serve &\nsleep 10\nsrun train"))
     assert [one.message for one in found] == []
 
 

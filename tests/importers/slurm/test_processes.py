@@ -215,11 +215,11 @@ def test_nodes_that_slurm_chooses(
     options: tuple[str, ...], values: dict[str, str], fields: dict[str, int], said: str
 ) -> None:
     found = Findings()
-    text = script(*options, body="srun python a.py --nodes $SLURM_NNODES")
+    text = script(*options, body="srun train --nodes $SLURM_NNODES")
     given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", define=values)
     (made,) = IMPORTERS["slurm"]().read(given, found)
     assert {name: made.fields[name] for name in ("workers", "gpus") if name in made.fields} == fields
-    assert str(made.fields["command"]).endswith(f"python a.py --nodes {fields.get('workers', 1)}")
+    assert str(made.fields["command"]).endswith(f"train --nodes {fields.get('workers', 1)}")
     named = [one.message.replace(" is not carried: Slurm chooses it, and the job has", ":") for one in found]
     assert named == ([f"the number of nodes for {said}"] if said else [])
 
@@ -305,3 +305,22 @@ def test_programs_that_wait_for_a_free_gpu_are_named() -> None:
     started = "".join(f"CUDA_VISIBLE_DEVICES={one} {name} &\n" for one, name in zip(devices, "abc", strict=True))
     assert made.fields["command"] == f"{started}wait"
     assert [one.place.line for one in found if one.message.startswith("the wait for 2 free GPUs is not carried")] == [9]
+
+
+@for_each(
+    ("tasks", "body", "expected"),
+    [
+        (4, "srun python train.py", "a process has it in `$OMPI_COMM_WORLD_RANK`"),
+        (1, "srun ./train.sh", "a pod has it in `$RANK`"),
+        (4, "srun --mpi=pmix python train.py", None),  # a program of MPI
+        (4, "srun ./all_reduce_perf -b 8", None),
+        (1, "srun torchrun --nproc-per-node=4 train.py", None),
+        (1, "srun -N1 -n1 python train.py", None),
+        (4, "srun bash -c 'RANK=$SLURM_PROCID python train.py'", None),
+        (1, "srun bash -c 'python train.py --rank $SLURM_PROCID'", None),
+    ],
+)
+def test_the_rank_of_slurm_that_a_program_may_read_is_named(tasks: int, body: str, expected: str | None) -> None:
+    _, found = read(script("-N 2", f"--ntasks-per-node={tasks}", "--gres=gpu:4", body=body))
+    told = [one.message for one in found if one.message.startswith("the rank in `$SLURM_PROCID`")]
+    assert told == ([f"the rank in `$SLURM_PROCID` is not carried: {expected}"] if expected else [])

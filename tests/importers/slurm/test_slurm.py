@@ -226,7 +226,7 @@ def test_older_spellings_of_options(option: str) -> None:
     ],
 )
 def test_a_template_is_named_as_one(lines: list[str], workers: int | None) -> None:
-    jobs, found = read("\n".join(["#!/bin/sh", *lines, "srun python a.py", ""]))
+    jobs, found = read("\n".join(["#!/bin/sh", *lines, "srun train", ""]))
     assert jobs[0].fields.get("workers") == workers
     (item,) = found
     assert item.message.startswith("the script is a template: `{")
@@ -235,7 +235,7 @@ def test_a_template_is_named_as_one(lines: list[str], workers: int | None) -> No
 @pytest.mark.parametrize("line", ["hetjob", "packjob "])
 def test_a_heterogeneous_job_has_the_options_of_its_first_component(line: str) -> None:
     options = ("--nodes=2", "--gres=gpu:8", line, "--nodes=1", line, "--mem=1G")
-    jobs, found = read(script(*options, body="srun python train.py"))
+    jobs, found = read(script(*options, body="srun train"))
     assert {name: jobs[0].fields.get(name) for name in ("workers", "gpus", "memory")} == {
         "workers": 2,
         "gpus": 8,
