@@ -406,21 +406,20 @@ _NEWLINE: Final = regex(rb"[^\\]\n")
 
 def invalid_parts(top: Node) -> Iterator[Node]:
     """The parts of a script that bash cannot read. The grammar reads some: empty blocks, misplaced words and signs."""
-    todo = [top]
-    while todo:
-        node = todo.pop()
-        if node.is_error or node.is_missing or _is_refused(node) or _is_cut(node):
+    todo: list[tuple[Node, Node | None]] = [(top, top.parent)]
+    while todo:  # `Node.parent` takes as long as the script is
+        node, parent = todo.pop()
+        around = parent.type if parent is not None else ""
+        if node.is_error or node.is_missing or _is_refused(node, around) or _is_cut(node, parent):
             # the grammar misses the bracket of some expansions that are complete
-            ends = node.parent is not None and node.parent.type == "compound_statement"
-            if not node.is_missing or ends or node.type != "}":
+            if not node.is_missing or around == "compound_statement" or node.type != "}":
                 yield node
         else:
-            todo += reversed(node.children)
+            todo += ((one, node) for one in reversed(node.children))
 
 
-def _is_refused(node: Node) -> bool:
-    """Whether the grammar reads a part that bash refuses."""
-    parent = node.parent.type if node.parent is not None else ""
+def _is_refused(node: Node, around: str) -> bool:
+    """Whether the grammar reads a part that bash refuses. `around` is the type of its parent."""
     match node.type:
         case "command_name":
             return node.text in _RESERVED and node.prev_sibling is None
@@ -431,16 +430,17 @@ def _is_refused(node: Node) -> bool:
         case "file_redirect" | "herestring_redirect":
             return _NEWLINE.search((node.text or b"")[: node.children[-1].start_byte - node.start_byte]) is not None
         case ";;":
-            return parent != "case_item"
+            return around != "case_item"
         case "subshell":
-            return parent == "command"
+            return around == "command"
     return False
 
 
-def _is_cut(node: Node) -> bool:
+def _is_cut(node: Node, around: Node | None) -> bool:
     """Whether the grammar loses a word behind an assignment, such as `-` in `A= - <<E`."""
-    around, behind = node.parent, node.next_sibling
-    if node.type != "variable_assignment" or around is None or around.type != "redirected_statement" or behind is None:
+    if node.type != "variable_assignment" or around is None or around.type != "redirected_statement":
+        return False
+    if (behind := node.next_sibling) is None:
         return False
     words = (around.text or b"")[node.end_byte - around.start_byte : behind.start_byte - around.start_byte]
     return bool(words.strip(b"\\ \t\n"))

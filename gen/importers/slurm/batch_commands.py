@@ -65,11 +65,11 @@ class BatchCommands(BatchValues):
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
-        several = uses_of(name, self.source) > 1 or re.search(
-            rf"\$\{{{name}:?[-+=?]|\$\([^)\n]{{0,300}}\$\{{?{name}\b", self.source
-        )
         is_output = any(one.startswith("$(") and not one.startswith("$((") for one in sources(value))
-        if name and several and is_output and isinstance(self.variables[name], str) and not self.is_inner:
+        if not name or not is_output or not isinstance(self.variables[name], str) or self.is_inner:
+            return
+        several = rf"\$\{{{name}:?[-+=?]|\$\([^)\n]{{0,300}}\$\{{?{name}\b"
+        if uses_of(name, self.source) > 1 or re.search(several, self.source):
             self.add(Step(text=f"{name}={shown(value)}", place=self.place(node), sets=name))
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")
