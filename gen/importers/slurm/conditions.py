@@ -141,6 +141,8 @@ class Conditions(Expander):
     """The working directory, as far as it is known."""
     outputs: dict[str, str]
     """The folders where the script computes outputs that its pods compute."""
+    once: set[str]
+    """The outputs that its batch part computes, once for all tasks."""
     computed: set[str]
     """Variables that the script reads from files and other programs."""
 
@@ -333,6 +335,7 @@ class Conditions(Expander):
             answer = NODES
         if answer is None:
             answer = marked(f"$({self.residual(command)})")
+            self.once |= {answer[1:-1]} if not self.in_task else set()
             if programs - ASKS:
                 before = self.outputs if self.in_task else {}
                 self.outputs[answer[1:-1]] = before.get(answer[1:-1], self.folder)

@@ -73,11 +73,18 @@ def is_of_mpi(run: Run, layout: Layout) -> bool:
     return run.launcher is mpirun.LAUNCHER or (starts_each and max(layout.per_node, run.per_node) > 1)
 
 
-def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
+def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) -> Run:
     """A program that `srun` starts, started by `mpirun`, and by a shell if only that knows its rank.
 
-    Variables in `kept` are those of the launcher's shell.
+    The shell of the launcher has the variables that the script keeps and the address of the first host, and computes
+    outputs of the batch part once.
     """
+    kept = script.kept | script.from_text | {*RENDEZVOUS}
+
+    def of_launcher(part: str) -> bool:
+        known = "$(" not in part and VARIABLE.search(part) is not None
+        return {*VARIABLE.findall(part)} <= kept and (known or part in script.once)
+
     run = _as_process(run)
     per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
     start = ("mpirun", *numbers(layout, per_node, total))
@@ -87,16 +94,19 @@ def by_mpirun(run: Run, layout: Layout, kept: set[str]) -> Run:
     start += tuple(word for name, value in own for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=tuple(ranks_of_task))
     parts = _plain_parts(run)
-    passed = {name for one in parts for name in VARIABLE.findall(one)} & kept
-    of_launcher = {f"${name}" for name in kept}
-    if all({*VARIABLE.findall(one)} <= kept and "$(" not in one and VARIABLE.search(one) for one in parts):
+    passed = {name for one in parts for name in VARIABLE.findall(one)} & (script.kept | script.from_text)
+    if all(map(of_launcher, parts)):
         return replace(run, words=(*start, *run.words))
     start += tuple(word for name in sorted(passed) for word in ("-x", name + "=" + marked(f'"${name}"')))
     shell = "bash" if needs_bash("", parts) else "sh"
     ranks = [f"{name}={shown(value)}" for name, value in run.assigned]
     text, behind = [*ranks, *text_of_words(run.words)], tuple[str, ...]()
-    if len(" ".join(text)) > WIDE and _plain_parts(replace(run, assigned=())) <= of_launcher:
+    of_words = _plain_parts(replace(run, assigned=()))
+    if (len(" ".join(text)) > WIDE or of_words & script.once) and all(map(of_launcher, of_words)):
         text, behind = [*ranks, 'exec "$@"'], (shell, *run.words)  # options stay on lines of their own
+    for part in sorted(of_words & script.once) if not behind else ():
+        what, hint = f"the single start of `{part[:60]}`", "compute it in a line before, into an exported variable"
+        draft.drop(run.place, what, "each process computes it", hint)
     return replace(run, words=(*start, shell, "-c", source_text(" ".join(text)), *behind), assigned=())
 
 
@@ -267,7 +277,7 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
         starts = run.by_srun and run.words[:1] not in OF_SHELL
-        return by_mpirun(run, layout, script.kept | script.from_text) if of_mpi and starts else run
+        return by_mpirun(draft, script, run, layout) if of_mpi and starts else run
     given = without_set(run, parallel=parallel)
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
         return for_all_pods(draft, run, given, layout)

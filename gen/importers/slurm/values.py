@@ -90,7 +90,7 @@ class BatchValues(Conditions):
         """Variables that a construct of the shell reads."""
         self.kept: set[str] = set()
         self.computed: set[str] = set()
-        self.outputs: dict[str, str] = {}
+        self.outputs, self.once = {}, set()
         self.early: set[str] = set()
         """Variables that it reads without a value."""
         self.outside_values: dict[str, Location] = {}  # those that a program reads

@@ -324,3 +324,32 @@ def test_the_rank_of_slurm_that_a_program_may_read_is_named(tasks: int, body: st
     _, found = read(script("-N 2", f"--ntasks-per-node={tasks}", "--gres=gpu:4", body=body))
     told = [one.message for one in found if one.message.startswith("the rank in `$SLURM_PROCID`")]
     assert told == ([f"the rank in `$SLURM_PROCID` is not carried: {expected}"] if expected else [])
+
+
+@for_each(
+    ("body", "expected", "computed"),
+    [
+        ("S=$(python split.py)\nsrun python a.py --split $S", "mpirun python a.py --split $(python split.py)", 0),
+        ("srun bash -c 'a --split $(b)'", "mpirun sh -c 'a --split $(b)'", 0),
+        (
+            'T=$(xxd -p /dev/urandom)\nsrun bash -c "RANK=\\$SLURM_PROCID python a.py --tag $T"',
+            "mpirun sh -c 'RANK=$OMPI_COMM_WORLD_RANK exec \"$@\"' sh python a.py --tag $(xxd -p /dev/urandom)",
+            0,
+        ),
+        (
+            'T=$(xxd -p /dev/urandom)\nsrun bash -c "python a.py --tag $T --rank \\$SLURM_PROCID"',
+            "mpirun sh -c 'python a.py --tag $(xxd -p /dev/urandom) --rank $OMPI_COMM_WORLD_RANK'",
+            1,
+        ),
+        (
+            "export MASTER_ADDR=$(scontrol show hostnames | head -1)\nsrun python a.py --to $MASTER_ADDR",
+            "mpirun -x MASTER_ADDR -x MASTER_PORT python a.py --to $MASTER_ADDR",
+            0,
+        ),
+    ],
+)  # fmt: skip
+def test_outputs_of_the_batch_part_are_computed_once_for_all_processes(body: str, expected: str, computed: int) -> None:
+    (made,), found = read(script(*TASKS, body=body, interpreter=BASH))
+    assert " ".join(made.fields["command"].replace("\\\n", "").split("\n")[-1].split()) == expected
+    named = [one for one in found if one.message.endswith("is not carried: each process computes it")]
+    assert len(named) == computed
