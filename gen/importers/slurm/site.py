@@ -235,6 +235,7 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
     if layout.gpus:
         constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
         constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
+        constants["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(layout.gpus)))
     if layout.array and layout.indices[0]:
         constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
     elif layout.indices:

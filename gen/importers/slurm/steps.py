@@ -242,10 +242,8 @@ def line_of(run: Run) -> str:
         return f"{line_of(replace(run, background=False))} &"
     if run.text:
         return " ".join((run.text, *_ends(replace(run, input=""))))  # it has its input
-    words = [f"{name}={shown(value)}" for name, value in of_program(run)]
-    words += text_of_words(run.words)
-    words += _ends(run)
-    line = " ".join(words)
+    variables_of = (f"{name}={shown(value)}" for name, value in of_program(run))
+    line = " ".join(words := [*variables_of, *text_of_words(run.words), *_ends(run)])
     if len(line) <= WIDE:
         return line
     at = 1
@@ -411,9 +409,11 @@ def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
 
 
 def _texts_of_shells(words: Sequence[str]) -> list[str]:
-    """The texts behind `sh -c`."""
+    """The texts behind `sh -c`, without variables that they set themselves, and without what they leave to others."""
     pairs = zip(words, words[1:], words[2:], strict=False)
-    return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
+    texts = [expanded_part(text) for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
+    own = regex("|".join([r"\\\$", *(rf"\$\{{?{name}\b" for text in texts for name in assigned_in(text))]))
+    return [own.sub("", text) for text in texts]
 
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
@@ -427,7 +427,8 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
         texts += run.words[1:2] if run.words[:1] == ("trap",) else _texts_of_shells(run.words)
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in VARIABLE.findall(text)):
-            if (name not in known or (run.words and name in script.early)) and not (run.text and name in script.kept):
+            early = run.words and name in script.early - (_GIVEN - OF_KIND)
+            if (name not in known or early) and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)
     return names
 

@@ -12,7 +12,7 @@ from gen.importers import ImportInput
 from gen.importers.draft import text_of
 from gen.importers.slurm.importer import SlurmImporter
 from tests.cases import for_each
-from tests.importers.slurm.test_slurm import job, read, script
+from tests.importers.slurm.test_slurm import BASH, job, read, script
 
 HEAD = """
 nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )
@@ -643,3 +643,17 @@ def test_an_option_in_quotes_has_a_line_of_its_own() -> None:
     assert [one.strip().strip("'").split("=")[0].split()[0] for one in lines] == [
         *("python", "--save-frequency", "--train-data", "--epochs", "--rate", "--name"),
     ]
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ('mpirun -N 1 bash -c \'T=$(cat /a); echo "$T" | awk "{print \\$3}"; b $T\'', ""),
+        ("mpirun -N 1 bash -c 'b $U'", "`$U` has no value in a pod: the script gets it from outside"),
+        ("mpirun -x LD_LIBRARY_PATH=/a:$LD_LIBRARY_PATH b", ""),
+        ('N=$(jq -n "[$CUDA_VISIBLE_DEVICES] | length")\nsrun b $N', ""),
+    ],
+)
+def test_a_value_that_a_pod_has_is_not_from_outside(body: str, expected: str) -> None:
+    _, found = read(script("-N 1", "--ntasks-per-node=2", "--gres=gpu:2", body=body, interpreter=BASH))
+    assert [one.message for one in found if "has no value" in one.message] == ([expected] if expected else [])
