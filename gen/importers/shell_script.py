@@ -208,6 +208,7 @@ def _range(text: str) -> list[str]:
 _COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
 """An input of no program, which people use as a comment."""
 _ALONE: Final = regex(r"(?<![\\$])\$(?=\s|$)")
+_LATER: Final = regex(r"(?<=[\w./:,@%+}-])\$(?=\w)")
 _BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
 
 
@@ -225,12 +226,14 @@ def readable(text: str) -> str:
 
 
 def for_grammar(text: str) -> str:
-    """A text of the same length without bases of numbers, `$` alone, and lines like `ENDS` in an input up to `END`."""
+    """A text of the same length without bases of numbers, lines like `ENDS` in an input up to `END`, and `$` alone or
+    before a later variable of a word: the grammar ends a word in the middle of `$A/$B.log`.
+    """
 
     def without_start(match: re.Match[str]) -> str:
         return re.sub(rf"(?m)^([ \t]*){match[2]}(?=\S)", rf"\g<1>{'_' * len(match[2])}", match[0])
 
-    text = _ALONE.sub("_", text)
+    text = _LATER.sub("_", _ALONE.sub("_", text))
     return _BASE.sub("  +", _HEREDOC.sub(without_start, text))
 
 

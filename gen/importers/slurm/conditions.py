@@ -71,6 +71,7 @@ ASKS: Final = names(
 """Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
 FIRST: Final = regex(r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)")
 SEQUENCE: Final = regex(r"seq((?: -?\d{1,3}){1,3})")
+_SUM: Final = regex(r"expr ((?:\d{1,9} [-+*/%] ){1,9}\d{1,9})")
 COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
 TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
@@ -356,6 +357,8 @@ class Conditions(Expander):
         if (numbers := SEQUENCE.fullmatch(expanded)) is not None:
             first, *step, last = ["1", *numbers[1].split()][-max(2, len(numbers[1].split())) :]
             known = with_braces(f"{{{'..'.join((first, last, *step))}}}")
+        if (sums := _SUM.fullmatch(expanded)) is not None:
+            known = self.arithmetic(sums[1])
         known = nodes if known == NODES and COUNTS.search(command) and "hostname" in command else known
         if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
             self.asked.add("the name of the folder")

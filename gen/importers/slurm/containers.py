@@ -29,6 +29,8 @@ _PREFIX: Final = regex(r"^docker:(?://)?")
 _DIGEST: Final = regex(r":(sha256:[0-9a-f]{64})$")
 """As enroot writes it."""
 _CONTAINERS: Final = frozenset({"apptainer", "singularity"})
+OF_MODULES: Final = frozenset({"apptainer_wrapper", "singularity_wrapper"})
+"""Programs of CSC that start the image of the loaded module."""
 SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
 _MOUNTS: Final = names("-V --volume -B --bind")
 CONTAINER_VALUES: Final = frozenset(
@@ -40,6 +42,8 @@ CONTAINER_VALUES: Final = frozenset(
 def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
     """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
     program = words[0].rpartition("/")[2]
+    if program in OF_MODULES and words[1:2] == ["exec"] and words[2:]:
+        return "", [*words[2:]], []
     if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
         return None
     at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()

@@ -187,9 +187,9 @@ class BatchScript(BatchCommands):
         name = body.child_by_field_name("name") if body.type == "command" else None
         program = self.text(name) if name is not None else next(iter(self.text(body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
-        targets = [redirect.children_by_field_name("destination") for redirect in node.children]
-        self.behind = [self.text(word) for words in targets for word in words[1:]]
-        files = [one for one in (self.text(one[0]) for one in targets if one) if not re.match(r"\d*$|/dev/", one)]
+        targets = [*map(self.destinations, node.children)]
+        self.behind = [word for words in targets for word in words[1:]]
+        files = [one[0] for one in targets if one and not re.match(r"\d*$|/dev/", one[0])]
         kept = "<" in signs or program in OF_LOGS
         if any(map(self.is_unset, files)):
             what = "bash does not run this line, because a variable behind `>` has no value"

@@ -37,7 +37,7 @@ from gen.importers.sandbox import (
     source,
 )
 from gen.importers.shell_script import assigned_in
-from gen.importers.slurm.containers import CONTAINER_VALUES, SHIFTER_VALUES
+from gen.importers.slurm.containers import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values
 from gen.importers.slurm.processes import DEFAULT_PORT, with_nodes
@@ -244,7 +244,7 @@ def _stubs() -> dict[str, str]:
     container = source(
         "container", values=f" {' '.join(CONTAINER_VALUES)} ", of_shifter=f" {' '.join(SHIFTER_VALUES)} "
     )
-    containers = dict.fromkeys(("apptainer", "singularity", "shifter"), container)
+    containers = dict.fromkeys(("apptainer", "singularity", "shifter", *OF_MODULES), container)
     return {"mpirun": source("mpirun", **of_mpi, most=str(MOST_TASKS)), "srun": source("srun", **srun), **containers}
 
 

@@ -4,6 +4,8 @@ if [[ ${0##*/} == shifter ]]; then with=$of_shifter; else
   [[ $1 == exec || $1 == run ]] || exit 0
   shift
 fi
+[[ ${0##*/} != *_wrapper ]] || exec "$@" # with the image of a module
 while [[ $1 == -* ]]; do if [[ $with == *" $1 "* ]]; then shift 2; else shift; fi; done
-[[ ${0##*/} == shifter ]] || shift
+# no image is a shell: the script has no value for it here
+[[ ${0##*/} == shifter || ( $1 == @(bash|sh) && $2 == -* ) ]] || shift
 [ $# -eq 0 ] || "$@"

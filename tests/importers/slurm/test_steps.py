@@ -657,3 +657,21 @@ def test_an_option_in_quotes_has_a_line_of_its_own() -> None:
 def test_a_value_that_a_pod_has_is_not_from_outside(body: str, expected: str) -> None:
     _, found = read(script("-N 1", "--ntasks-per-node=2", "--gres=gpu:2", body=body, interpreter=BASH))
     assert [one.message for one in found if "has no value" in one.message] == ([expected] if expected else [])
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("a --o $X/logs/$Y.log --b=$X/$Y/$X.txt", "a --o x/logs/y.log --b=x/y/x.txt"),
+        ("a > $X/logs/$Y.log 2>&1\nb", "a\nb"),
+        ("a > logs/$X-$Y.log\nb logs/x-y.log", "a > logs/x-y.log\nb logs/x-y.log"),
+        ("if [ $X/$Y.a = x/y.a ]; then a; fi", "a"),
+        ("for f in $X/$Y.txt $Y/$X.txt; do a $f; done", "a x/y.txt\na y/x.txt"),
+        ("f() { a $X/$1.txt; }\nf $Y", "a x/y.txt"),
+        ("cd $X/runs/$Y.d\na", "cd x/runs/y.d\na"),
+        ("N=$(expr $SLURM_NNODES \\* 4)\na $N `expr 9 - 2 - 1`", "a 4 6"),
+        ("srun apptainer_wrapper exec bash -c 'a \\$SLURM_PROCID; b'", "a '$SLURM_PROCID'\nb"),
+    ],
+)
+def test_words_with_several_variables_and_sums(body: str, expected: str) -> None:
+    assert job(script("-N 1", body=f"X=x\nY=y\n{body}", interpreter=BASH)).fields["command"] == expected
