@@ -1,12 +1,16 @@
-"""Commands of 100 kB cost little time and memory, also if they repeat a part."""
+"""Commands and scripts of 100 kB cost little time and memory, also if they repeat a part."""
 
 from __future__ import annotations
 
 import resource
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import pytest
+
+from gen.base.findings import Findings, UsageError
+from gen.importers import IMPORTERS, ImportInput
 
 if TYPE_CHECKING:
     from tests.support import Repository
@@ -65,3 +69,30 @@ def test_repeated_parts_cost_little(repo: Repository, unit: str) -> None:
     repo.render()
     assert time.process_time() - seconds < SECONDS
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < KIBIBYTES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("A{0}=x\npython a $A{0}\n", "A{0}=$(curl x)\necho $A{0}\n", "A=$(curl x)\necho $A\n", "export A{0}=x\n"),
+        *("if [ -f a{0} ]; then A{0}=x; fi\n", "[ -f a{0} ] && export B{0}=$C\n", "echo x > a{0}\n", "cat a{0}\n"),
+        *("srun -n1 --gpus=1 python a{0} &\n", "for i in a b; do python $i{0}; done\n", "f{0}() {{ a; }}\nf{0}\n"),
+        *("cd a{0}\n", "A+=(x{0})\n", "cat > a{0} <<E\nx\nE\n", "(a{0})\n", "$A/$B{0}.c\n"),
+    ],
+)
+def test_repeated_parts_of_a_batch_script_cost_little(unit: str) -> None:
+    units = "".join(unit.format(number) for number in range(SIZE // (len(unit) + 4)))
+    text = f"#!/bin/bash\n#SBATCH -N 1\n#SBATCH --gres=gpu:8\n{units}python b\n"
+    before = time.process_time()
+    with suppress(UsageError):
+        list(IMPORTERS["slurm"]().read(ImportInput(file="a.sh", text=text, otherwise="a", image="a:1"), Findings()))
+    assert time.process_time() - before < 2 * SECONDS
+
+
+@pytest.mark.slow
+def test_a_long_list_of_commands_costs_little() -> None:
+    text = " && ".join(["echo a", "A=a", "arena a 'ü'"] * (SIZE // 32))
+    before = time.process_time()
+    list(IMPORTERS["arena"]().read(ImportInput(file="a.sh", text=text, otherwise="a", image="a:1"), Findings()))
+    assert time.process_time() - before < 2 * SECONDS

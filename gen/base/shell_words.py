@@ -1,7 +1,8 @@
 r"""Words of a shell command, as far as they are known without running anything.
 
-The grammar (tree-sitter-bash 0.25.1) ends a word before `\=`, and after `==` and `=~`. It omits escaped spaces at the
-start and the end of a word, reads `#` after such a space as a comment, and words after a redirection as files.
+The grammar (tree-sitter-bash 0.25.1) ends a word before `\=`, after `==` and `=~`, and before the name of a later
+variable, as in `$A/$B.log`. It omits escaped spaces at the start and the end of a word, reads `#` after such a space as
+a comment, and words after a redirection as files.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ class Piece(Struct, frozen=True):
     start: int
     node: Node | None = None
     text: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.node.end_byte if self.node is not None else self.start + 2
 
 
 def words_of(source: bytes, nodes: Iterable[Node], start: int) -> list[list[Piece]]:
@@ -83,6 +88,7 @@ _ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f"
 _BRACES: Final = regex(r"(?<![$\\])\{([^{}\s]*)\}")
 _EXPANDS: Final = regex(rb"[\w{(?$!#*@'\"-]")
 """What follows a `$` that is not itself."""
+_NAME: Final = regex(rb"[A-Za-z_]\w*")
 _END_OF_LINE: Final = regex(rb"(?:[ \t]+#[^\n]*|[ \t]*)\r?\n")
 _NO_END: Final = "gen cannot find the end of this word"
 _SPECIAL: Final = regex(r"[\\\s]")
@@ -157,9 +163,7 @@ class Expander(Struct):
         parts = self._parts_of(pieces)
         unknown = next((part.unknown for part in parts if part.unknown is not None), None)
         if unknown is not None:
-            last = pieces[-1]
-            end = last.node.end_byte if last.node is not None else last.start + 2
-            return [Word("", place, unknown, self.source[pieces[0].start : end].decode("utf-8", "replace"))]
+            return [Word("", place, unknown, self.source[pieces[0].start : pieces[-1].end].decode("utf-8", "replace"))]
         return [Word(text, place) for text in _split(parts)]
 
     def value(self, node: Node | None, start: int) -> Value:
@@ -180,12 +184,34 @@ class Expander(Struct):
         return unknown or tuple(word.text for word in words)
 
     def _parts_of(self, pieces: Sequence[Piece]) -> list[_Part]:
-        parts = [
-            part
-            for piece in pieces
-            for part in (self._parts(piece.node) if piece.node is not None else [_Part(piece.text)])
-        ]
+        parts: list[_Part] = []
+        cut = ""
+        for leaf in (leaf for piece in pieces for leaf in self._leaves(piece)):
+            if isinstance(leaf, str):
+                parts.append(_Part(leaf))
+            elif cut:
+                parts += [self._named(cut, splits=True), _constant("word", self._text(leaf).removeprefix(cut))]
+                cut = ""
+            elif leaf.type != "$" or leaf.end_byte == pieces[-1].end or not (cut := self._name_at(leaf.end_byte)):
+                parts += self._parts(leaf)
         return [*parts, _unknown(_NO_END, "quote it")] if self._ends_before_a_hash(pieces) else parts
+
+    def _leaves(self, piece: Piece) -> Sequence[Node | str]:
+        """The parts of a piece that follow each other."""
+        if piece.node is None:
+            return [piece.text]
+        return (
+            [piece.node] if piece.node.type != "concatenation" or self._has_braces(piece.node) else piece.node.children
+        )
+
+    def _has_braces(self, node: Node) -> bool:
+        plain = self._text(node).split("'")[0].split('"')[0]
+        return any("," in inner or ".." in inner for inner in _BRACES.findall(plain))
+
+    def _name_at(self, start: int) -> str:
+        """The name of a variable behind `$` that the grammar takes for another word, such as `B` of `$A/$B.log`."""
+        found = _NAME.match(self.source, start)
+        return found[0].decode() if found is not None else ""
 
     def _ends_before_a_hash(self, pieces: Sequence[Piece]) -> bool:
         r"""Whether the grammar took the rest of a word for a comment, such as `\ #x`."""
@@ -199,8 +225,7 @@ class Expander(Struct):
         text = self._text(node)
         match node.type:
             case "concatenation":
-                plain = text.split("'")[0].split('"')[0]
-                if any("," in inner or ".." in inner for inner in _BRACES.findall(plain)):
+                if self._has_braces(node):
                     return [_unknown("braces expand to several words", "write each word")]
                 return [part for child in node.children for part in self._parts(child)]
             case "string" | "translated_string":
@@ -238,7 +263,10 @@ class Expander(Struct):
         return _Part(_QUOTED_ESCAPE.sub(lambda found: "" if found[1] == "\n" else found[1], text))
 
     def _variable(self, node: Node, *, splits: bool) -> _Part:
-        text = self._text(node).removeprefix("$")
+        return self._named(self._text(node).removeprefix("$"), splits=splits)
+
+    def _named(self, text: str, *, splits: bool) -> _Part:
+        """The value of a variable, with or without braces."""
         inner = text[1:-1] if text.startswith("{") else text
         match = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)(?:(:?-)(.*)|(\[[@*]\]))?", inner, re.DOTALL)
         value = None if match is None else self.variables.get(match[1])

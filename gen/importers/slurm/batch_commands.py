@@ -13,7 +13,7 @@ from gen.base import Location, names, regex
 from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_braces
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
-from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, relative, uses_of
+from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, inner_reads, relative, uses_of
 from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OWN_ENVIRONMENT
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
@@ -68,8 +68,7 @@ class BatchCommands(BatchValues):
         is_output = any(one.startswith("$(") and not one.startswith("$((") for one in sources(value))
         if not name or not is_output or not isinstance(self.variables[name], str) or self.is_inner:
             return
-        several = rf"\$\{{{name}:?[-+=?]|\$\([^)\n]{{0,300}}\$\{{?{name}\b"
-        if uses_of(name, self.source) > 1 or re.search(several, self.source):
+        if uses_of(name, self.source) > 1 or name in inner_reads(self.source):
             self.add(Step(text=f"{name}={shown(value)}", place=self.place(node), sets=name))
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")

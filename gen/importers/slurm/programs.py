@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, Final, Self, TypeVar
 
 from msgspec import Struct
@@ -174,9 +176,31 @@ def without_needless_ends(steps: Sequence[Step]) -> list[int]:
     ]
 
 
+_READ: Final = regex(r"\$\{?[!#]?(\w+)")
+_CALCULATED: Final = regex(r"\(\(([^\n]{0,300})")
+_IN_CALCULATION: Final = regex(r"(?<![\w$])[A-Za-z_]\w*")
+_IN_OUTPUT: Final = regex(r"\$\(([^)\n]{0,300})")
+_OR_ELSE: Final = regex(r"\$\{(\w+):?[-+=?]")
+
+
+@lru_cache(maxsize=64)
+def _reads(text: str) -> Counter[str]:
+    """The number of places where a text reads each variable, with or without `$`."""
+    counts = Counter(_READ.findall(text))
+    for inner in _CALCULATED.findall(text):
+        counts.update({*_IN_CALCULATION.findall(inner)})
+    return counts
+
+
+@lru_cache(maxsize=4)
+def inner_reads(text: str) -> frozenset[str]:
+    """The variables that a text reads in outputs of commands, or with another value if they have none."""
+    return frozenset(_OR_ELSE.findall(text)).union(*map(_READ.findall, _IN_OUTPUT.findall(text)))
+
+
 def uses_of(name: str, text: str) -> int:
     """The number of places where a text reads a variable, with or without `$`."""
-    return len(re.findall(rf"\$\{{?[!#]?{name}\b|\(\([^\n]{{0,300}}?(?<![\w$]){name}\b", text))
+    return _reads(text)[name]
 
 
 def is_needed(name: str, text: str) -> bool:
