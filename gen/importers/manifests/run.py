@@ -303,6 +303,8 @@ def _set_roles(
             _share_variables(draft, roles)
             continue
         common = _common(list(values.values()))
+        if common is None and field == "image" and known.keys() - roles.keys():
+            common = values[holders[0]]  # roles without pods need one, too
         if common is not None:
             draft.fields[field] = common
         for name, fields in roles.items():

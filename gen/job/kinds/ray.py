@@ -68,6 +68,7 @@ WORKER: Final = "worker"
 SUBMITTER: Final = "submitter"
 INTERACTIVE: Final = "InteractiveMode"
 _CLUSTER: Final = ("spec", "rayClusterSpec")
+_SUBMITTER_PODS: Final = "submitterPodTemplate"
 _PLAIN = regex(r"[A-Za-z0-9_@%+=:,./ -]+")
 """Text that means the same after any number of shells."""
 
@@ -151,7 +152,11 @@ class RayJob(Job):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """Without the autoscaler, KubeRay only keeps `replicas` within its bounds."""
+        """Without the autoscaler, KubeRay only keeps `replicas` within its bounds. Its default is `K8sJobMode`, which
+        only an object with a submitter needs.
+        """
+        if _SUBMITTER_PODS in body["spec"]:
+            body = {**body, "spec": {"submissionMode": "K8sJobMode", **body["spec"]}}
         cluster = follow(body, _CLUSTER)
         groups = at(cluster, "workerGroupSpecs")
         if not isinstance(groups, list) or at(cluster, "enableInTreeAutoscaling") is True:
@@ -209,7 +214,7 @@ class RayJob(Job):
         submitter = Role(
             name=SUBMITTER,
             replica_type=SUBMITTER,
-            holder="submitterPodTemplate",
+            holder=_SUBMITTER_PODS,
             replicas=1,
             fields=self.roles.get(SUBMITTER, RoleFields(cpu="1", memory="1Gi")),
             trains=False,

@@ -551,6 +551,22 @@ def test_a_cluster_without_groups_has_no_workers() -> None:
     assert (proof.patch, proof.remaining) == (None, ())
 
 
+@for_each("mode", [{}, {"submissionMode": "K8sJobMode"}])
+def test_a_submitter_submits_the_program_of_ray(mode: dict[str, str]) -> None:
+    body = deepcopy(EQUAL["ray"])
+    body["spec"] = {name: value for name, value in body["spec"].items() if name != "submissionMode"} | mode
+    sizes = {"limits": {"cpu": "1", "memory": "1Gi"}}
+    body["spec"]["submitterPodTemplate"] = pod("submitter", image="ray:2", command=["ray"], resources=sizes)
+    body["spec"]["submitterPodTemplate"]["spec"]["restartPolicy"] = "Never"
+    del body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert operations(body) == {"containers/0/command": ["ray"]}
+    fields = proof_of(body).job.fields
+    assert (fields["image"], fields["submissionMode"]) == (IMAGE, "K8sJobMode")
+    assert fields["roles"]["worker"] == {"replicas": "0"}
+    assert fields["roles"]["submitter"] == {"image": "ray:2", "cpu": "1", "memory": "1Gi"}
+    assert {"cpu", "memory"}.isdisjoint(fields)
+
+
 @for_each("resource", ["vpc.amazonaws.com/efa", "rdma/hca_shared", "openshift.io/sriov_ib", "nvidia.com/hostdev"])
 def test_devices_of_the_network_train_nothing(resource: str) -> None:
     limits = {"cpu": "4", "memory": "8Gi", resource: 1}
