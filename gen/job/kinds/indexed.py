@@ -43,10 +43,15 @@ def with_whole_rules(spec: Body) -> Body:
 def _whole(rule: Body, container: object) -> Body:
     codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
     if isinstance(codes, dict) and isinstance(codes.get("values"), list):
-        codes = {"containerName": container, **codes, "values": sorted(codes["values"], key=str)}
+        codes = {"containerName": container, **codes, "values": sorted(codes["values"], key=_by_number)}
     if isinstance(conditions, list):
         conditions = [{"status": "True", **as_mapping(one)} for one in conditions]
     return {**rule, **present(onExitCodes=codes, onPodConditions=conditions)}
+
+
+def _by_number(code: object) -> tuple[int, str]:
+    """As the API server requires. Other values, which it refuses, come first."""
+    return (code if isinstance(code, int) else -1), str(code)
 
 
 def read_rules(spec: Body) -> list[Body] | None:

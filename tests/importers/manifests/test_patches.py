@@ -193,7 +193,7 @@ def test_a_volume_with_two_sources_differs(kind: str) -> None:
 def test_references_have_the_name_of_the_training_container() -> None:
     body = deepcopy(EQUAL["batch"])
     body["spec"]["template"]["spec"]["containers"][0]["name"] = "own"
-    rule = {"action": "FailJob", "onExitCodes": {"containerName": "own", "operator": "NotIn", "values": [42]}}
+    rule = {"action": "FailJob", "onExitCodes": {"containerName": "own", "operator": "NotIn", "values": [127, 42, 3]}}
     body["spec"]["podFailurePolicy"] = {"rules": [rule]}
     proof = proof_of(body)
     assert proof.remaining == ()
@@ -661,19 +661,19 @@ def job(rules: list[dict[str, Any]] | None = None, **counts: Any) -> dict[str, A
     return an_object("batch/v1", "Job", {"backoffLimit": 3, **counts, **policy, "template": template})
 
 
-CODES = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42, 1]}}
+CODES = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42, 127, 3]}}
 DRAINED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
-NOT_IN = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [42]}}
+NOT_IN = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [127, 42, 3]}}
 
 
 @for_each(
     ("rules", "expected"),
     [
         ([DRAINED], None),
-        ([CODES], [{"action": "FailJob", "exitCodes": [1, 42]}]),
+        ([CODES], [{"action": "FailJob", "exitCodes": [3, 42, 127]}]),
         (
             [CODES, DRAINED],
-            [{"action": "FailJob", "exitCodes": [1, 42]}, {"action": "Ignore", "condition": "DisruptionTarget"}],
+            [{"action": "FailJob", "exitCodes": [3, 42, 127]}, {"action": "Ignore", "condition": "DisruptionTarget"}],
         ),
     ],
 )
@@ -691,7 +691,10 @@ def test_rules_for_failures(rules: list[dict[str, Any]], expected: object) -> No
 
 def test_a_rule_without_a_field_is_a_patch() -> None:
     proof = proof_of(job([NOT_IN]))
-    assert ("podFailurePolicy" in proof.job.fields, proof.patch is None, proof.remaining) == (False, False, ())
+    assert ("podFailurePolicy" in proof.job.fields, proof.remaining) == (False, ())
+    assert proof.patch is not None
+    (operation,) = proof.patch["patch"]
+    assert operation["value"][0]["onExitCodes"]["values"] == [3, 42, 127]
 
 
 COUNTED = "the number of failures holds for each task of an array, and not for all together"
