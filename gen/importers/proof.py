@@ -194,8 +194,8 @@ class Proof(Struct, frozen=True, kw_only=True):
     """What only gen sets: fields with other values than the defaults of clusters, and numbers of others by category."""
     remaining: tuple[Difference, ...]
     """What differs even with the patch."""
-    refused: tuple[str, ...] = ()
-    """Why gen refuses a patch of these values."""
+    refused: Mapping[str, Sequence[str]] = {}
+    """By path: why gen refuses a patch of this value."""
 
 
 def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Iterator[Proof]:
@@ -220,18 +220,33 @@ def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings
 def _patch_of(renders: _Renders, original: Original, job: ImportedJob, text: str) -> Fields | None:
     """The patch for all values of an original that its job lacks."""
     first = renders.of(original, job, text, Findings())
-    return _patch(job, original, first, _lost(original.body, first)) if first is not None else None
+    every = [one for one in _compared(original.body, first) if not one.added] if first is not None else []
+    operations = [
+        {
+            "op": "add" if one.rendered is None else "replace",
+            "path": _pointer(one.route),
+            "value": verbatim(one.original),
+        }
+        for one in every
+        if one.route[:1] != ("apiVersion",)
+    ]
+    if first is None or not operations:
+        return None
+    target = {"kind": first["kind"], "name": _name(job, original), "namespace": job.namespace}
+    return {"target": target, "patch": operations}
 
 
 def _prove(
     renders: _Renders, job: ImportedJob, text: str, patched: str | None, patch: Fields | None, original: Original
 ) -> Proof:
     """The proof for one object. `patched` is the overlay with the patches of all objects; None if gen refuses one."""
-    render, why = partial(renders.of, original), tuple[str, ...]()
+    render = partial(renders.of, original)
+    why: Mapping[str, Sequence[str]] = {}
     last = render(job, patched or text, Findings())
     assert last is not None  # rendered before
-    if patched is None:
-        patch, last, why = _accepted(partial(_patched, render, job, text), patch, last)
+    if patched is None and patch is not None:
+        kept, with_kept, why = _accepted(partial(_patched, render, job, text, patch), patch["patch"])
+        patch, last = ({**patch, "patch": kept}, with_kept) if with_kept is not None else (None, last)
     every = list(_compared(original.body, last))
     remaining = tuple(one for one in every if not one.added)
     return Proof(job=job, original=original, patch=patch, added=_added(every), remaining=remaining, refused=why)
@@ -245,7 +260,8 @@ def report_proof(proof: Proof, found: Findings) -> None:
         more = len(proof.remaining) - _SHOWN
         others = f", and {more} other values differ" if more > 0 and one is proof.remaining[_SHOWN - 1] else ""
         message = f"`{_name(proof.job, proof.original)}` is rendered {known} the original: `{route}`{others}"
-        why = f"; a patch is refused: {'; '.join(proof.refused[:2])}" if proof.refused else ""
+        reasons = list(dict.fromkeys(proof.refused.get(_pointer(one.route), ())))
+        why = f"; a patch is refused: {'; '.join(reasons[:2])}" if reasons else ""
         hint = f"check that the job does what you want{why}"
         found.warning(DIFFERS, proof.original.place, message, hint)
 
@@ -298,32 +314,33 @@ class _Renders:
         return _run_of(self._body, job, original) if self._body is not None else None
 
 
-def _patched(render: Render, job: ImportedJob, text: str, patch: Fields) -> tuple[Body | None, list[str]]:
-    """The run with a patch, or why the patch is refused."""
+def _patched(
+    render: Render, job: ImportedJob, text: str, patch: Fields, operations: Sequence[Fields]
+) -> tuple[Body | None, list[str]]:
+    """The run with these operations of a patch, or why they are refused."""
     own = Findings()
-    body = render(job, with_additions(text, {"patches": [patch]}), own)
+    body = render(job, with_additions(text, {"patches": [{**patch, "patch": operations}]}), own)
     return body, [item.message for item in own if item.is_error]
 
 
 def _accepted(
-    render: Callable[[Fields], tuple[Body | None, list[str]]], patch: Fields | None, first: Body
-) -> tuple[Fields | None, Body, tuple[str, ...]]:
-    """The part of a patch that gen accepts, the run with it, and why it refuses the rest."""
-    if patch is None:
-        return None, first, ()
-    body, why = render(patch)
-    if body is not None:
-        return patch, body, ()
-    operations = patch["patch"]
-    kept: list[Fields] = []
-    reasons = why
-    for operation in operations[:_TRIED] if len(operations) > 1 else ():
-        body, why = render({**patch, "patch": [*kept, operation]})
-        kept += [operation] if body is not None else []
-    if not kept:
-        return None, first, tuple(dict.fromkeys(reasons))
-    last, _ = render({**patch, "patch": kept})
-    return {**patch, "patch": kept}, last or first, tuple(dict.fromkeys(reasons))
+    render: Callable[[Sequence[Fields]], tuple[Body | None, list[str]]], operations: Sequence[Fields]
+) -> tuple[list[Fields], Body | None, Mapping[str, list[str]]]:
+    """The operations that gen accepts, the run with them, and why it refuses the others, by their paths. Each is tried
+    alone, and again after all that it may refer to.
+    """
+    last, why = render(operations)
+    left = dict.fromkeys(range(len(operations)) if last is None else (), why)
+    kept = {*range(len(operations))} - left.keys()
+    for index in (*left, *left):
+        if index < _TRIED and index in left:
+            body, left[index] = render([operations[one] for one in sorted({*kept, index})])
+            if body is not None:
+                last = body
+                kept.add(index)
+                del left[index]
+    refused = {operations[index]["path"]: reasons for index, reasons in left.items()}
+    return [operations[index] for index in sorted(kept)], last, refused
 
 
 def _run_of(body: Body, job: ImportedJob, original: Original) -> Body:
@@ -378,26 +395,6 @@ def _compared(original: Body, rendered: Body) -> Iterator[Difference]:
     theirs["metadata"].pop("generateName", None)
     theirs["metadata"]["name"] = rendered["metadata"]["name"]
     return differences(aligned(theirs, rendered), rendered)
-
-
-def _lost(original: Body, rendered: Body) -> list[Difference]:
-    """Values that a patch must set."""
-    return [one for one in _compared(original, rendered) if not one.added and one.route[:1] != ("apiVersion",)]
-
-
-def _patch(job: ImportedJob, original: Original, rendered: Body, lost: list[Difference]) -> Fields | None:
-    if not lost:
-        return None
-    operations = [
-        {
-            "op": "add" if one.rendered is None else "replace",
-            "path": _pointer(one.route),
-            "value": verbatim(one.original),
-        }
-        for one in lost
-    ]
-    target = {"kind": rendered["kind"], "name": _name(job, original), "namespace": job.namespace}
-    return {"target": target, "patch": operations}
 
 
 def _pointer(route: Sequence[str | int]) -> str:

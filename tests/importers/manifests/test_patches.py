@@ -746,3 +746,16 @@ def test_every_role_with_a_port_of_a_name_is_reported() -> None:
 
 def test_a_variable_without_a_value_is_an_empty_one() -> None:
     assert not any("value" in one for one in proof_of(of_container(env=[{"name": "EMPTY"}])).added)
+
+
+def test_a_refused_patch_takes_no_others_with_it() -> None:
+    template = pod("main", volumeMounts=[{"name": "c", "mountPath": "/c"}], resources={"requests": {"rdma/ib": "x"}})
+    template["spec"] |= {"restartPolicy": "Never", "volumes": [{"name": "c", "configMap": {"name": "settings"}}]}
+    proof = proof_of(an_object("batch/v1", "Job", {"template": template}))
+    of_pod = "/spec/template/spec"
+    assert proof.patch is not None
+    kept = [f"{of_pod}/containers/0/volumeMounts", f"{of_pod}/volumes"]
+    assert [one["path"] for one in proof.patch["patch"]] == kept
+    (left,) = proof.remaining
+    assert left.route[-1] == "resources"
+    assert list(proof.refused) == [f"{of_pod}/containers/0/resources"]
