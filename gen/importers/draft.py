@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from gen.base import BugError, Diagnostic, Findings, Location, regex, set_value, with_texts
+from gen.base import BugError, Diagnostic, Findings, Location, Route, as_texts, entries, regex, set_value, with_texts
 from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.base.codes.jobs import SECRET_VALUE
 from gen.base.repository.layout import JobFile
@@ -257,7 +257,6 @@ def _key_at(above: list[str], indent: int) -> str:
     return next((one.strip().partition(":")[0].strip("'\"") for one in reversed(above) if start.match(one)), "")
 
 
-_NONE: Final = regex(r"(?!)")
 _INDEX: Final = r"(?:\d+|%[ds]|\{\d+\.\.\d+\}|\$\w+|\$\{\w+\}|\$\(+[^()\n]*\)+)"
 """A number of a pod, also one that a shell computes."""
 
@@ -270,9 +269,16 @@ def validated(model: type[Job], fields: Fields) -> Job | None:
         return None
 
 
+def _object_words(job: Job) -> tuple[list[str], list[str]]:
+    """What programs write before the name of an object: a label of its pods, and its kind for `kubectl`."""
+    kind = job.facts.kind.lower()
+    labels = [f"{label.rpartition('/')[2]}=" for label, more in job.facts.run_labels.items() if not more]
+    return labels, [kind, f"{kind}s", f"{kind}s.{job.facts.group}"]
+
+
 def own_hosts(name: str, job: Job, body: Body, namespaces: set[str], *services: str) -> re.Pattern[str]:
-    """Host names of the pods of an object with this name, which a run of `job` has with its own name. `services` are
-    other names of the Service of the pods.
+    """Names that a run of `job` has with its own name, for an object with this name: host names of its pods, and its
+    name in labels and behind its kind. `services` are other names of the Service of the pods.
     """
     service = "|".join(map(re.escape, dict.fromkeys((name, *services))))
     ends = set()
@@ -283,9 +289,11 @@ def own_hosts(name: str, job: Job, body: Body, namespaces: set[str], *services: 
             if host.startswith("{run}-"):
                 end = host.removeprefix("{run}").format(_INDEX, _INDEX, role=re.escape(role.replica_type.lower()))
                 ends.add(end if "{role}" in host else rf"{end}(?=\.(?:{service}))")  # a number alone is no host name
-    if not ends:
-        return _NONE
-    start = rf"(?<![\w.-])(?:(?P<url>(?<=//))|(?<!/)){re.escape(name)}(?P<pod>{'|'.join(sorted(ends, reverse=True))})"
+    labels, kinds = _object_words(job)
+    of_kinds = [rf"(?<=(?<![\w/.-]){re.escape(kind)}/)" for kind in kinds]
+    ends |= {f"{behind[:-1]}{re.escape(name)})" for behind in (*of_kinds, *(rf"(?<={one})" for one in labels))}
+    start = rf"(?<![\w.-])(?:(?P<url>(?<=//))|(?<!/)|{'|'.join(of_kinds)})"
+    start = rf"{start}{re.escape(name)}(?P<pod>{'|'.join(sorted(ends, reverse=True))})"
     known = "|".join(map(re.escape, sorted(namespaces)))
     domain = (
         rf"(?P<namespace>\.(?:(?:{known})(?![\w-])|[a-z0-9-]+(?=\.svc(?![\w-]))))?(?P<domain>\.svc(?:\.[a-z0-9-]+)*)?"
@@ -294,7 +302,7 @@ def own_hosts(name: str, job: Job, body: Body, namespaces: set[str], *services: 
 
 
 class OwnHosts(Struct, frozen=True):
-    """Host names of the pods of an object."""
+    """Names of an object and of the hosts of its pods."""
 
     form: re.Pattern[str]
     needs_service: bool
@@ -305,12 +313,48 @@ def with_hosts(value: Any, hosts: OwnHosts, run: str, namespace: str) -> Any:
     """A value with the host names of the pods of a run."""
 
     def renamed(found: re.Match[str]) -> str:
-        service = f".{run}" if found["service"] or hosts.needs_service else ""
+        service = f".{run}" if found["pod"] and (found["service"] or hosts.needs_service) else ""
         return f"{run}{found['pod']}{service}{f'.{namespace}' if found['namespace'] else ''}{found['domain'] or ''}"
 
     return with_texts(value, lambda text: hosts.form.sub(renamed, text) if hosts.form.search(text) else text)
 
 
+def texts_in(value: object, route: Route = ()) -> Iterator[tuple[Route, str]]:
+    """All texts in a value, with their routes."""
+    if isinstance(value, str):
+        yield route, value
+    for key, inner in entries(value):
+        yield from texts_in(inner, (*route, key))
+
+
+def with_object(job: ImportedJob, other: ImportedJob, run: str) -> tuple[ImportedJob, str]:
+    """A step with `run` in place of the name of the object of another step; and the first of its words that keep the
+    name: two of `kubectl`, one with a parameter, or one of a container that only a patch has.
+    """
+    known = validated(ALL_KINDS[other.fields["kind"]], other.fields)
+    if known is None:
+        return job, ""
+    body = next((one.body for one in other.originals), {})
+    hosts = OwnHosts(own_hosts(other.name, known, body, {other.namespace}), needs_service=False)
+    fields: Fields = with_hosts(job.fields, hosts, run, job.namespace)
+    kinds = "|".join(map(re.escape, _object_words(known)[1]))
+    form = re.compile(rf"\bkubectl\s[^;&|\n]*?\b(?P<words>(?:{kinds})\s+{re.escape(other.name)})(?![\w.-])")
+    every = [*(text for _, text in texts_in(fields)), *(" ".join(as_texts(fields.get(name))) for name in _PROGRAM)]
+    left = [found["words"] for text in every for found in form.finditer(text)]
+    originals = []
+    for one in job.originals:
+        of_proof = run.replace("{{ run.id }}", str(one.body["metadata"].get("name", job.name)))
+        spec = with_hosts(one.body["spec"], hosts, of_proof, job.namespace)
+        originals.append(replace(one, body={**one.body, "spec": spec}))
+        ours, theirs = (
+            [found[0] for _, text in texts_in(value) for found in hosts.form.finditer(text)]
+            for value in (job.fields, one.body["spec"])
+        )
+        left += theirs if len(theirs) > len(ours) else []
+    return replace(job, fields=fields, originals=job.originals if left else tuple(originals)), next(iter(left), "")
+
+
+_PROGRAM: Final = ("command", "args")
 _RUN: Final = regex(r"(?:sudo\s+)?(?:nvidia-)?(?:docker|podman)\s+run\b")
 _DAEMON: Final = regex(
     r"(?:sudo\s+)?(?:(?:service|systemctl)\b.*\bdocker\b|docker\s+(?:pull|login|load)\b).*|set\s+[-+]x"

@@ -11,11 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, at, regex
+from gen.importers import Fields
 from gen.importers.draft import label
 from gen.importers.kfp import graph
 from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.ir import output_of, with_files
-from gen.kubernetes.objects import Body
+from gen.kubernetes.objects import Body, present
 
 _STATUS: Final = regex(
     r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
@@ -148,6 +149,23 @@ def claim_of(call: Call) -> dict[str, str]:
     texts = {key: graph.with_item(graph.with_values(text, given), call.item) for key, text in texts.items()}
     known = {key: "" if graph.PLACEHOLDER.search(text) else text for key, text in texts.items()}
     return {**known, "name": label(graph.PLACEHOLDER.sub("", texts["name"]), call.name)}
+
+
+def volume_of(claim: Mapping[str, str]) -> Fields:
+    """The volume of an overlay that creates a claim; none without a StorageClass, which only the cluster knows."""
+    if not claim["storageClass"] or not claim["size"]:
+        return {}
+    return present(size=claim["size"], storageClass=claim["storageClass"], accessModes=_modes(claim))
+
+
+def form_of(claim: Mapping[str, str]) -> str:
+    """The size and the access modes of a claim in words, as far as they are known."""
+    size = f" of {claim['size']}" if claim["size"] else ""
+    return f"{size} with {' '.join(modes)}" if (modes := _modes(claim)) else size
+
+
+def _modes(claim: Mapping[str, str]) -> list[str]:
+    return [one for one in graph.items_of(claim["accessModes"]) or () if isinstance(one, str)]
 
 
 def _is_optional(template: graph.Leaf | graph.Group | None, name: str) -> bool:

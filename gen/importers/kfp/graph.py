@@ -88,6 +88,8 @@ NAMESPACE: Final = "{{workflow.namespace}}"
 TASK_NAME: Final = "{{$.pipeline_task_name}}"
 RUN_ID: Final = "genrunidz"
 """In place of the name of the run in texts."""
+OF_STEP: Final = "genstepidz"
+"""In place of the name of the object of a step."""
 OF_RUN: Final = regex(r"\{\{(?:workflow\.(?:name|uid)|\$\.pipeline_job_(?:name|resource_name|uuid))\}\}")
 """Names that each run of the pipeline has."""
 MAX_ITEMS: Final = 64

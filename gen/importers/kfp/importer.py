@@ -11,26 +11,26 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
+from operator import methodcaller
 from typing import ClassVar, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, Route, at, regex
+from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_texts
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
-from gen.importers.draft import literal
+from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo
-from gen.importers.kfp.calls import Call, Reader, claim_of, pipeline_name
-from gen.importers.kfp.graph import Group, Pipeline, When, items_of
+from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, pipeline_name, volume_of
+from gen.importers.kfp.graph import OF_STEP, Group, Pipeline, When
 from gen.importers.kfp.ir import VOLUME, as_go_yaml_3, pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds.pipeline import PipelineJob
 from gen.kubernetes.manifests.read import Manifests, read_manifests
-from gen.kubernetes.objects import present
 
 _MAX_SHOWN: Final = 100
 _ACCOUNT: Final = "gen-pipeline"
@@ -55,11 +55,13 @@ class _Step(Struct, frozen=True, kw_only=True):
     part: Part
     needs: tuple[str, ...]
     when: When
+    is_known: bool
+    """Whether other steps may know its object by its name: the pod of a program has a name of Argo."""
 
 
 def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, found: Findings) -> list[ImportedJob]:
     """The pipeline; a single step becomes a job of its own."""
-    steps = _steps(every, found)
+    steps = _with_names(_steps(every, found), found)
     own = [one for step in steps for one in (*step.part.obstacles, *step.part.job.obstacles)]
     obstacles = tuple(dict.fromkeys([*own, *(one for made in every for one in made.obstacles)]))
     if len(steps) < 2:  # noqa: PLR2004 - one step has no order
@@ -136,22 +138,43 @@ def _steps(every: Sequence[CallJobs], found: Findings) -> list[_Step]:
         if call.when == "failed" and gone and made.parts:
             known = {one.call.name for one in every if one.parts}
             needs = tuple(name for need in call.needs if need in known for name in names[need])
-            _lose(f"step `{call.task}` waits for the failure of `{gone[0]}`, which", made.place, found)
+            message = f"step `{call.task}` waits for the failure of `{gone[0]}`, which is not carried"
+            found.warning(NOT_CARRIED, made.place, message, "check `needs` and `when` of the step")
         if not made.parts or (call.when == "failed" and not needs):
             names[call.name] = needs
             continue
         own = [call.name, *(f"{call.name}-{number}" for number in range(2, len(made.parts) + 1))]
         names[call.name] = tuple(own)
         steps += [
-            _Step(name=name, part=part, needs=needs, when=call.when if needs else "succeeded")
+            _Step(
+                name=name,
+                part=part,
+                needs=needs,
+                when=call.when if needs else "succeeded",
+                is_known=bool(call.leaf.manifest) or part.job.name != call.name,
+            )
             for name, part in zip(own, made.parts, strict=True)
         ]
     return steps
 
 
-def _lose(what: str, place: Location, found: Findings) -> None:
-    hint = "check `needs` and `when` of the step"
-    found.warning(NOT_CARRIED, place, f"{what} is not carried: the job has no such step", hint)
+def _with_names(steps: list[_Step], found: Findings) -> list[_Step]:
+    """Steps with the names that objects have in a run, in place of their own and of those of other steps."""
+    several = len(steps) > 1
+    made = []
+    for step in steps:
+        run = f"{{{{ run.id }}}}-{step.name}" if several else "{{ run.id }}"
+        fields = with_texts(step.part.job.fields, methodcaller("replace", OF_STEP, run))
+        job, obstacles = replace(step.part.job, fields=fields), list(step.part.obstacles)
+        for other in (one for one in steps if one is not step and one.is_known):
+            job, left = with_object(job, other.part.job, name := f"{{{{ run.id }}}}-{other.name}")
+            if left:
+                message = f"`{left}` of step `{step.name}` is the object of step `{other.name}`, which has another name"
+                hint = f"write `{name}` in its place, in a program of the job"
+                found.warning(CANNOT_RUN, job.place, message, hint)
+                obstacles.append(found.items[-1])
+        made.append(replace(step, part=replace(step.part, job=job, obstacles=tuple(obstacles))))
+    return made
 
 
 def _common(jobs: Sequence[ImportedJob]) -> Fields:
@@ -319,7 +342,7 @@ def _imported(
     volumes = {
         claim["name"]: volume
         for call in reader.calls.values()
-        if call.leaf.claim and (claim := claim_of(call)) and (volume := _volume(claim))
+        if call.leaf.claim and (claim := claim_of(call)) and (volume := volume_of(claim))
     }
     for what, route in reader.lost:
         hint = "add the step by hand if it is needed" if what.startswith("task ") else "check whether its steps need it"
@@ -384,23 +407,6 @@ def _has_account(job: ImportedJob, pipeline: Pipeline) -> bool:
     return bool(job.overlay["pipelines"]["argo"]["serviceAccount"] == pipeline.account)
 
 
-def _volume(claim: Mapping[str, str]) -> Fields:
-    """The volume of an overlay that creates a claim; none without a StorageClass, which only the cluster knows."""
-    if not claim["storageClass"] or not claim["size"]:
-        return {}
-    return present(size=claim["size"], storageClass=claim["storageClass"], accessModes=_modes(claim))
-
-
-def _form(claim: Mapping[str, str]) -> str:
-    """The size and the access modes of a claim in words, as far as they are known."""
-    size = f" of {claim['size']}" if claim["size"] else ""
-    return f"{size} with {' '.join(modes)}" if (modes := _modes(claim)) else size
-
-
-def _modes(claim: Mapping[str, str]) -> list[str]:
-    return [one for one in items_of(claim["accessModes"]) or () if isinstance(one, str)]
-
-
 def _with_volumes(overlay: Fields, volumes: Mapping[str, Fields]) -> Fields:
     """The fields of an overlay that creates the claims that its pipelines created."""
     known = overlay.get("volumes", {})
@@ -417,8 +423,8 @@ def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
         claim = claim_of(call)
         message = f"step `{call.task}` creates the claim `{claim['name']}` in each run, and gen never deletes data"
         named = f"the jobs mount the volume `{claim['name']}` of the overlay"
-        if not _volume(claim):
-            named = f"create the claim{_form(claim)}, or set `size` and `storageClass` of its volume in the overlay"
+        if not volume_of(claim):
+            named = f"create the claim{form_of(claim)}, or set `size` and `storageClass` of its volume in the overlay"
         hint = f"{named}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
         found.warning(NOT_CARRIED, made.place, message, hint)
         return

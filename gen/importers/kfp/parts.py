@@ -277,7 +277,8 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     text = json.dumps(job.fields)
     params = frozenset(name for name, mark in carried.items() if mark in text)
     written = {name: f"{{{{ params.{param_name(name)} }}}}" for name in carried}
-    fields = _without(job.fields, {**carried, graph.RUN_ID: graph.RUN_ID}, {**written, graph.RUN_ID: "{{ run.id }}"})
+    fields = with_texts(job.fields, lambda text: text.replace("{{ run.id }}", graph.OF_STEP))
+    fields = _without(fields, {**carried, graph.RUN_ID: graph.RUN_ID}, {**written, graph.RUN_ID: "{{ run.id }}"})
     limited = ALL_KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
     if call.leaf.seconds is not None and limited:
         fields["attemptTimeout" if "retries" in fields else "timeout"] = quantity.duration(call.leaf.seconds)

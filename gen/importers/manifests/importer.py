@@ -16,7 +16,7 @@ from gen.base import Findings, Location, Route, as_list, as_mapping, at, contain
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.comparison import cleaned
-from gen.importers.draft import JobDraft, is_secret, validated, with_hosts
+from gen.importers.draft import JobDraft, is_secret, texts_in, validated, with_hosts
 from gen.importers.manifests.objects import (
     START,
     Item,
@@ -27,7 +27,6 @@ from gen.importers.manifests.objects import (
     main_index,
     report_placeholders,
     templates,
-    texts_in,
     with_params,
 )
 from gen.importers.manifests.pods import (
@@ -294,7 +293,8 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
         of_job = any((*main, name) == route[: len(main) + 1] for main in mains for name in _OF_PROGRAM)
         of_job = of_job or route in model.copied.values()
         if not of_job and (found := hosts.form.search(text)):
-            message = f"`{found[0]}` is the host name of a pod, and the pods of a run have another name"
+            what = "the host name of a pod, and the pods of a run have" if found["pod"] else "the object, and a run has"
+            message = f"`{found[0]}` is {what} another name"
             hint = f"write `{{{{ run.id }}}}{found['pod']}` in a program of the job, which no patch can do"
             draft.cannot_run(item.place(*route), message, hint)
     for route, service in routes.items():

@@ -28,7 +28,7 @@ from gen.base import (
 )
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields, ImportInput
-from gen.importers.draft import JobDraft, is_secret, label
+from gen.importers.draft import JobDraft, is_secret, label, texts_in
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Nodes, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.pods import matches
 from gen.kubernetes.manifests.read import Manifests, read_manifests
@@ -301,14 +301,6 @@ def with_params(fields: Fields, placeholders: list[Placeholder]) -> Fields:
 
     changed: Fields = with_texts(fields, lambda text: form.sub(expression, text), _WITH_PARAMS)
     return {**changed, "params": used} if used else fields
-
-
-def texts_in(value: object, route: Route = ()) -> Iterator[tuple[Route, str]]:
-    """All texts in a value, with their routes."""
-    if isinstance(value, str):
-        yield route, value
-    for key, inner in entries(value):
-        yield from texts_in(inner, (*route, key))
 
 
 def inside(value: object, *names: str) -> Iterator[object]:

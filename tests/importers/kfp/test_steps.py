@@ -393,3 +393,58 @@ def test_the_schedule_of_a_workflow_is_reported() -> None:
     assert [one.message for one in found] == [
         "`schedule` is not carried: a pipeline starts with each change of its file"
     ]
+
+
+def submits(name: str, *words: str) -> dict[str, Any]:
+    """A template that creates an object with the name `train`, whose program gets these words."""
+    template = {"spec": {"containers": [{"name": "pytorch", "image": "train:1", "command": ["run", *words]}]}}
+    body = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "train"},
+        "spec": {"pytorchReplicaSpecs": {"Master": {"template": template}}},
+    }
+    return {"name": name, "resource": {"action": "create", "manifest": json.dumps(body)}}
+
+
+@for_each(
+    ("words", "expected"),
+    [
+        (["logs", "pytorchjob/train"], ["logs", "pytorchjob/{{ run.id }}-submit"]),
+        (["pytorchjobs.kubeflow.org/train"], ["pytorchjobs.kubeflow.org/{{ run.id }}-submit"]),
+        (["-l", "training.kubeflow.org/job-name=train"], ["-l", "training.kubeflow.org/job-name={{ run.id }}-submit"]),
+        (["train-master-0:22"], ["{{ run.id }}-submit-master-0:22"]),
+        (["job/train", "pytorchjob/trainer", "/pytorchjob/train", "name=train"], None),
+    ],
+)
+def test_a_step_finds_the_object_of_another_step(words: list[str], expected: list[str] | None) -> None:
+    document = workflow(dag(task("submit"), task("look")), submits("submit"), program("look", *words))
+    (job,), found = read(document)
+    assert job.fields["steps"]["look"]["command"] == ["run", *(expected or words)]
+    assert (list(found), job.obstacles) == ([], ())
+    assert [(one.patch, one.remaining) for one in proofs(job)] == [(None, ())] * 2
+
+
+@for_each(
+    ("words", "parameters", "name"),
+    [
+        (["kubectl logs pytorchjob train"], {}, "pytorchjob train"),
+        (["kubectl", "wait", "pytorchjob", "train"], {}, "pytorchjob train"),
+        (["pytorchjob/{{workflow.parameters.name}}"], {"name": "train"}, "train"),
+    ],
+)
+def test_other_names_of_the_object_of_a_step_are_reported(
+    words: list[str], parameters: dict[str, str], name: str
+) -> None:
+    look = {"name": "look", "container": {"image": "busybox:1", "command": words}}
+    (job,), _ = read(workflow(dag(task("submit"), task("look")), submits("submit"), look, **values(**parameters)))
+    message = f"`{name}` of step `look` is the object of step `submit`, which has another name"
+    assert [one.message for one in job.obstacles] == [message]
+
+
+def test_hosts_of_a_step_have_its_name() -> None:
+    words = ("--host=train-master-0", "{{workflow.name}}")
+    (job,), _ = read(workflow(dag(task("a"), task("b")), submits("a", *words), program("b")))
+    assert job.fields["steps"]["a"]["command"] == ["run", "--host={{ run.id }}-a-master-0", "{{ run.id }}"]
+    (job,), _ = read(workflow(dag(task("a")), submits("a", *words)))
+    assert job.fields["command"] == ["run", "--host={{ run.id }}-master-0", "{{ run.id }}"]

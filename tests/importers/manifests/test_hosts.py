@@ -101,6 +101,13 @@ def test_other_containers_cannot_find_the_pods() -> None:
     assert [one.message for one in job.obstacles] == [message]
 
 
+def test_other_containers_cannot_find_the_object() -> None:
+    wait = {"name": "wait", "image": "kubectl", "command": ["sh", "-c", "kubectl get pod -l training/job-name=run"]}
+    (job,), _ = read(pytorch("x job-name=run-2 pytorchjob/run", initContainers=[wait]))
+    assert [one.message for one in job.obstacles] == ["`run` is the object, and a run has another name"]
+    assert "pytorchjob/{{ run.id }}" in str(job.fields["command"])
+
+
 def test_services_of_other_names() -> None:
     service = an_object("v1", "Service", {"clusterIP": "None", "selector": {"job-name": "run"}}, name="meet")
     _, found = read(indexed("x", "run-0.meet"), service)
