@@ -41,6 +41,8 @@ class ImportInput(Struct, frozen=True, kw_only=True):
     """Values of variables from outside."""
     site: tuple[str, bytes] | None = None
     """Path and content of the file with the names of a site."""
+    as_is: bool = False
+    """Whether pods keep fields that Kubernetes does not have, so that the proof finds them: settings of a pipeline."""
 
     def namespace_of(self, named: str) -> str:
         """Namespace of a job, which may be empty; `named` is that of the other tool."""

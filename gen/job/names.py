@@ -14,7 +14,7 @@ from gen.job.scalars import matching, schema
 DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _DNS_LABEL = regex(DNS_LABEL)
 JOB_NAME = regex(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
-_DNS_SUBDOMAIN = regex(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+DNS_SUBDOMAIN = regex(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 LABEL_KEY = r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 ENV_NAME = r"(?!\.\.|\.$)[A-Za-z_.-][A-Za-z0-9_.-]*"
 LABEL_VALUE = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?"
@@ -68,7 +68,7 @@ JobName = Annotated[
 ObjectName = Annotated[
     str,
     matching(
-        _DNS_SUBDOMAIN,
+        DNS_SUBDOMAIN,
         253,
         "an object name of lower-case letters, digits, `-` and `.`",
         meant=_subdomain_meant,
@@ -78,11 +78,11 @@ ObjectName = Annotated[
 QueueName = Annotated[
     str,
     matching(
-        _DNS_SUBDOMAIN,
+        DNS_SUBDOMAIN,
         63,
         "a name of at most 63 lower-case letters, digits, `-` and `.`",
         meant=_subdomain_meant,
-        form=schema("name", "string", pattern=rf"^{_DNS_SUBDOMAIN.pattern}$|\{{\{{", maxLength=63),
+        form=schema("name", "string", pattern=rf"^{DNS_SUBDOMAIN.pattern}$|\{{\{{", maxLength=63),
     ),
 ]
 """Name of an object that is the value of a label, too."""

@@ -327,7 +327,8 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
         hint = "add `podLabels` or `podAnnotations` to the job, if its pods should have them"
         found.warning(NOT_CARRIED, known.place, f"{what} are not carried: the step only submits the job", hint)
     if not jobs and leaf.pod and not found.failed():
-        made = [_with_memory(one, known, found) for one in _of_manifest(json.dumps(_job(known, found)), given, found)]
+        made = _of_manifest(json.dumps(_job(known, found)), replace(given, as_is=True), found)
+        made = [_with_memory(one, known, found) for one in made]
         files = {"files": {path: literal(text) for path, text in leaf.files.items()}} if leaf.files else {}
         jobs += [
             replace(job, fields={k: v for k, v in job.fields.items() if k not in _DEFAULTS} | files) for job in made

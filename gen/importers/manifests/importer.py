@@ -53,11 +53,14 @@ from gen.importers.manifests.volumes import (
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
 from gen.job.kinds.declared import DeclaredJob
+from gen.job.names import DNS_SUBDOMAIN
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body, present
+from gen.kubernetes.schemas.kubernetes import POD_TEMPLATE, reference
+from gen.kubernetes.schemas.registry import Schema, schemas, versions
 
 _FIELDS: Final = {"timeZone": ("timeZone",), "concurrencyPolicy": ("concurrency",)}
 _NUMBERS: Final = {
@@ -241,6 +244,7 @@ def _imported(
     for one in templates(facts, body) if facts.nodes is None else ():
         if one.spec:
             body = replaced(body, (*one.route, "spec"), modern_pod(one.spec))
+            body = body if given.as_is else _without_effect(draft, item, body, one.route)
     pods = templates(facts, body)
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
     files = file_volumes(pods, maps)
@@ -266,6 +270,38 @@ def _imported(
     made = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
     if made is not None:
         yield made
+
+
+def _without_effect(draft: JobDraft, item: Item, body: Body, template: Route) -> Body:
+    """The object without fields that no pod has, and without pull secrets that cannot exist, in one of its templates.
+    The kubelet pulls without these.
+    """
+    known = schemas(versions()[-1])
+
+    def pruned(value: Any, schema: Schema, route: Route) -> Any:
+        schema = known.resolve(schema)
+        fields = schema.get("properties", {})
+        if isinstance(value, list):
+            return [pruned(one, schema.get("items", {}), (*route, key)) for key, one in enumerate(value)]
+        if not isinstance(value, dict) or not fields:
+            return value
+        for name in (one for one in value if one not in fields):
+            hint = "remove it, or write it where Kubernetes has it"
+            draft.drop(item.place(*route, name), f"the unknown field `{name}`", "an API server drops it", hint)
+        return {name: pruned(one, fields[name], (*route, name)) for name, one in value.items() if name in fields}
+
+    body = replaced(body, template, pruned(follow(body, template), reference(POD_TEMPLATE), template))
+    route = (*template, "spec", "imagePullSecrets")
+    kept = []
+    for number, one in enumerate(as_list(follow(body, route))):
+        if isinstance(name := at(one, "name"), str) and not DNS_SUBDOMAIN.fullmatch(name):
+            hint = "remove it, or name the Secret with the credentials of the registry"
+            draft.drop(item.place(*route, number), f"`{name}`", "no Secret can have this name", hint)
+        else:
+            kept.append(one)
+    spec = {name: value for name, value in follow(body, route[:-1]).items() if name != route[-1]}
+    changed: Body = replaced(body, route[:-1], {**spec, **present(imagePullSecrets=kept)})
+    return changed
 
 
 _OF_PROGRAM: Final = frozenset({"command", "args", "env"})

@@ -618,11 +618,11 @@ def test_a_dependency_with_a_mapping_as_its_name_ends_no_import() -> None:
     [
         ({"image": "$IMAGE"}, {}, "`image` has the placeholder `$IMAGE`; gen adds"),
         ({"image": "$IMAGE", "args": ["$DATA"]}, {}, "`image` has the placeholder `$IMAGE`, and 1 more; gen adds"),
-        ({}, {"unknown": 1}, "`spec.pytorchReplicaSpecs.Master.template.spec.unknown`; gen adds"),
+        ({}, {"hostUsers": "no"}, "`spec.pytorchReplicaSpecs.Master.template.spec.hostUsers`; gen adds"),
         (
             {"image": "$IMAGE"},
-            {"unknown": 1},
-            "`spec.pytorchReplicaSpecs.Master.template.spec.unknown`, `image` has the placeholder `$IMAGE`; gen adds",
+            {"hostUsers": "no"},
+            "`spec.pytorchReplicaSpecs.Master.template.spec.hostUsers`, `image` has the placeholder `$IMAGE`; gen adds",
         ),
     ],
 )
@@ -678,3 +678,15 @@ def test_variables_with_other_values_are_reported_at_their_lines() -> None:
 def test_only_a_known_secret_has_to_be_revoked(value: str, revoked: bool) -> None:
     _, found = read(of_container(env=[{"name": "HF_TOKEN", "value": value}]))
     assert ["revoke" in one.hint for one in found] == [revoked]
+
+
+def test_fields_that_no_pod_has_are_reported() -> None:
+    body = changed(
+        of_container(imagePullSecret="x"), imagePullPolicy="Always", imagePullSecrets=[{"name": "None"}, {"name": "r"}]
+    )
+    body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["kind"] = "Pod"
+    proof = proof_of(body)
+    assert (proof.patch, proof.remaining, proof.job.fields["imagePullSecrets"]) == (None, (), ["r"])
+    unknown = [f"the unknown field `{name}`" for name in ("kind", "imagePullPolicy", "imagePullSecret")]
+    expected = [f"{name} is not carried: an API server drops it" for name in unknown]
+    assert sorted(messages(body)) == sorted([*expected, "`None` is not carried: no Secret can have this name"])
