@@ -152,15 +152,6 @@ class BatchCommands(BatchValues):
         behind = self.bytes[start:].decode("utf-8", "replace")
         return re.search(rf"[^>\s]\s*{re.escape(path)}", behind) is not None
 
-    def leave_check(self, condition: Node, first: int) -> None:
-        """Leave out a check of files, and its programs behind the first ones."""
-        hint = "check that the image or a volume of the job has it"
-        self.leave(condition, f"the check `{self.text(condition)[:60]}`", "gen does not see files of machines", hint)
-        for one in self.steps[first:]:
-            text = one.text or " ".join(map(shown, one.words or ("srun", *one.options)))
-            self.left.append(DroppedPart(one.place, f"`{text[:60]}`", "it belongs to a check of files", hint))
-        del self.steps[first:]
-
     def note_written(self, node: Node, output: tuple[str, str], line: str | None) -> None:
         """Note a line that the script writes into a file; None for unknown text."""
         sign, path = output

@@ -31,6 +31,7 @@ from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.programs import Called, Step, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
+from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
-_OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
 _MOST_TURNS: Final = 64
 _MOST_COPIES: Final = 8  # of programs in a loop that the shell of a pod can run
 _MOST_DEPTH: Final = 40
@@ -330,17 +330,16 @@ class BatchScript(BatchCommands):
                 first = node.child_by_field_name("condition")
                 self._guarded(first if known and single else None, parts[start + 1 :] if known else ())
                 return
-            if _OF_FILE.search(self.text(conditions[0])):
+            if OF_FILE.search(self.text(conditions[0])):
                 self.unseen = self.place(conditions[0]), self.text(conditions[0])
 
     def _guarded(self, condition: Node | None, nodes: Iterable[Node]) -> None:
         """A block after its condition. One that ends the script because a file is missing is left out."""
-        before, variables = len(self.steps), {**self.variables}
+        before, variables, decided = len(self.steps), {**self.variables}, (self.assumed, self.decided_by)
         self.follow_block(nodes)
-        text = self.text(condition) if condition is not None and self.ended is not None and self.fails else ""
-        if condition is not None and _OF_FILE.search(text):
-            self.leave_check(condition, before)
-            self.ended, self.variables = None, variables
+        if condition is not None and self.ended is not None:
+            self.assumed, self.decided_by = decided
+            self.end_at(condition, before, variables)
 
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""

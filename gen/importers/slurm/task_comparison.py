@@ -57,7 +57,7 @@ _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
 # findings that do not explain another program or argument at their line
 _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
-_EXIT: Final = regex(r"(?<=:)\?|\bexit\s+-?[1-9]\d*")
+_EXIT: Final = regex(r"(?<=:)\?|(?m:(^|[;&|{(]|\bthen|\belse)([ \t]*)exit\b(?:[ \t]+-?\d+)?)")
 _ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
 _ERROR: Final = r"line (\d+): (?!.*(?:No such file|not found|cannot execute))(.*)$"
 _FAILED: Final = regex(rf"(?m)^{re.escape(_SCRIPT)}: {_ERROR}")
@@ -189,7 +189,7 @@ def _without_checks(script: _Input, lines: set[int]) -> _Input:
     text = script.text
     for line in lines:
         at = sum(map(len, text.split("\n")[: line - 1])) + line - 1
-        text = text[:at] + _EXIT.sub(lambda match: "-" if match[0] == "?" else ":", text[at:], count=1)
+        text = text[:at] + _EXIT.sub(lambda one: "-" if one[0] == "?" else f"{one[1]}{one[2]}:", text[at:], count=1)
     return replace(script, text=text)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Location, regex
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import with_braces, word_end
-from gen.importers.slurm.conditions import STATUS, Conditions, raw_parts
+from gen.importers.slurm.conditions import OF_FILES, STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -44,6 +44,7 @@ ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
 _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
 """All arguments in a construct of the shell."""
 _INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
+OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
 _NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
 _NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?]|\$\()[^{CLOSE}]*{CLOSE}")
 
@@ -175,6 +176,28 @@ class BatchValues(Conditions):
         if reads and self.steps and condition.type == "test_command":
             hint = "write `|| exit 1` behind the program, or the test into `command`"
             self.leave(condition, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
+
+    def end_at(self, condition: Node, first: int, variables: Mapping[str, Value]) -> None:
+        """The end of the script behind a condition and the programs from the first one. A check of files does not end
+        it, if it fails or starts nothing; otherwise the commands behind it are the other case.
+        """
+        programs = [one for one in self.steps[first:] if not {*one.words[:1]} & OF_FILES]
+        if OF_FILE.search(self.text(condition)) and (self.fails or not programs):
+            self._leave_check(condition, first)
+            self.ended, self.variables = None, {**variables}
+        elif not self.fails and (self.assumed or self.decided_by):
+            around = condition.parent.parent if condition.parent is not None else None
+            others = around.named_children if around is not None else []
+            self.name_branch(condition, [one for one in others if one.start_byte > condition.start_byte])
+
+    def _leave_check(self, condition: Node, first: int) -> None:
+        """Leave out a check of files, and its programs behind the first ones."""
+        hint = "check that the image or a volume of the job has it"
+        self.leave(condition, f"the check `{self.text(condition)[:60]}`", "gen does not see files of machines", hint)
+        for one in self.steps[first:]:
+            text = one.text or " ".join(map(shown, one.words or ("srun", *one.options)))
+            self.left.append(DroppedPart(one.place, f"`{text[:60]}`", "it belongs to a check of files", hint))
+        del self.steps[first:]
 
     def assign_node(self, node: Node) -> tuple[str, str] | None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")

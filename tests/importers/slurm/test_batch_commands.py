@@ -428,6 +428,9 @@ UNCLEAR = "the address `"
         (NODE, "srun a <<E\nb\nE", 4, "the input behind `<<` is not carried"),
         (NODE, "conda activate a <<E\nb\nE\nsrun a", 4, "`conda activate a` is not carried"),
         (NODE, "[ -f x ] || exit 1\na", 4, "the check `[ -f x ]` is not carried: gen does not see files"),
+        (NODE, "b\n[ -s x ] || exit\na", 5, "the check `[ -s x ]` is not carried: gen does not see files"),
+        (NODE, "b\nif [ ! -f x ]; then c; exit; fi\na", 5, "the other case of `[ ! -f x ]` is not carried: gen does"),
+        (NODE, 'b\n[ -z "$X" ] && exit 0\na', 5, 'the other case of `[ -z "$X" ]` is not carried: the script gets'),
         (NODE, CHECKED, 4, "the check `[ -d /a ]` is not carried: gen does not see files"),
         (NODE, CHECKED, 5, "`$A` has no value in a pod: the script gets it from outside"),
         (NODE, "A=$A\nsrun a $A", 5, "`$A` has no value in a pod: the script gets it from outside"),
@@ -703,6 +706,21 @@ def test_a_temporary_folder_is_made_in_the_pod(body: str, expected: str) -> None
 )
 def test_a_pause_behind_a_program_in_the_background_stays(body: str, expected: str) -> None:
     assert command(body, "-N 1") == expected
+
+
+@for_each(
+    "check",
+    [
+        "if [[ ! -f x ]]; then\necho none\nexit\nfi",
+        "if [ ! -e x ] || [ ! -e y ]; then exit 0; fi",
+        "[ -s x ] || exit",
+        "test -f x || { echo none; exit 0; }",
+        "if [ -f x ]; then A=1; else exit; fi",
+    ],
+)
+def test_a_check_of_files_does_not_end_the_script(check: str) -> None:
+    made = command(f"a\n{check}\nb", "-N 1")
+    assert made == "a\nb"
 
 
 def test_a_pause_is_no_program_that_starts_once() -> None:

@@ -88,6 +88,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
             ("-N 1",),
             "for i in 1 2; do export R=$i; python a; done\ntrap 'python b' EXIT\npython c && python d",
         ),
+        (("-N 1",), 'python a.py\n[ -s x ] || exit\nif [ ! -d y ]; then echo "exit 0"; exit 0; fi\npython b.py'),
         (("-N 1",), "[[ -f x.sqsh ]] || { echo missing; exit 1; }\nif [ ! -d y ]; then\nexit -1\nfi\npython a.py"),
         (
             ("-N 1",),
