@@ -9,30 +9,28 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import Findings, Location, names, regex
 from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_braces
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
-from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, inner_reads, relative, uses_of
-from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OWN_ENVIRONMENT
+from gen.importers.slurm.options import options_of
+from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, inner_reads, uses_of
+from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OWN_ENVIRONMENT, SUBMITS
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
-_DECLARES: Final = names("export declare typeset local readonly")
-_COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _OF_SLURM_ITSELF: Final = regex(rf"{re.escape(SCRIPT)}\b|\bslurm-\S*\.(?:out|err|log)\b")
+_BEFORE_COMMAND: Final = names("&& || | ; !")
 _COPY: Final = names("cp mv cat tail gzip rsync scp install head")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
 _OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
-_SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
-_ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
 
 class BatchCommands(BatchValues):
@@ -59,6 +57,10 @@ class BatchCommands(BatchValues):
         """The folders of `pushd`."""
         self.folder_before: str | None = None
         """The folder before that of now."""
+        self.submitted: list[str] = []
+        """Scripts of other jobs that it starts."""
+        self._submitting: list[list[str]] = []
+        """The words of `sbatch` in the values of the statement of now."""
         self.cut: Location | None = None
         """The first statement that is not followed, because there are too many."""
 
@@ -113,12 +115,34 @@ class BatchCommands(BatchValues):
         self.add(Step(text=f"exit ${name}", place=place))
 
     def name_setup(self, node: Node) -> None:
-        """Name the commands in a construct that set up a node."""
+        """Name the commands in a construct that set up a node, or start another job."""
         for one in (one for one in (node, *nodes_below(node, "command")) if one.type == "command"):
             text = " ".join(self.text(one).split())
             program = text.partition(" ")[0]
             if program in OF_NODES.keys() | CONDA:
                 self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
+            elif program == SUBMITS:
+                self.submit(self.place(one), self.words(text))
+
+    def submit(self, place: Location, words: Sequence[str]) -> None:
+        """Name another job that the script starts."""
+        _, rest = options_of([*words[1:]], place, Findings())
+        script = source_text(self.local("".join(rest[:1])))
+        what, why = f"`{f'{SUBMITS} {script}'.strip()[:60]}`", "it starts another job"
+        hint = f"import `{script}`, and start both as steps of a job of kind `pipeline`"
+        if not script:
+            hint = "write its commands into a script, and import that"
+        elif SCRIPT in script:
+            what, why = f"the `{SUBMITS}` of the script itself", "a job does not start itself again"
+            hint = "set `retries` of the job, or start it again with `gen rerun --resume`"
+        self.submitted += [script] if script and SCRIPT not in script else []
+        self.left.append(DroppedPart(place, what, why, hint))
+
+    def name_values(self, node: Node) -> None:
+        super().name_values(node)
+        for words in self._submitting:
+            self.submit(self.place(node), words)
+        self._submitting.clear()
 
     def name_lines(self, text: str, start: Location, path: str) -> None:
         """Name the lines of a file of the script that need a machine of Slurm."""
@@ -128,29 +152,6 @@ class BatchCommands(BatchValues):
             elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
                 what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
                 self.refuse(replace(start, line=number), what, "pass it as an argument")
-
-    def output_file(self, node: Node) -> tuple[str, str]:
-        """`>` or `>>`, and the file of the output."""
-        for one in (part for part in node.children if part.type == "file_redirect"):
-            sign = next((part.type for part in one.children if not part.is_named), "")
-            number = "".join(self.text(part) for part in one.children if part.type == "file_descriptor")
-            path = next(iter(self.destinations(one)), "/dev/")
-            if ">" in sign and number in ("", "1") and not re.match(r"\d+$|/dev/", path):
-                return ">>" if ">>" in sign else ">", self.local(self.value(path)).removeprefix("./")
-        return "", ""
-
-    def destinations(self, redirect: Node) -> list[str]:
-        """The words behind the sign of a redirection; the grammar splits them in front of some variables."""
-        parts: list[tuple[int, int]] = []
-        for one in redirect.children_by_field_name("destination"):
-            start = parts.pop()[0] if parts and parts[-1][1] == one.start_byte else one.start_byte
-            parts.append((start, one.end_byte))
-        return [self.bytes[start:end].decode("utf-8", "replace") for start, end in parts]
-
-    def is_read(self, path: str, start: int) -> bool:
-        """Whether the script has a path behind a byte, other than behind `>`."""
-        behind = self.bytes[start:].decode("utf-8", "replace")
-        return re.search(rf"[^>\s]\s*{re.escape(path)}", behind) is not None
 
     def note_written(self, node: Node, output: tuple[str, str], line: str | None) -> None:
         """Note a line that the script writes into a file; None for unknown text."""
@@ -212,7 +213,9 @@ class BatchCommands(BatchValues):
                 self.of_outputs.add(name)
                 self.keep_function(name)
         self.variables, self.functions = {**variables}, functions
-        answer = super().output(command)
+        answer, words = super().output(command), self.words(command)
+        starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
+        self._submitting += [words[at:] for at in starts]
         self.variables = variables  # the shell of the output is one of its own
         return answer
 
@@ -283,6 +286,7 @@ class BatchCommands(BatchValues):
         self.secrets |= inner.secrets
         self.images += inner.images
         self.written |= inner.written
+        self.submitted += inner.submitted
         self.mounts += inner.mounts
         self.indexed |= inner.indexed
         self.outside_values = {**inner.outside_values, **self.outside_values}
@@ -303,9 +307,6 @@ class BatchCommands(BatchValues):
             read = parts if name in self.variables else f"{parts} {step.text}"
             if self.variables.get(name) != marked(f"${name}") and re.search(rf"\$\{{?{name}\b", read):
                 self.outside_values.setdefault(name, step.place)
-
-    def local(self, text: str) -> str:
-        return relative(text, self.folder)
 
     def start(self, words: tuple[str, ...], called: Called) -> None:
         self.add(Step(words=words, place=called.place, assigned=called.assigned))

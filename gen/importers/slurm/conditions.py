@@ -31,7 +31,7 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import DroppedPart, absolute, formatted, joined
-from gen.importers.slurm.site import is_silent
+from gen.importers.slurm.site import SUBMITS, is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -416,7 +416,7 @@ class Conditions(Expander):
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""
         called = _words_of(source_text(text), "command_name")
-        return any(not is_silent(one) and one not in (*OF_FILES, *self.functions) for one in called)
+        return any(one == SUBMITS or not (is_silent(one) or one in OF_FILES or one in self.functions) for one in called)
 
 
 def _words_of(text: str, kind: str) -> list[str]:

@@ -42,8 +42,6 @@ _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
 _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
-
-
 _NEEDED_VALUES: Final = (
     "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
 )
@@ -122,9 +120,17 @@ def _gives_up(script: BatchScript, found: Findings) -> bool:
     if script.ended is None or script.steps:
         return False
     place, said = script.ended
-    why = f": {said.replace(START, '.')}" if said else ""
-    found.error(INVALID_COMMAND_LINE, place, f"the script ends here without a program{why}", _NEEDED_VALUES)
+    what = f"the script ends here without a program{': ' * bool(said)}{said.replace(START, '.')}"
+    _refuse_empty(script, place, what, _NEEDED_VALUES, found)
     return True
+
+
+def _refuse_empty(script: BatchScript, place: Location, what: str, hint: str, found: Findings) -> None:
+    """Report that a script starts no program of its own."""
+    if script.submitted and not script.fails:
+        names = ", ".join(f"`{one}`" for one in dict.fromkeys(script.submitted))
+        what, hint = f"the script only starts other jobs: {names[:200]}", "import their scripts instead"
+    found.error(INVALID_COMMAND_LINE, place, what, hint)
 
 
 def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]]) -> None:
@@ -180,7 +186,7 @@ def _translate(
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{check[:60]}`" if check else ""
         hint = "write the path of its program in the place of the check" if check else _NEEDED_VALUES
-        draft.found.error(INVALID_COMMAND_LINE, place, f"the script starts no program{why}", hint)
+        _refuse_empty(script, place, f"the script starts no program{why}", hint, draft.found)
         return
     _arguments(draft, script, runs, lacking)
     runs = processes.side_by_side(draft, options, runs)

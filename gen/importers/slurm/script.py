@@ -307,6 +307,8 @@ class BatchScript(BatchCommands):
         elif self.starts_program(parts[-1]):
             hint = "write it into `command`, if the run needs it"
             self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)
+        else:
+            self.name_setup(parts[-1].parent or parts[-1])
 
     def _if(self, node: Node) -> None:
         for clause in (node, *(one for one in node.children if one.type in ("elif_clause", "else_clause"))):

@@ -132,7 +132,9 @@ OF_NODES: Final = {
     ),
 }
 """Why programs that set up nodes are not in a job, and what to do."""
-_NOT_STARTED: Final = SILENT | CONDA | MODULES | COPIES | names("[ cd popd source . exit export")
+SUBMITS: Final = "sbatch"
+"""The program that starts another job."""
+_NOT_STARTED: Final = SILENT | CONDA | MODULES | COPIES | names("[ cd popd source . exit export") | {SUBMITS}
 """Words of a script that start no program of the run."""
 
 

@@ -13,7 +13,16 @@ from gen.importers.shell_script import assigned_in, in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.programs import Called, Step, formatted, joined
-from gen.importers.slurm.site import CONDA, OF_NODES, OWN_ENVIRONMENT, SETS_UP, SETUP, SILENT, SILENT_IN_TASKS
+from gen.importers.slurm.site import (
+    CONDA,
+    OF_NODES,
+    OWN_ENVIRONMENT,
+    SETS_UP,
+    SETUP,
+    SILENT,
+    SILENT_IN_TASKS,
+    SUBMITS,
+)
 
 _DECLARES: Final = names("export declare typeset local readonly")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
@@ -217,6 +226,11 @@ def _of_nodes(reader: BatchCommands, called: Called) -> bool:
     return reader.drop(called, f"`{called.text}`", *OF_NODES[called.program])
 
 
+def _sbatch(reader: BatchCommands, called: Called) -> bool:
+    reader.submit(called.place, called.words)
+    return True
+
+
 def _sbcast(reader: BatchCommands, called: Called) -> bool:
     """A file that Slurm copies to each node, as each pod copies it."""
     match [one for one in called.words[1:] if not one.startswith("-")]:
@@ -312,6 +326,7 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     "exit": _exit,
     **dict.fromkeys(OF_NODES, _of_nodes),
     "sbcast": _sbcast,
+    SUBMITS: _sbatch,
     **dict.fromkeys(CONDA, _conda),
     **dict.fromkeys(("source", "."), _source),
 }
