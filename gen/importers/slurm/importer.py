@@ -197,8 +197,8 @@ def _translate(
     runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in started]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
-    _order(draft, runs, layout, of_script.nodes, script.outputs)
     runs = steps.variables(draft, script, runs)
+    _order(draft, runs, layout, of_script.nodes, script.outputs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs

@@ -19,7 +19,7 @@ from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, allocation, layout_of, options_of
-from gen.importers.slurm.programs import VARIABLE
+from gen.importers.slurm.programs import VARIABLE, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_silent
 from gen.importers.slurm.steps import (
@@ -30,7 +30,6 @@ from gen.importers.slurm.steps import (
     Run,
     of_program,
     parts_of,
-    text_of_words,
     without_set,
 )
 from gen.importers.slurm.words import needs_bash

@@ -253,6 +253,32 @@ def needed_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
     return needed[::-1]
 
 
+def text_of_words(words: Sequence[str]) -> list[str]:
+    """A program and its arguments for a shell, in quotes if it would take the program for an assignment."""
+    first, *others = map(shown, words)
+    if re.match(r"[A-Za-z_]\w*\+?=", first):
+        first = f"'{words[0]}'" if is_known(words[0]) else f'"{first}"'
+    return [first, *others]
+
+
+def texts_of_shells(words: Sequence[str]) -> list[str]:
+    """The texts behind `sh -c`."""
+    pairs = zip(words, words[1:], words[2:], strict=False)
+    return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
+
+
+def lacking_steps(steps: Sequence[Step], programs: Sequence[Step], text: str, line: int) -> list[Step]:
+    """The steps up to a line that set the variables of a text, as far as the programs lack them."""
+    known = {(one.text, one.place) for one in programs}
+    seen, found = set[str](), list[Step]()
+    for step in reversed([one for one in steps if one.sets and one.place.line <= line]):
+        if step.sets not in seen and is_needed(step.sets, text):
+            seen.add(step.sets)
+            text += f"\n{step.text}"
+            found.append(step)
+    return [one for one in found[::-1] if (one.text, one.place) not in known]
+
+
 _FORM: Final = regex(r"%0?\d{0,3}([sd])")
 
 

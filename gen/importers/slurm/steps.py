@@ -27,7 +27,17 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.programs import VARIABLE, DroppedPart, Step, matched, needed_steps, without_needless_ends
+from gen.importers.slurm.programs import (
+    VARIABLE,
+    DroppedPart,
+    Step,
+    lacking_steps,
+    matched,
+    needed_steps,
+    text_of_words,
+    texts_of_shells,
+    without_needless_ends,
+)
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, Layout, is_of_machines, unclear_addresses
 from gen.importers.slurm.values import expanded_part
@@ -287,14 +297,6 @@ def parts_of(run: Run) -> Iterator[str]:
     return (part for word in (*run.words, *(value for _, value in run.assigned)) for part in sources(word))
 
 
-def text_of_words(words: Sequence[str]) -> list[str]:
-    """A program and its arguments for a shell, in quotes if it would take the program for an assignment."""
-    first, *others = map(shown, words)
-    if re.match(r"[A-Za-z_]\w*\+?=", first):
-        first = f"'{words[0]}'" if is_known(words[0]) else f'"{first}"'
-    return [first, *others]
-
-
 def text_of_command(runs: Sequence[Run]) -> str:
     """The text of all programs, with expressions only for the id of the run and parameters."""
     lines: list[str] = []
@@ -364,7 +366,8 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         elif not of_mpi and text != marked(f"${name}") and is_of_pod(text, script.from_text | {name}):
             first = next((number for number, one in enumerate(runs) if not one.sets and name in one.exported), 0)
             line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
-            runs = [*runs[:first], line, *runs[first:]]
+            before = lacking_steps(script.steps, runs, line.text, place.line)
+            runs = [*runs[:first], *(_run(one, (1, 1), by_srun=False) for one in before), line, *runs[first:]]
         elif not name.startswith("SLURM_"):
             why = "its value is known only on the machines"
             hint = "set it in `env`, or give the values in it with `--define NAME=VALUE`"
@@ -408,12 +411,9 @@ def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
             draft.cannot_run(run.place, f"`{' '.join(run.words)}` {why}", "name the script that it runs")
 
 
-def _texts_of_shells(words: Sequence[str]) -> list[str]:
-    """The texts behind `sh -c`, without variables that they set themselves, and without what they leave to others."""
-    pairs = zip(words, words[1:], words[2:], strict=False)
-    texts = [expanded_part(text) for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
-    own = regex("|".join([r"\\\$", *(rf"\$\{{?{name}\b" for text in texts for name in assigned_in(text))]))
-    return [own.sub("", text) for text in texts]
+def _without_own(text: str) -> str:
+    """A text of a shell without variables that it sets itself, and without what it leaves to others."""
+    return re.sub("|".join([r"\\\$", *(rf"\$\{{?{name}\b" for name in assigned_in(text))]), "", expanded_part(text))
 
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
@@ -424,11 +424,11 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     names: dict[str, Location] = {}
     for run in runs:
         texts = [expanded_part(part) for part in (*(one for word in run.words for one in sources(word)), run.text)]
-        texts += run.words[1:2] if run.words[:1] == ("trap",) else _texts_of_shells(run.words)
+        texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, texts_of_shells(run.words))
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in VARIABLE.findall(text)):
-            early = run.words and name in script.early - (_GIVEN - OF_KIND)
-            if (name not in known or early) and not (run.text and name in script.kept):
+            is_known = name in known and not (run.words and name in script.early - (_GIVEN - OF_KIND))
+            if not is_known and not (run.text and name in script.kept):
                 names.setdefault(name, run.place)
     return names
 

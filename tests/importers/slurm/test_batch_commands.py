@@ -488,6 +488,12 @@ UNCLEAR = "the address `"
         (NODE, "(set -- 1; a $1)\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
         (NODE, "set\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
         (NODES, "A=$(b c)\nsrun torchrun d $A", 7, "the single start of `$(b c)` is not carried: each pod computes it"),
+        (
+            NODES,
+            "A=$(b)\nexport C=$A/c\nexport D=$A/d\nsrun torchrun e",
+            6,
+            "the single start of `$(b)` is not carried",
+        ),
         (NODES, "trap 'a' EXIT\nsrun torchrun b", 6, "the single start of `trap` is not carried: each pod runs the"),
         (NODE, "cat > b.$SLURM_JOB_ID <<E\nc\nE\na '*' ./b*", 7, "the match of `./b*` is not carried: a file of the"),
         (NODE, "declare -a A=(b c)=\na ${A[@]}", 4, "gen cannot read the syntax of the shell here"),
@@ -695,6 +701,14 @@ def test_what_is_lost_has_its_line(options: tuple[str, ...], body: str, line: in
         (
             "T=$(mktemp -d)\npython a.py --cache $T/x\nrm -rf $T",
             "T=$(mktemp -d)\npython a.py --cache $T/x\nrm -rf $T",
+        ),
+        (
+            "T=$(mktemp -d)\nexport A=$T/a\nexport B=$T/b\npython a.py",
+            "T=$(mktemp -d)\nexport A=$T/a\nexport B=$T/b\npython a.py",
+        ),
+        (
+            "python b.py\nP=$(pick)\nT=$(mktemp -p $P)\nexport A=$T/a$P B=$T/b\npython a.py",
+            "python b.py\nP=$(pick)\nT=$(mktemp -p $P)\nexport A=$T/a$P\nexport B=$T/b\npython a.py",
         ),
         ("F=`mktemp /tmp/a.XXXX`\npython a.py $F", "python a.py $(mktemp /tmp/a.XXXX)"),
         ("python a.py --cache $(mktemp -d)", "python a.py --cache $(mktemp -d)"),
