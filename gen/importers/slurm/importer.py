@@ -180,7 +180,7 @@ def _translate(
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
-    runs = runs and steps.with_own_variables(script, runs)
+    runs = runs and processes.with_own_variables(draft, script, runs)
     runs = [*in_container(runs, ",".join(mounts).split(","), script.left)]
     if all(one.words[:1] in (*BETWEEN, ("chmod",), ("touch",)) for one in runs):
         place, check = script.unseen or (draft.place, "")

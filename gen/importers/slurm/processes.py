@@ -12,22 +12,25 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, names, regex
+from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.expansion import MARKED, Value, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, allocation, layout_of, options_of
-from gen.importers.slurm.programs import VARIABLE, text_of_words
+from gen.importers.slurm.programs import BETWEEN, VARIABLE, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_silent
+from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_of_machines, is_silent
 from gen.importers.slurm.steps import (
     OF_KIND,
     RENDEZVOUS,
     WIDE,
     Options,
     Run,
+    as_run,
+    is_of_pod,
+    is_part,
     of_program,
     parts_of,
     without_set,
@@ -89,6 +92,7 @@ def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
     start = ("mpirun", *numbers(layout, per_node, total))
     ranks_of_task = _ranks_of_task(run)
     sizes = [one for one in run.assigned if one[0] in OF_KIND.difference(RENDEZVOUS) and is_known(one[1])]
+    ranks_of_task += [one for one in of_program(run) if _OF_PROCESS.search(one[1]) and one not in ranks_of_task]
     own = [one for one in (*of_program(run), *sizes) if one not in ranks_of_task]
     start += tuple(word for name, value in own for word in ("-x", f"{name}={value}"))
     run = replace(run, assigned=tuple(ranks_of_task))
@@ -107,6 +111,10 @@ def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
         what, hint = f"the single start of `{part[:60]}`", "compute it in a line before, into an exported variable"
         draft.drop(run.place, what, "each process computes it", hint)
     return replace(run, words=(*start, shell, "-c", source_text(" ".join(text)), *behind), assigned=())
+
+
+_OF_PROCESS: Final = regex(r"OMPI_COMM_WORLD|\$\(hostname")
+"""Values that only a process knows, and not the shell of `mpirun`."""
 
 
 def _plain_parts(run: Run) -> set[str]:
@@ -372,6 +380,63 @@ def _ranks_of_task(run: Run) -> list[tuple[str, str]]:
         name for name in given if name in OF_KIND | DEVICES and name not in RENDEZVOUS and not is_known(given[name])
     ]
     return [(name, given[name]) for name in of_task if given[name] != marked(f"${name}")]
+
+
+def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs with their values of variables that differ from those of the last one, which the job has."""
+    runs = [run.with_local_variables() for run in runs]
+    last = {name: str(value) for name, value in runs[-1].exported.items()}
+    now = {**runs[-1].exported}
+    script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
+    script.variables |= now
+    outer = {name: script.constants[name] for name in now if name in script.constants}
+    changed, lost = set[str](), dict[str, tuple[Location, str]]()
+    alone = {name: one for name, one in last.items() if _OF_ITSELF.search(one) and name not in dict(runs[-1].assigned)}
+    alone = {name: one for name, one in alone.items() if _is_own(name, one, script, runs[-1], runs)}
+    script.exported = {name: one for name, one in script.exported.items() if name not in alone}
+    made: list[Run] = []
+    for run in runs:
+        given = ((name, str(one)) for name, one in {**outer, **run.exported}.items() if one != now.get(name))
+        left = ((name, one) for name, one in given if not ({name} & dict(run.assigned).keys() or _reads_none(run)))
+        pairs = [*left, *((name, one) for name, one in alone.items() if run is runs[-1])]
+        own = tuple((name, one) for name, one in pairs if _is_own(name, one, script, run, runs))
+        lost |= {name: (run.place, one) for name, one in pairs if name not in {**dict(own), **last, **lost}}
+        in_shell = dict(one for one in own if run.text or one[0] in changed)
+        if in_shell:
+            text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in in_shell.items())))
+            made.append(Run(text=text, place=run.place, folder=run.folder, folder_place=run.folder_place))
+            now |= in_shell
+            changed |= in_shell.keys()
+        of_tasks = [one for one in own if one[0] not in in_shell or (run.by_srun and one[1] != last.get(one[0]))]
+        made += [as_run(one) for one in lacking_steps(script.steps, made, " ".join(dict(own).values()), run.place.line)]
+        made.append(run if run.text else replace(run, assigned=(*of_tasks, *run.assigned)))
+    for name, (place, value) in lost.items():
+        if is_of_machines(name) and name not in DEVICES and not name.startswith("SLURM_"):
+            draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
+        elif not (name in OF_KIND | DEVICES or name in script.secrets or name.startswith("SLURM_")):
+            is_text = is_part(name, value, script, runs)
+            why = "the command has its value" if is_text else "its value is known only on the machines"
+            draft.drop(place, f"the variable `{name}`", why, "write it in front of the program, if that reads it")
+    return made
+
+
+def _reads_none(run: Run) -> bool:
+    """Whether a program reads no variables."""
+    return run.words[:1] in BETWEEN or bool({*run.words[:1]} & OF_FILES)
+
+
+def _is_own(name: str, value: str, script: BatchScript, run: Run, runs: Sequence[Run]) -> bool:
+    """Whether a program gets a value of its own for a variable. The shell computes one for a single program."""
+    of_kind = name in OF_KIND and (name in RENDEZVOUS or run.launcher is not None or not run.by_srun)
+    if of_kind or is_of_machines(name) or name in script.secrets or is_part(name, value, script, [run]):
+        return False
+    others = [one for one in runs if one.exported.get(name) == value and not _reads_none(one)]
+    single = len(others) == 1 or "$(" not in value.replace("$(hostname)", "").replace("$((", "")
+    return is_known(value.replace(RUN, "")) or (single and is_of_pod(value.replace("$(", "("), script.from_text))
+
+
+_OF_ITSELF: Final = regex(r"\$\((?!\()|OMPI_COMM_WORLD")
+"""A value that the shell of a program computes, and `env` of the job cannot have."""
 
 
 def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:

@@ -16,7 +16,6 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
-from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.containers import (
     changed_sizes,
     of_container,
@@ -113,7 +112,7 @@ def runs_of(
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
-        runs += [_run(replace(one, options=step.options), tasks, by_srun=step.by_srun) for one in inner]
+        runs += [as_run(replace(one, options=step.options), tasks, by_srun=step.by_srun) for one in inner]
     needed = without_needless_ends(runs)
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
     runs = [runs[number] for number in needed]
@@ -179,7 +178,8 @@ def _tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
     return nodes, per_node or layout.per_node
 
 
-def _run(step: Step, tasks: tuple[int, int], *, by_srun: bool) -> Run:
+def as_run(step: Step, tasks: tuple[int, int] = (1, 1), *, by_srun: bool = False) -> Run:
+    """A program of the script as one of the job."""
     launcher, at = launcher_of(step.words)
     return Run(**asdict(replace(step, by_srun=by_srun)), launcher=launcher, at=at, nodes=tasks[0], per_node=tasks[1])
 
@@ -308,40 +308,6 @@ def text_of_command(runs: Sequence[Run]) -> str:
     return re.sub(r"\ue002|\$GEN_RUN_ID", "{{ run.id }}", text).replace("\ue003", "{{ params.task }}")
 
 
-def with_own_variables(script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs with their values of variables that differ from those of the last one, which the job has."""
-    runs = [run.with_local_variables() for run in runs]
-    last = {name: str(value) for name, value in runs[-1].exported.items()}
-    now = {**runs[-1].exported}
-    script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
-    script.variables |= now
-    outer = {name: script.constants[name] for name in now if name in script.constants}
-    changed = set[str]()
-    made: list[Run] = []
-    for run in runs:
-        given = ((name, str(one)) for name, one in {**outer, **run.exported}.items() if one != now.get(name))
-        left = ((name, one) for name, one in given if name not in dict(run.assigned))
-        reads_none = {*run.words[:1]} & OF_FILES
-        own = () if reads_none else tuple((name, one) for name, one in left if _is_own(name, one, script, run))
-        in_shell = dict(one for one in own if run.text or one[0] in changed)
-        if in_shell:
-            text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in in_shell.items())))
-            made.append(Run(text=text, place=run.place, folder=run.folder, folder_place=run.folder_place))
-            now |= in_shell
-            changed |= in_shell.keys()
-        of_tasks = [one for one in own if one[0] not in in_shell or (run.by_srun and one[1] != last.get(one[0]))]
-        made.append(run if run.text else replace(run, assigned=(*of_tasks, *run.assigned)))
-    return made
-
-
-def _is_own(name: str, value: str, script: BatchScript, run: Run) -> bool:
-    """Whether a program gets a value of its own for a variable."""
-    of_kind = name in OF_KIND and (name in RENDEZVOUS or run.launcher is not None or not run.by_srun)
-    of_site = of_kind or is_of_machines(name)
-    known = is_known(value.replace(RUN, "")) and name not in script.secrets
-    return known and not of_site and not _is_part(name, value, script, [run])
-
-
 def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """Set the variables that the batch part exports. Returns the programs, behind those that only a pod knows."""
     of_mpi = draft.fields["kind"] == "mpi"
@@ -356,7 +322,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         text = value if isinstance(value, str) else " ".join(value)
         if is_of_machines(name):
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
-        elif _is_part(name, text, script, runs):
+        elif is_part(name, text, script, runs):
             hint = "add it to `env` if the program reads it"
             draft.drop(place, f"the variable `{name}`", "the command has its value", hint)
         elif is_known(text):
@@ -367,7 +333,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             first = next((number for number, one in enumerate(runs) if not one.sets and name in one.exported), 0)
             line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
             before = lacking_steps(script.steps, runs, line.text, place.line)
-            runs = [*runs[:first], *(_run(one, (1, 1), by_srun=False) for one in before), line, *runs[first:]]
+            runs = [*runs[:first], *map(as_run, before), line, *runs[first:]]
         elif not name.startswith("SLURM_"):
             why = "its value is known only on the machines"
             hint = "set it in `env`, or give the values in it with `--define NAME=VALUE`"
@@ -375,7 +341,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
     return runs
 
 
-def _is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> bool:
+def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> bool:
     """Whether the command or its container has the value of a variable, such as that of options, and no program."""
     used = regex(rf"\$\{{?{name}\b")
     is_address = {*sources(text)} <= {"$MASTER_ADDR", "$MASTER_PORT"} and not is_known(text)

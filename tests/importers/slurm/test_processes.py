@@ -57,6 +57,11 @@ REFUSAL = sandbox.refusal()
             {},
         ),
         (
+            "srun bash -c 'export CACHE=/tmp/$SLURM_LOCALID; python a.py'",
+            "mpirun sh -c 'CACHE=/tmp/$OMPI_COMM_WORLD_LOCAL_RANK python a.py'",
+            {},
+        ),
+        (
             "srun -N 2 -n 2 bash -c 'RANK=$SLURM_PROCID b --node $SLURM_NODEID'\nsrun python a.py",
             "mpirun -npernode 1 sh -c 'RANK=$OMPI_COMM_WORLD_RANK b --node $OMPI_COMM_WORLD_RANK'\nmpirun python a.py",
             {},
