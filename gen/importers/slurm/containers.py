@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
-from gen.importers.slurm.expansion import OPEN, marked, source_text
+from gen.importers.slurm.expansion import OPEN, RUN, marked, source_text
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import AnyStep, DroppedPart, Step
 from gen.importers.slurm.site import TO_COMPLETE, Site
@@ -120,6 +120,8 @@ def _reference(written: str, site: Site) -> str:
     return "" if _FILE.search(known) or OPEN in known or {"$", "<"} & {*known} else known
 
 
+_OTHER_MOUNT: Final = "mount a volume of the overlay with `data`, if the program needs it"
+_UNPACKED: Final = "unpack it into a folder of a volume, and mount that with `data`"
 _SYSTEM_FOLDERS: Final = names("dev proc sys etc run var tmp usr")
 """Folders at the top of a machine that belong to it."""
 
@@ -131,33 +133,54 @@ def _split(part: str) -> tuple[str, str, str]:
     return source, target or source, flags
 
 
-def _mount(draft: JobDraft, part: str, place: Location, site: Site) -> Iterator[str]:
-    """Set a mount. The folder at the top of a machine that becomes a volume."""
+class Lacking(Struct):
+    """Needs of a job from the site of its script."""
+
+    values: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    mounts: list[str] = field(default_factory=list)
+    """Folders of the container that have no volume."""
+
+
+def _shown_mount(part: str) -> str:
+    """A mount as the script has it."""
+    return source_text(part.replace(RUN, marked("$SLURM_JOB_ID")))[:80]
+
+
+def _mount(draft: JobDraft, part: str, place: Location, site: Site, lacking: Lacking) -> bool:
+    """Set a mount, and note the folder at the top of a machine that becomes a volume. Whether a pod has the mount."""
     source, target, flags = _split(part)
     known = site.volume_of(source)
     details: Fields = {"path": literal(target)}
     protected = {"readOnly": True} if "ro" in flags.split("+") else {}
-    if OPEN in part or "$" in part or not source.startswith("/") or not target.startswith("/"):
-        hint = "mount a volume of the overlay with `data`, if the program needs it"
-        draft.drop(place, f"the mount `{source_text(part)[:60]}`", "its folder is known only on the machines", hint)
+    is_whole = source == target and not protected  # its paths are those of the whole volume
+    plain = part.replace(RUN, "") if known is not None and (is_whole or RUN not in target) else part
+    what, why, hint = f"the mount `{_shown_mount(part)}`", "", _OTHER_MOUNT
+    if not source.startswith("/") or not target.startswith("/") or {OPEN, "$"} & {*plain.replace(RUN, "")}:
+        why = "its folder is known only on the machines"
+    elif OPEN in plain:
+        why, hint = "no volume has its folder", "map a folder above it with `paths` of a site file"
+        lacking.folders += roots_of(source)
     elif "image-src" in flags or (source != target and _FILE_SYSTEM.search(source)):
-        hint = "unpack it into a folder of a volume, and mount that with `data`"
-        draft.drop(place, f"the mount `{part[:80]}`", "it is a file system in a file, and not a folder", hint)
+        why, hint = "it is a file system in a file, and not a folder", _UNPACKED
     elif known is not None:
         folder, volume = known
         inner = posixpath.relpath(source, folder)
-        if source == target and not protected:  # its paths are those of the whole volume
+        if is_whole:
             details["path"] = folder
         elif inner != ".":
-            details["subPath"] = literal(inner)
+            details["subPath"] = literal(inner.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}")
         _mount_volume(draft, volume, details | protected, place)
     elif source.strip("/").split("/")[0] not in _SYSTEM_FOLDERS and not f"{source}/".startswith("/opt/slurm/"):
         name = draft.volume(f"host-{target}", {"hostPath": {"path": source}})
         draft.set(_short(details | protected), "data", name, place=place)
         draft.grant("allow", "hostPath")
-        yield from roots_of(source)
+        lacking.folders += roots_of(source)
     else:
-        draft.drop(place, f"the mount `{part[:60]}`", "it belongs to the machines", "remove it")
+        why, hint = "it belongs to the machines", "remove it"
+    if why:
+        draft.drop(place, what, why, hint)
+    return not why
 
 
 def _short(details: Fields) -> str | Fields:
@@ -180,10 +203,10 @@ def _mount_volume(draft: JobDraft, volume: str, details: Fields, place: Location
 
 
 def carry_containers(
-    draft: JobDraft, last: Mapping[str, Option], script: BatchValues, image: str, site: Site
-) -> tuple[list[str], list[str]]:
+    draft: JobDraft, last: Mapping[str, Option], script: BatchValues, image: str, site: Site, lacking: Lacking
+) -> list[str]:
     """Set the image and the mounts: those of Slurm, and of containers that the script starts itself. Returns the
-    folders of the machines that become volumes, and the mounts.
+    mounts.
     """
     option = last.get("container-image") or last.get("image")
     _image(draft, (option.value, option.place) if option is not None else ("", draft.place), script, image, site)
@@ -193,17 +216,17 @@ def carry_containers(
     parts: dict[str, Location] = {}
     for part, place in (*((part, one.place) for one in asked for part in one.value.split(",")), *script.mounts):
         parts.setdefault(part, place)
-    folders: list[str] = []
     mounted = set[str]()
     for part, place in parts.items():
         target = _split(part)[1].rstrip("/")
         if target in mounted:
             hint = "mount it at another path, or import a script without the other program"
-            draft.drop(place, f"the mount `{source_text(part)[:60]}`", "the training has another folder there", hint)
+            draft.drop(place, f"the mount `{_shown_mount(part)}`", "the training has another folder there", hint)
             continue
         mounted.add(target)
-        folders += _mount(draft, part, place, site)
-    return folders, [*parts]
+        if not _mount(draft, part, place, site, lacking):
+            lacking.mounts.append(target)
+    return [*parts]
 
 
 def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues, image: str, site: Site) -> None:
@@ -253,13 +276,6 @@ def roots_of(text: str) -> Iterable[str]:
     return (match[1] for match in PATH.finditer(text) if match[1][1:] not in _OWN)
 
 
-class Lacking(Struct):
-    """Needs of a job from the site of its script."""
-
-    values: list[str] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
-
-
 def _line_of(draft: JobDraft, source: str, path: str) -> Location:
     """The line of the script with a path, or with the most of its first folders."""
     for part in (path, *map(str, PurePosixPath(path).parents)):
@@ -307,8 +323,17 @@ def mount_folders(
         for match in PATH.finditer(_PATTERNS.sub("", text)):
             path = match[0]
             known = site.volume_of(path)
-            around = [one for one in (*mounted, *files) if f"{path}/".startswith(f"{one.rstrip('/')}/")]
-            if known is not None and len(known[0]) > max(map(len, around), default=0):
+            around, unknown = (
+                [one for one in some if f"{path}/".startswith(f"{one.rstrip('/')}/")]
+                for some in ((*mounted, *files), lacking.mounts)
+            )
+            if max(map(len, unknown), default=0) > max(map(len, around), default=0):
+                mounted.append(max(unknown, key=len))
+                if [*roots_of(path)]:
+                    hint = "mount a volume of the overlay at it with `data`"
+                    where = _line_of(draft, source, path)
+                    draft.cannot_run(where, f"no pod has the folder `{path[:80]}`", hint)
+            elif known is not None and not unknown and len(known[0]) > max(map(len, around), default=0):
                 folder, volume = known
                 _mount_volume(draft, volume, {"path": folder}, _line_of(draft, source, path))
                 mounted.append(folder)

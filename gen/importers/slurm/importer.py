@@ -175,8 +175,7 @@ def _translate(
     script.container_words = container_words(script)
     layout = carry(draft, options, of_step, site)
     last = {one.name: one for one in (*options, *of_step)}
-    folders, mounted = carry_containers(draft, last, script, image, site)
-    lacking.folders += folders
+    mounted = carry_containers(draft, last, script, image, site, lacking)
     for one in dict.fromkeys(script.left):
         draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]

@@ -12,6 +12,7 @@ from tests.importers.slurm.test_slurm import script
 
 LUSTRE = "paths: {/lustre: lustre}\n"
 A = "srun --container-image=a/b:1"
+UNKNOWN = "its folder is known only on the machines"
 
 
 def read(body: str, *options: str, site: str = LUSTRE, image: str = "a/c:9") -> tuple[ImportedJob, list[str]]:
@@ -49,6 +50,39 @@ def test_mounts_of_folders_of_the_site(mounts: str, data: dict[str, Any], volume
     assert job.overlay["volumes"] == {name: {"claim": "lustre"} for name in volumes}
     named = [one.rpartition("it is the volume ")[2] for one in found if "mounts a volume once" in one]
     assert sorted(named) == sorted(f"`{one}`" for one in volumes[1:])
+
+
+@for_each(
+    ("mounts", "reads", "why"),
+    [
+        ("$PWD/a:/lustre", "/lustre/b", UNKNOWN),
+        ("$A:/lustre/c", "/lustre/c/d /lustre/c/e", UNKNOWN),
+        ("/lustre:/lustre,$A:/lustre/c", "/lustre/c/d", UNKNOWN),
+        ("a.sqsh:/lustre", "/lustre/b", UNKNOWN),
+        ("/data/$SLURM_JOB_ID:/lustre", "/lustre/b", "no volume has its folder"),
+    ],
+)  # fmt: skip
+def test_a_folder_of_the_container_is_not_that_of_the_site(mounts: str, reads: str, why: str) -> None:
+    job, found = read(f"{A} --container-mounts={mounts} python train.py --data {reads}")
+    assert job.fields.get("data", {}) == ({"lustre": "/lustre"} if mounts.startswith("/lustre:") else {})
+    messages = [
+        f"the mount `{mounts.rpartition(',')[2].replace('$PWD', '.')}` is not carried: {why}",
+        f"no pod has the folder `{reads.partition(' ')[0]}`",
+    ]
+    assert sorted(one.partition(": ")[2] for one in found) == sorted(messages)
+    assert len(job.obstacles) == 1
+
+
+@for_each(
+    ("mount", "data"),
+    [
+        ("/lustre/a/$SLURM_JOB_ID:/out", {"path": "/out", "subPath": "a/{{ run.id }}"}),
+        ("/lustre/a/$SLURM_JOB_ID", "/lustre"),
+    ],
+)
+def test_a_mount_can_be_a_folder_of_the_run(mount: str, data: object) -> None:
+    job, found = read(f"{A} --container-mounts={mount} python train.py")
+    assert (job.fields["data"], found) == ({"lustre": data}, [])
 
 
 def test_a_pod_has_the_mounts_of_all_programs() -> None:
