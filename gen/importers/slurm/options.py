@@ -317,7 +317,7 @@ def _gpus(draft: JobDraft, last: dict[str, Option], nodes: int, per_node: int) -
 def _memory(draft: JobDraft, last: dict[str, Option], cpus: int, gpus: int) -> None:
     for name, factor in (("mem", 1), ("mem-per-cpu", cpus), ("mem-per-gpu", gpus)):
         option = last.get(name)
-        if option is None:
+        if option is None or not factor:
             continue
         match = _MEMORY.fullmatch(option.value)
         if match is None:

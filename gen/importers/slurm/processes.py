@@ -222,8 +222,15 @@ def with_processes(run: Run, given: Options, gpus: int, pods: int) -> list[str]:
     return [*start, f"{option}={number}", *rest]
 
 
-def whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run], site: Site) -> None:
-    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site."""
+_BY_GPU: Final = {"cpus-per-gpu": "cpu", "mem-per-gpu": "memory"}
+
+
+def whole_nodes(
+    draft: JobDraft, options: Sequence[Option], of_step: Sequence[Option], runs: Sequence[Run], site: Site
+) -> None:
+    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site; and the sizes
+    that it has for each of them.
+    """
     if "gpus" in draft.fields:
         return
     launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
@@ -234,6 +241,15 @@ def whole_nodes(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run],
     of_cpus = hidden or number > int(site.nodes.get("gpus") or _MOST)
     if not of_cpus and (number or (site.nodes.get("gpus") and (exclusive or any(one.launcher for one in runs)))):
         draft.set(number or int(site.nodes["gpus"]), "gpus", place=draft.place)
+    gpus = Option("gpus-per-node", str(draft.fields.get("gpus", 0)), draft.place)
+    _, sized = allocation([*options, *of_step, gpus])
+    for one in {one.name: one for one in (*options, *of_step) if one.name in _BY_GPU}.values():
+        field = _BY_GPU[one.name]
+        if field in sized:
+            draft.set(sized[field], field, place=one.place)
+        else:
+            why, hint = "the script has no number of GPUs", f"set `{field}`, or the GPUs of a node in a site file"
+            draft.drop(one.place, f"`--{one.name}`", why, hint)
     for name in ("cpu", "memory"):
         if exclusive and name in site.nodes:
             draft.fields.setdefault(name, site.nodes[name])

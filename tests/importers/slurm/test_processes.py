@@ -229,6 +229,32 @@ def test_nodes_that_slurm_chooses(
     assert named == ([f"the number of nodes for {said}"] if said else [])
 
 
+BY_GPU = ("--exclusive", "--cpus-per-gpu=6", "--mem-per-gpu=4G")
+
+
+@for_each(
+    ("options", "body", "nodes", "sizes"),
+    [
+        (BY_GPU, "srun a", "{gpus: 8, cpu: 96}", [8, 48, "32Gi"]),
+        (BY_GPU[1:], "torchrun --nproc_per_node=4 a.py", "{}", [4, 24, "16Gi"]),
+        (BY_GPU[:1], "srun --cpus-per-gpu=6 --mem-per-gpu=4G a", "{gpus: 2}", [2, 12, "8Gi"]),
+        (("-c 5", "--exclusive", "--mem-per-gpu=1G"), "srun a", "{gpus: 8}", [8, 5, "8Gi"]),
+        (BY_GPU, "srun a", "{}", []),
+    ],
+)  # fmt: skip
+def test_sizes_for_each_gpu_are_those_of_all(
+    options: tuple[str, ...], body: str, nodes: str, sizes: list[object]
+) -> None:
+    found = Findings()
+    site = ("site.yaml", f"nodes: {nodes}".encode())
+    given = ImportInput(file="a.sh", text=script(*options, body=body), otherwise="team", image="a/b:1", site=site)
+    (made,) = IMPORTERS["slurm"]().read(given, found)
+    assert [made.fields[name] for name in ("gpus", "cpu", "memory") if name in made.fields] == sizes
+    named = [one.message for one in found if "no number of GPUs" in one.message]
+    lost = [f"`--{name}-per-gpu` is not carried: the script has no number of GPUs" for name in ("cpus", "mem")]
+    assert named == ([] if sizes else lost)
+
+
 @for_each(
     ("before", "options", "gpus"),
     [
