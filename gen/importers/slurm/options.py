@@ -15,6 +15,7 @@ from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN
 from gen.importers.slurm.site import TO_COMPLETE, Layout, Site
+from gen.job.names import LABEL_VALUE
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
 from gen.kubernetes import quantity
@@ -194,14 +195,12 @@ HANDLED: Final = names(
 """Options that fields have."""
 _KNOWN: Final = sorted(HANDLED | REASONS.keys() | SWITCHES)
 
-
 _OF_ALLOCATION: Final = names("account partition qos")
 """Options that `srun` ignores in a script."""
-
-
 _TIME: Final = regex(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
 _MEMORY: Final = regex(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
 _RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?")
+_LABEL: Final = regex(LABEL_VALUE)
 _UNITS: Final = {"K": "Ki", "": "Mi", "M": "Mi", "G": "Gi", "T": "Ti"}
 
 
@@ -378,21 +377,23 @@ def _life(draft: JobDraft, last: dict[str, Option]) -> None:
 def _seconds(match: re.Match[str]) -> int:
     """Seconds of `minutes`, `minutes:seconds`, `hours:minutes:seconds`, or with days `hours[:minutes[:seconds]]`."""
     parts = [int(part) for part in match["parts"].split(":")]
-    if match["days"] is not None:
-        hours, minutes, seconds = [*parts, 0, 0][:3]
-        return ((int(match["days"]) * 24 + hours) * 60 + minutes) * 60 + seconds
-    if len(parts) == 3:  # noqa: PLR2004 - hours, minutes and seconds
-        return (parts[0] * 60 + parts[1]) * 60 + parts[2]
-    return parts[0] * 60 + (parts[1] if len(parts) > 1 else 0)
+    if match["days"] is None and len(parts) < 3:  # noqa: PLR2004 - without hours
+        parts = [0, *parts]
+    hours, minutes, seconds = [*parts, 0, 0][:3]
+    return ((int(match["days"] or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def _place(draft: JobDraft, last: dict[str, Option], site: Site) -> None:
     _queue(draft, last.get("partition"), site)
     account = last.get("account")
-    if _is_open(draft, account, "account", "labels", site.accounts):
-        pass
-    elif account is not None and (named := site.accounts.get(account.value, label(account.value, "default"))):
-        draft.set(named, "labels", "account", place=account.place)
+    if account is not None and not _is_open(draft, account, "account", "labels", site.accounts):
+        named = site.accounts.get(account.value, account.value)
+        if account.value not in site.accounts and not _LABEL.fullmatch(named):
+            named = label(named, "default")
+            why, hint = f"it is not a valid label value, and becomes `{named}`", "map it with `accounts` of a site file"
+            draft.drop(account.place, f"the account `{account.value[:60]}`", why, hint)
+        if named:
+            draft.set(named, "labels", "account", place=account.place)
     constraint = last.get("constraint")
     if constraint is not None and constraint.value in site.constraints:
         for field, value in site.constraints[constraint.value].items():

@@ -307,8 +307,15 @@ def test_a_name_to_complete_is_no_name(name: str) -> None:
     assert [item.message.startswith(one) for item, one in zip(found, expected, strict=True)] == [True] * len(expected)
 
 
-def test_an_account_is_a_label_of_kubernetes() -> None:
-    assert job(script("--account=six@v100")).fields["labels"] == {"account": "six-v100"}
+@for_each(
+    ("account", "label"),
+    [("project_46", ""), ("A.b-C", ""), ("46", ""), ("six@v100", "six-v100"), ("a" * 64, "a" * 63), ("_a", "a")],
+)
+def test_an_account_is_a_label_of_kubernetes(account: str, label: str) -> None:
+    (made,), found = read(script(f"--account={account}"))
+    assert made.fields["labels"] == {"account": label or account}
+    lost = f"the account `{account[:60]}` is not carried: it is not a valid label value, and becomes `{label}`"
+    assert [one.message for one in found] == ([lost] if label else [])
 
 
 def test_a_name_that_begins_with_a_digit_gets_a_prefix() -> None:
