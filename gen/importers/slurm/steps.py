@@ -46,7 +46,7 @@ from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
 _SET_BY_GEN: Final = (PROCESSES, PODS, base.ALL_PROCESSES, base.ADDRESS, base.RANK, base.PORT, base.ALONE, HOSTS)
 _MORE: Final = frozenset(
-    {"rdzv_backend", "rdzv_id", "rdzv_conf", "same_network", "no_ssh", "no_ssh_check", "launcher", "force_multi"}
+    {"rdzv_backend", "rdzv_id", "same_network", "no_ssh", "no_ssh_check", "launcher", "force_multi"}
 )
 """Other options about the other pods."""
 _OF_NETWORK: Final = regex(r"_if_(?:in|ex)clude|btl|pml|ucx|plm|ras|UCX|NCCL")
@@ -235,7 +235,7 @@ def without_set(run: Run, *, parallel: bool = False) -> Options:
         value = value if sign else " ".join(run.words[at + 1 : at + size])
         role = next((one for one, names in run.launcher.roles.items() if name in names), "")
         given.values[role] = word.partition("=")[0], value
-        if role in roles or name in more:
+        if role in roles or name in more or (name == "rdzv_conf" and "is_host" in value):
             pass
         elif run.launcher is mpirun.LAUNCHER and _OF_NETWORK.search(value) and value.partition("=")[0] not in HARMLESS:
             given.left += (" ".join(run.words[at : at + size]),)

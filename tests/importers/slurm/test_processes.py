@@ -172,6 +172,12 @@ ACCELERATE = "srun accelerate launch --num_processes 8 --num_machines 2 --machin
         (("-N 2", "--gres=gpu:4"), "srun accelerate launch --num_processes 8 a.py", "accelerate launch a.py", 4),
         (
             ("-N 2", "--gres=gpu:4"),
+            "srun torchrun --rdzv_backend=c10d --rdzv_conf timeout=9,join_timeout=9 --rdzv_conf=is_host=1 a.py",
+            "torchrun --rdzv_conf timeout=9,join_timeout=9 a.py",
+            4,
+        ),
+        (
+            ("-N 2", "--gres=gpu:4"),
             f"{ACCELERATE} --config_file a.yaml a.py",
             f"accelerate launch --num_processes 8 --num_machines 2 {OF_POD} --config_file a.yaml a.py",
             4,
