@@ -433,3 +433,13 @@ def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedP
         if step.exported[name] != constants.get(name):
             hint = "set the number with an option of `#SBATCH` or `srun`"
             yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)
+
+
+def gpus_of_step(step: Step) -> int:
+    """The GPUs that a program gets of those of the node; 0 if its `srun` has no option for them."""
+    known, _ = options_of([*step.options], step.place, Findings())
+    given = [one for one in known if one.name in ("gpus", "gpus-per-node", "gpus-per-task", "gres")]
+    words = given[-1].value.partition("(")[0].split(":") if given else ["0"]
+    if given and given[-1].name == "gres" and words[0] != "gpu":
+        return 0
+    return int(words[-1][:6]) if words[-1].isdecimal() else 1

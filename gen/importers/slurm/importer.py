@@ -215,7 +215,7 @@ def _translate(
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
         processes.report_launcher(draft, runs)
-        processes.report_ranks(draft, started, text)
+        steps.report_ranks(draft, started, text)
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, runs)
 

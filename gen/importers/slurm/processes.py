@@ -17,8 +17,9 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
+from gen.importers.slurm.containers import gpus_of_step
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.options import Option, allocation, layout_of, options_of
+from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_of_machines, is_silent
@@ -30,6 +31,7 @@ from gen.importers.slurm.steps import (
     Run,
     as_run,
     is_of_pod,
+    is_of_process,
     is_part,
     of_program,
     parts_of,
@@ -271,7 +273,7 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
             continue
         running = True
         draft.fields |= {name: fields[name] for name in ("cpu", "gpus", "memory") if name in fields}
-        every, own = int(draft.fields.get("gpus", 0)), _gpus_of_step(run)
+        every, own = int(draft.fields.get("gpus", 0)), gpus_of_step(run)
         if 0 < own < every and not DEVICES & {name for name, _ in run.assigned}:
             if first + own > every:
                 what, hint = f"the wait for {counted(own, 'free GPU')}", "write `wait` before it in `command`"
@@ -283,16 +285,6 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
         else:
             made.append(run)
     return made
-
-
-def _gpus_of_step(run: Run) -> int:
-    """The GPUs that a program gets of those of the node; 0 if its `srun` has no option for them."""
-    known, _ = options_of([*run.options], run.place, Findings())
-    given = [one for one in known if one.name in ("gpus", "gpus-per-node", "gpus-per-task", "gres")]
-    words = given[-1].value.partition("(")[0].split(":") if given else ["0"]
-    if given and given[-1].name == "gres" and words[0] != "gpu":
-        return 0
-    return int(words[-1][:6]) if words[-1].isdecimal() else 1
 
 
 def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, parallel: bool) -> Run:
@@ -368,33 +360,12 @@ def report_launcher(draft: JobDraft, runs: Sequence[Run]) -> None:
             draft.drop(one.place, f"`{program[:40]}` on the workers", why, hint)
 
 
-_PASSED: Final = regex(r"OMPI_COMM_WORLD|\$\{?RANK\b|\bRANK=")
-"""Ranks in a command, which the script passes on itself."""
-_INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
-
-
-def report_ranks(draft: JobDraft, runs: Sequence[Run], command: str) -> None:
-    """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
-    by_mpi = draft.fields["kind"] == "mpi"
-    for run in (one for one in runs if one.by_srun and one.launcher is None and one.nodes * one.per_node > 1):
-        program = source_text(run.words[0]).rpartition("/")[2] if run.words else ""
-        if not _INTERPRETED.fullmatch(program) or _PASSED.search(command) or "--mpi" in " ".join(run.options):
-            continue
-        given = "OMPI_COMM_WORLD_RANK" if by_mpi else "RANK"
-        what, why = "the rank in `$SLURM_PROCID`", f"a {'process' if by_mpi else 'pod'} has it in `${given}`"
-        hint = "if the program reads it, as that of Lightning does, start it with `torchrun`"
-        draft.drop(run.place, what, why, hint)
-        return
-
-
 def _ranks_of_task(run: Run) -> list[tuple[str, str]]:
-    """The variables for the rank of a program, and for its GPUs, that only the shell of each task knows."""
+    """The variables of a program, such as its rank and its GPUs, that only the shell of each task knows."""
     if run.words[:1] == () or is_silent(run.words[0]) or run.words[0] in OF_FILES:
         return []
     given = {name: value for name, value in run.exported.items() if isinstance(value, str)} | dict(run.assigned)
-    of_task = [
-        name for name in given if name in OF_KIND | DEVICES and name not in RENDEZVOUS and not is_known(given[name])
-    ]
+    of_task = [name for name in given if name not in RENDEZVOUS and is_of_process(name, given[name])]
     return [(name, given[name]) for name in of_task if given[name] != marked(f"${name}")]
 
 

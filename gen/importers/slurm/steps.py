@@ -286,6 +286,11 @@ def _is_left_out(name: str) -> bool:
     return is_of_machines(name) and name not in DEVICES
 
 
+def is_of_process(name: str, value: str) -> bool:
+    """Whether only the shell of each process of MPI knows the value of a variable."""
+    return "OMPI_COMM_WORLD" in value or (name in OF_KIND | DEVICES and not is_known(value))
+
+
 def is_of_pod(value: str, others: set[str] | None = None) -> bool:
     """Whether the shell of each pod knows a value, with those of other variables."""
     known = _GIVEN | {RUN_ID} | (others or set())
@@ -314,7 +319,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
     for name, place in script.exported.items():
         value = script.variables.get(name)
         of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
-        of_kind = of_kind or (of_mpi and name in OF_KIND | DEVICES and not is_known(str(value)))
+        of_kind = of_kind or (of_mpi and is_of_process(name, str(value)))
         has_own = name in script.secrets or (name.startswith("SLURM_") and is_known(str(value)))
         in_text = value == marked(f"${name}") and any(one.text.startswith(f"export {name}=") for one in runs)
         if value is None or of_kind or has_own or in_text:
@@ -350,13 +355,33 @@ def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> b
         word for one in runs for word in one.words if word == one.words[one.at] or word.endswith((".py", ".sh"))
     }
     own = programs | script.container_words
-    is_part = is_address or len(text.split()) > 1 or {*text.split(",")} <= own
+    plain = re.sub(f"{OPEN}[^{CLOSE}]*{CLOSE}", "", text)
+    is_part = is_address or len(plain.split()) > 1 or {*text.split(",")} <= own
     return is_part and used.search(script.source) is not None and not left
 
 
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
 """A shell without a script."""
 _ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
+
+
+_PASSED: Final = regex(r"OMPI_COMM_WORLD|\$\{?RANK\b|\bRANK=")
+"""Ranks in a command, which the script passes on itself."""
+_INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
+
+
+def report_ranks(draft: JobDraft, runs: Sequence[Run], command: str) -> None:
+    """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
+    by_mpi = draft.fields["kind"] == "mpi"
+    for run in (one for one in runs if one.by_srun and one.launcher is None and one.nodes * one.per_node > 1):
+        program = shown(run.words[0]).rpartition("/")[2] if run.words else ""
+        if not _INTERPRETED.fullmatch(program) or _PASSED.search(command) or "--mpi" in " ".join(run.options):
+            continue
+        given = "OMPI_COMM_WORLD_RANK" if by_mpi else "RANK"
+        what, why = "the rank in `$SLURM_PROCID`", f"a {'process' if by_mpi else 'pod'} has it in `${given}`"
+        hint = "if the program reads it, as that of Lightning does, start it with `torchrun`"
+        draft.drop(run.place, what, why, hint)
+        return
 
 
 def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:

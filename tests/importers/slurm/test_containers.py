@@ -202,6 +202,13 @@ def test_a_variable_of_the_script_alone_is_not_in_the_job() -> None:
     assert dropped == {"SIF", "TORCHRUN", "TRAIN", "CACHE", "BINDS"}
 
 
+def test_a_program_has_a_variable_that_the_script_makes_a_folder_of() -> None:
+    body = "export A=/lustre/$SLURM_JOB_ID/a B=/lustre/b\nmkdir -p $A $B\nsrun a"
+    job, found = read(body, "-N 2", "--ntasks-per-node=4")
+    assert job.fields["env"] == {"A": "/lustre/{{ run.id }}/a", "B": "/lustre/b"}
+    assert [one for one in found if "is not carried" in one] == []
+
+
 IN_IMAGE = "the folder `/foundry` is not carried: no mount of the container has it, so the image has to"
 MOUNTED = f"{A} --container-mounts=/lustre:/lustre,x:/x"
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TASKS = ("-N 2", "--ntasks-per-node=4", "--gres=gpu:4")
 HOSTS = "--hostfile /etc/mpi/hostfile"
 RANKS = "RANK=$OMPI_COMM_WORLD_RANK LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK"
+OF_NODE = "/opt/$((OMPI_COMM_WORLD_RANK / 4))"
 LONG = " ".join(f"--number-{number} {number}" for number in range(9))
 RAY = """
 srun -N 1 -n 1 -w a ray start --head --block &
@@ -74,6 +75,11 @@ REFUSAL = sandbox.refusal()
         (
             "srun bash -c 'WORLD_SIZE=8 python a.py' &\npython b.py\nwait",
             "mpirun -x WORLD_SIZE=8 python a.py &\npython b.py\nwait",
+            {},
+        ),
+        (
+            "srun bash -c 'export A=/opt/$SLURM_NODEID\nmkdir -p $A\npython a.py'",
+            f"mpirun sh -c 'mkdir -p \"{OF_NODE}\"'\nmpirun sh -c 'A=\"{OF_NODE}\" python a.py'",
             {},
         ),
         ("srun nvidia-smi dmon &\nM=$!\nsrun python a.py\nkill $M", "mpirun python a.py", {}),
