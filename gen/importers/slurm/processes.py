@@ -17,12 +17,12 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.containers import gpus_of_step
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_of_machines, is_silent
+from gen.importers.slurm.srun import gpus_of_step
 from gen.importers.slurm.steps import (
     OF_KIND,
     RENDEZVOUS,

@@ -16,14 +16,7 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
-from gen.importers.slurm.containers import (
-    changed_sizes,
-    of_container,
-    on_each_node,
-    other_images,
-    with_export,
-    with_named_image,
-)
+from gen.importers.slurm.containers import of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import (
@@ -39,6 +32,7 @@ from gen.importers.slurm.programs import (
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, Layout, is_of_machines, unclear_addresses
+from gen.importers.slurm.srun import changed_sizes, on_each_node, tasks_of, with_export
 from gen.importers.slurm.values import expanded_part
 from gen.importers.slurm.words import INNER_SRUN
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
@@ -65,7 +59,7 @@ _GIVEN: Final = OF_KIND | names(
 )
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
 _MOST_OPTIONS: Final = 3
-"""Number of words behind `srun` that can be such variables."""
+"""Number of words behind `srun` that can be such variables from outside, which are often empty."""
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
 WIDE: Final = 110
@@ -94,11 +88,12 @@ def runs_of(
     for step in on_each_node(needed_steps(script.steps), layout.nodes):
         inner, tasks = [step], (1, 1)
         if step.by_srun:
-            known, rest = options_of(_without_unset(step.options), step.place, found)
+            given = [one for at, one in enumerate(step.options) if at > _MOST_OPTIONS or not _OPTIONS.fullmatch(one)]
+            known, rest = options_of(given, step.place, found)
             known = with_named_image(known, images)
             _report_unset(script, known)
             script.left += changed_sizes(step, script.constants)
-            tasks = _tasks_of(known, layout)
+            tasks = tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
             moved = with_export(step if folder is None else step.within(folder.value, folder.place), known)
             sizes = dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(tasks[0] * tasks[1]))
@@ -149,11 +144,6 @@ def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:
             script.left.append(DroppedPart(one.place, what, why, "set it in the script, or remove the option"))
 
 
-def _without_unset(words: Sequence[str]) -> list[str]:
-    """The words behind `srun` without options in variables from outside, which are often empty."""
-    return [word for number, word in enumerate(words) if number > _MOST_OPTIONS or not _OPTIONS.fullmatch(word)]
-
-
 def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str]) -> list[Step]:
     """What each task does, with the environment of the batch part."""
     task = BatchScript(script.file, {**script.constants, **constants}, first_line=script.first_line, in_task=True)
@@ -166,16 +156,6 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.run(step.place, words, step.assigned)
     script.absorb(task)
     return task.steps
-
-
-def _tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
-    """The nodes of an `srun`, and its tasks on each; those of the script without options of its own."""
-    given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
-    nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
-    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
-    if tasks:
-        nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
-    return nodes, per_node or layout.per_node
 
 
 def as_run(step: Step, tasks: tuple[int, int] = (1, 1), *, by_srun: bool = False) -> Run:
@@ -334,8 +314,11 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             draft.variable(name, text, place)
         elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
             draft.set(literal(text.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}"), "env", name, place=place)
-        elif not of_mpi and text != marked(f"${name}") and is_of_pod(text, script.from_text | {name}):
+        elif text != marked(f"${name}") and (
+            _is_of_image(name, text, runs) if of_mpi else is_of_pod(text, script.from_text | {name})
+        ):
             first = next((number for number, one in enumerate(runs) if not one.sets and name in one.exported), 0)
+            runs = [_passing_on(name, one) if of_mpi and number >= first else one for number, one in enumerate(runs)]
             line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
             before = lacking_steps(script.steps, runs, line.text, place.line)
             runs = [*runs[:first], *map(as_run, before), line, *runs[first:]]
@@ -344,6 +327,21 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             hint = "set it in `env`, or give the values in it with `--define NAME=VALUE`"
             draft.drop(place, f"the variable `{name}`", why, hint)
     return runs
+
+
+def _is_of_image(name: str, text: str, runs: Sequence[Run]) -> bool:
+    """Whether all pods compute the same value from that of their image, and each `mpirun` of a job can pass it on."""
+    reads = {*VARIABLE.findall("".join(sources(text)))} == {name} and "$(" not in text
+    others = any(one.launcher is deepspeed.LAUNCHER or "mpirun" in one.text for one in runs)
+    return reads and not others
+
+
+def _passing_on(name: str, run: Run) -> Run:
+    """A program with a variable of the launcher's shell, if `mpirun` starts it."""
+    starts = run.launcher is mpirun.LAUNCHER or run.words[:1] == ("mpirun",)
+    has_own = any(one.partition("=")[0] == name for one in run.words)
+    words = (*run.words[: run.at + 1], "-x", name, *run.words[run.at + 1 :])
+    return replace(run, words=words) if starts and not has_own else run
 
 
 def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> bool:

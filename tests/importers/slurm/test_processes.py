@@ -28,6 +28,23 @@ python train.py
 REFUSAL = sandbox.refusal()
 
 
+PATH = "export PYTHONPATH=/opt/a:$PYTHONPATH"
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        (f"{PATH}\nsrun python -m a", f"{PATH}\nmpirun -x PYTHONPATH python -m a"),
+        (f"b\n{PATH}\nmpirun -np 8 python -m a", f"b\n{PATH}\nmpirun -x PYTHONPATH python -m a"),
+        (f"{PATH}\nmpirun -x PYTHONPATH a", f"{PATH}\nmpirun -x PYTHONPATH a"),
+        ("export A=$(hostname):$A\nsrun a", "mpirun a"),
+        ("export A=$B:$A\nsrun a", "mpirun a"),
+    ],
+)
+def test_processes_have_the_variables_that_add_to_those_of_the_image(body: str, expected: str) -> None:
+    assert job(script(*TASKS, body=body)).fields["command"] == expected
+
+
 @for_each(
     ("body", "expected", "env"),
     [

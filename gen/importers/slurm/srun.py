@@ -1,0 +1,85 @@
+"""What an `srun` asks for: its nodes, tasks and GPUs, and the variables of its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from gen.base import Findings, names
+from gen.importers.slurm.expansion import marked
+from gen.importers.slurm.options import Option, options_of
+from gen.importers.slurm.programs import DroppedPart, Step
+from gen.importers.slurm.site import Layout
+
+_SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
+
+
+def on_each_node(steps: Iterable[Step], nodes: int) -> list[Step]:
+    """The steps, with one `srun` on all nodes instead of one for each node, as a loop over the nodes starts them."""
+    left = [*steps]
+    made: list[Step] = []
+    while left:
+        group = left[:nodes]
+        at_once = len(group) == nodes > 1 and all(one.by_srun for one in group) and group[0].background
+        merged = _on_all_nodes(group) if at_once else None
+        made.append(left[0] if merged is None else merged)
+        del left[: 1 if merged is None else nodes]
+    return made
+
+
+def _on_all_nodes(group: Sequence[Step]) -> Step | None:
+    """One step instead of one for each node; None if they differ in more than the node and its number."""
+    read = [options_of([*one.options], one.place, Findings()) for one in group]
+    if not all(any(one.name == "nodelist" for one in options) for options, _ in read):
+        return None
+    if len({len(rest) for _, rest in read}) > 1:
+        return None
+    words: list[str] = []
+    for column in zip(*(rest for _, rest in read), strict=True):
+        stem = column[0].removesuffix("0")
+        if len({*column}) > 1 and column != tuple(f"{stem}{number}" for number in range(len(group))):
+            return None
+        words.append(column[0] if len({*column}) == 1 else stem + marked("$RANK"))
+    kept = [one for one in read[0][0] if one.name not in ("nodelist", "nodes", "ntasks", "ntasks-per-node")]
+    options = [f"--{one.name}={one.value}" if one.value else f"--{one.name}" for one in kept]
+    sizes = (f"--nodes={len(group)}", f"--ntasks={len(group)}")
+    return replace(group[-1], options=(*sizes, *options, *words), place=group[0].place)
+
+
+def with_export(step: Step, options: Sequence[Option]) -> Step:
+    """A program of `srun` with the variables of `--export`; without `ALL`, it has no others of the script."""
+    parts = [part for one in options if one.name == "export" for part in one.value.split(",")]
+    own = tuple((name, value) for name, sign, value in (one.partition("=") for one in parts) if sign)
+    left = {name: value for name, value in step.exported.items() if name in parts or name.startswith("SLURM_")}
+    exported = step.exported if "ALL" in parts or not parts else left
+    return replace(step, assigned=(*step.assigned, *own), exported=exported)
+
+
+def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:
+    """Variables from which `srun` reads its numbers of tasks, with other values than the script has from Slurm."""
+    for name in sorted(_SIZES & step.exported.keys()):
+        if step.exported[name] != constants.get(name):
+            hint = "set the number with an option of `#SBATCH` or `srun`"
+            yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)
+
+
+def gpus_of_step(step: Step) -> int:
+    """The GPUs that a program gets of those of the node; 0 if its `srun` has no option for them."""
+    known, _ = options_of([*step.options], step.place, Findings())
+    given = [one for one in known if one.name in ("gpus", "gpus-per-node", "gpus-per-task", "gres")]
+    words = given[-1].value.partition("(")[0].split(":") if given else ["0"]
+    if given and given[-1].name == "gres" and words[0] != "gpu":
+        return 0
+    return int(words[-1][:6]) if words[-1].isdecimal() else 1
+
+
+def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
+    """The nodes of an `srun`, and its tasks on each; those of the script without options of its own."""
+    given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
+    nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
+    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
+    if tasks:
+        nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
+    return nodes, per_node or layout.per_node
