@@ -145,8 +145,12 @@ def is_silent(program: str) -> bool:
 
 TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")
 """Something like `<YOUR OPTIONS>` in the place of options or a value."""
+OF_NETWORK: Final = regex(
+    r"(?:NCCL(?!_TESTS)|GLOO|TP|UCX|FI|OMPI|OPAL|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy",
+    re.IGNORECASE,
+)
 OF_SITE: Final = regex(
-    r"(?:NCCL|GLOO|TP|UCX|FI|OMPI|OPAL|MPICH|RCCL|HSA|MPI|PMIX|PMI|I_MPI|SHARP|NVSHMEM|EFA|RDMAV|HCCL)_\w+|(?:https?|no|ftp|all)_proxy"
+    rf"{OF_NETWORK.pattern}"
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PATH|LIBRARY_PATH|CPATH|CUDA_HOME|CUDA_PATH|(?:CUDA|NVIDIA)_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|ROCR?_\w+|HIP_\w+|CC|CXX|MODULEPATH|TERM"
     r"|HOME|USER|PWD|SHELL|TMPDIR|CONDA\w*|MAMBA\w*|SINGULARITY\w*|APPTAINER\w*|ENROOT\w*|SRUN\w*|SLURM_\w+|SBATCH_\w+|MELLANOX\w*",
     re.IGNORECASE,
@@ -249,3 +253,15 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
 def is_of_machines(name: str) -> bool:
     """Whether a variable belongs to the machines of a site, so that no program gets it."""
     return OF_SITE.fullmatch(name) is not None and name not in HARMLESS
+
+
+_SETTINGS: Final = regex(r"_if_(?:in|ex)clude|btl|pml|ucx|plm|ras|UCX")
+"""Parts of settings of Open MPI about the network."""
+
+
+def sets_network(option: str, value: str) -> bool:
+    """Whether an option of `mpirun`, or the variable that it sets, is about the network of a site."""
+    if option not in ("x", "env", "genv"):
+        return _SETTINGS.search(value) is not None
+    variable = re.split("[= ]", value, maxsplit=1)[0]
+    return OF_NETWORK.fullmatch(variable) is not None and variable not in HARMLESS

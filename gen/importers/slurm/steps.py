@@ -31,7 +31,7 @@ from gen.importers.slurm.programs import (
     without_needless_ends,
 )
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, HARMLESS, OF_MACHINES, Layout, is_of_machines, unclear_addresses
+from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, is_of_machines, sets_network, unclear_addresses
 from gen.importers.slurm.srun import changed_sizes, on_each_node, tasks_of, with_export
 from gen.importers.slurm.values import expanded_part
 from gen.importers.slurm.words import INNER_SRUN
@@ -43,7 +43,6 @@ _MORE: Final = frozenset(
     {"rdzv_backend", "rdzv_id", "same_network", "no_ssh", "no_ssh_check", "launcher", "force_multi"}
 )
 """Other options about the other pods."""
-_OF_NETWORK: Final = regex(r"_if_(?:in|ex)clude|btl|pml|ucx|plm|ras|UCX|NCCL")
 _MODULES: Final = {
     module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
 }
@@ -217,7 +216,7 @@ def without_set(run: Run, *, parallel: bool = False) -> Options:
         given.values[role] = word.partition("=")[0], value
         if role in roles or name in more or (name == "rdzv_conf" and "is_host" in value):
             pass
-        elif run.launcher is mpirun.LAUNCHER and _OF_NETWORK.search(value) and value.partition("=")[0] not in HARMLESS:
+        elif run.launcher is mpirun.LAUNCHER and sets_network(name, value):
             given.left += (" ".join(run.words[at : at + size]),)
         else:
             kept += run.words[at : at + size]
