@@ -42,6 +42,8 @@ _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
 _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
+_ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
+_IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
 _NEEDED_VALUES: Final = (
     "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
 )
@@ -386,8 +388,10 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
     started = [one for one in runs if one.by_srun]
     if started and layout.nodes < nodes:
         what = f"{nodes - layout.nodes} of {nodes} nodes"
-        hint = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
-        draft.drop(started[-1].place, what, "no `srun` starts a program on all nodes", hint)
+        why, hint = "no `srun` starts a program on all nodes", _ON_ALL
+        if sum(one.background for one in started) > 1:
+            why, hint = "one pod has all programs that run at the same time", _IN_ARRAY
+        draft.drop(started[-1].place, what, why, hint)
         if (ray := next((one for one in started if one.words[:2] == ("ray", "start")), None)) is not None:
             message = "`ray start` on several nodes makes a cluster, and a job of this kind has one pod"
             draft.cannot_run(

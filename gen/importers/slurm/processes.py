@@ -263,11 +263,12 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
     """
     layout, fields = allocation(options)
     made: list[Run] = []
+    in_one_pod = all(one.nodes < layout.nodes for one in runs if one.by_srun) or layout.nodes == 1
     first, running = 0, False
     for run in runs:
         if run.words[:1] == ("wait",):
             first, running = 0, False
-        starts = run.by_srun and run.words != () and run.per_node == 1 and layout.nodes == 1
+        starts = run.by_srun and run.words != () and run.per_node == run.nodes == 1 and in_one_pod
         if not starts or not (run.background or running):
             made.append(run)
             continue
@@ -275,7 +276,9 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
         draft.fields |= {name: fields[name] for name in ("cpu", "gpus", "memory") if name in fields}
         every, own = int(draft.fields.get("gpus", 0)), gpus_of_step(run)
         if 0 < own < every and not DEVICES & {name for name, _ in run.assigned}:
-            if first + own > every:
+            if first + own > every and layout.nodes > 1:  # the other nodes are reported
+                first = 0
+            elif first + own > every:
                 what, hint = f"the wait for {counted(own, 'free GPU')}", "write `wait` before it in `command`"
                 draft.drop(run.place, what, f"all programs start at once, on {counted(every, 'GPU')}", hint)
                 first = 0

@@ -358,6 +358,27 @@ def test_programs_that_run_at_the_same_time_have_gpus_of_their_own(body: str, ex
     assert {name: made[name] for name in ("gpus", "cpu", "memory")} == {"gpus": 4, "cpu": 32, "memory": "64Gi"}
 
 
+@for_each(
+    ("body", "expected", "why"),
+    [
+        (
+            "for i in 0 1 2; do srun -N1 -n1 --gpus=2 a $i &\ndone\nwait",
+            "".join(f"CUDA_VISIBLE_DEVICES={one} a {i} &\n" for i, one in enumerate(("0,1", "2,3", "0,1"))) + "wait",
+            "one pod has all programs that run at the same time",
+        ),
+        ("srun -N1 -n1 a &\nsrun -N1 -n1 b &\nwait", "a &\nb &\nwait", "one pod has all programs that run at the"),
+        ("srun -N1 -n1 --gpus=1 a", "a", "no `srun` starts a program on all nodes"),
+        ("srun -N1 -n1 --gpus=1 a &\nsrun -N2 b\nwait", "a &\nb\nwait", ""),
+    ],
+)
+def test_programs_of_one_node_each_are_in_one_pod(body: str, expected: str, why: str) -> None:
+    (made,), found = read(script("-N 2", "--ntasks-per-node=1", "--gres=gpu:4", "-c 8", body=body))
+    assert (made.fields["command"], made.fields["gpus"], made.fields["cpu"]) == (expected, 4, 8)
+    lost = [one for one in found if one.message.startswith(f"1 of 2 nodes is not carried: {why}")]
+    assert len(lost) == (why != "")
+    assert not any("free GPU" in one.message or ("one pod" in why and "set `workers`" in one.hint) for one in found)
+
+
 def test_programs_that_wait_for_a_free_gpu_are_named() -> None:
     body = "".join(f"srun -n1 --gpus=2 {program} &\n" for program in "abc") + "wait"
     (made,), found = read(script(*FOUR, body=body))
