@@ -30,7 +30,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.programs import DroppedPart, absolute, formatted, joined
+from gen.importers.slurm.programs import SCRIPT, DroppedPart, absolute, formatted, joined
 from gen.importers.slurm.site import SUBMITS, is_silent
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ _SUM: Final = regex(r"expr ((?:\d{1,9} [-+*/%] ){1,9}\d{1,9})")
 COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
 TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
+
+
+_OF_JOB: Final = regex(r"^scontrol\s+(?:-\S+\s+)*show\s+job\b.*\b(Command|WorkDir)\b")
+"""The path of the script itself, or its folder."""
 
 
 def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
@@ -354,6 +358,8 @@ class Conditions(Expander):
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
         nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command))
         known = answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
+        if (field := _OF_JOB.search(command)) is not None:
+            known = f"{START}/{SCRIPT}" if field[1] == "Command" else START
         if (numbers := SEQUENCE.fullmatch(expanded)) is not None:
             first, *step, last = ["1", *numbers[1].split()][-max(2, len(numbers[1].split())) :]
             known = with_braces(f"{{{'..'.join((first, last, *step))}}}")
@@ -374,7 +380,7 @@ class Conditions(Expander):
             _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
         ):
             return marked(f"$({command})")
-        if _ID.search(command) and not self.in_task:
+        if _ID.search(command) and not self.in_task and "scontrol" not in command:
             return self.random
         return None
 

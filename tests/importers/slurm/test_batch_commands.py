@@ -542,6 +542,7 @@ UNCLEAR = "the address `"
         (NODE, "mpirun -mca btl tcp -x NCCL_DEBUG=INFO a", 4, "`-mca btl tcp` is not carried: it belongs"),
         (NODE, "mpirun -x NCCL_TESTS_SPLIT_MASK=1 -x FI_PROVIDER=b a", 4, "`-x FI_PROVIDER=b` is not carried: it bel"),
         (NODE, "mpirun -x LD_LIBRARY_PATH -genv FI_PROVIDER b a", 4, "`-genv FI_PROVIDER b` is not carried: it bel"),
+        (NODE, "a $(scontrol show job $SLURM_JOB_ID | grep -o Time.*)", 4, "`scontrol` has no answer in a pod"),
         (NODE, "a $(squeue -h | grep b)", 4, "`squeue` has no answer in a pod"),
         (NODE, "a $(scontrol show hostnames | paste -sd,)", 4, "`$SLURM_JOB_NODELIST` has no value in a pod"),
         (NODE, "a\nA=$(sbatch -N 1 b.sh)", 5, "`sbatch b.sh` is not carried: it starts another job"),

@@ -104,6 +104,10 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
             ("-N 1",),
             'D=$(cd "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)\npython $D/a $(dirname $(readlink -f $0))/b',
         ),
+        (
+            ("-N 1",),
+            "D=$(dirname $(scontrol show job $SLURM_JOB_ID | awk -F= '/Command=/{print $2}'))\npython $D/../a",
+        ),
         (("-N 1",), "python a {b,'c d'}e {1..3}"),
         (("-N 1",), "srun -n 4 python a"),
         (("-N 2", "--ntasks-per-node=2"), "srun -n 1 --ntasks-per-node=2 python a\nsrun python b"),
