@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
-from gen.importers.slurm.expansion import OPEN, RUN, marked, source_text
+from gen.importers.slurm.expansion import OPEN, RUN, marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import AnyStep, DroppedPart, Step
 from gen.importers.slurm.site import TO_COMPLETE, Site
@@ -147,7 +147,7 @@ def _shown_mount(part: str) -> str:
     return source_text(part.replace(RUN, marked("$SLURM_JOB_ID")))[:80]
 
 
-def _mount(draft: JobDraft, part: str, place: Location, site: Site, lacking: Lacking) -> bool:
+def _mount(draft: JobDraft, part: str, place: Location, script: BatchValues, site: Site, lacking: Lacking) -> bool:
     """Set a mount, and note the folder at the top of a machine that becomes a volume. Whether a pod has the mount."""
     source, target, flags = _split(part)
     known = site.volume_of(source)
@@ -158,6 +158,9 @@ def _mount(draft: JobDraft, part: str, place: Location, site: Site, lacking: Lac
     what, why, hint = f"the mount `{_shown_mount(part)}`", "", _OTHER_MOUNT
     if not source.startswith("/") or not target.startswith("/") or {OPEN, "$"} & {*plain.replace(RUN, "")}:
         why = "its folder is known only on the machines"
+        if unset := [one[1:].strip("{}") for one in sources(part) if script.is_unset(one)]:
+            why, hint = f"the script gets `${unset[0]}` from outside", f"give it with `--define {unset[0]}=VALUE`"
+            lacking.values += unset
     elif OPEN in plain:
         why, hint = "no volume has its folder", "map a folder above it with `paths` of a site file"
         lacking.folders += roots_of(source)
@@ -224,7 +227,7 @@ def carry_containers(
             draft.drop(place, f"the mount `{_shown_mount(part)}`", "the training has another folder there", hint)
             continue
         mounted.add(target)
-        if not _mount(draft, part, place, site, lacking):
+        if not _mount(draft, part, place, script, site, lacking):
             lacking.mounts.append(target)
     return [*parts]
 

@@ -6,12 +6,13 @@ from typing import Any
 
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportedJob, ImportInput
-from gen.importers.slurm.importer import read_script
+from gen.importers.slurm.importer import read_script, site_template
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import script
 
 LUSTRE = "paths: {/lustre: lustre}\n"
 A = "srun --container-image=a/b:1"
+OUTSIDE = "the script gets `$A` from outside"
 UNKNOWN = "its folder is known only on the machines"
 
 
@@ -56,8 +57,8 @@ def test_mounts_of_folders_of_the_site(mounts: str, data: dict[str, Any], volume
     ("mounts", "reads", "why"),
     [
         ("$PWD/a:/lustre", "/lustre/b", UNKNOWN),
-        ("$A:/lustre/c", "/lustre/c/d /lustre/c/e", UNKNOWN),
-        ("/lustre:/lustre,$A:/lustre/c", "/lustre/c/d", UNKNOWN),
+        ("$A:/lustre/c", "/lustre/c/d /lustre/c/e", OUTSIDE),
+        ("/lustre:/lustre,$A:/lustre/c", "/lustre/c/d", OUTSIDE),
         ("a.sqsh:/lustre", "/lustre/b", UNKNOWN),
         ("/data/$SLURM_JOB_ID:/lustre", "/lustre/b", "no volume has its folder"),
     ],
@@ -71,6 +72,11 @@ def test_a_folder_of_the_container_is_not_that_of_the_site(mounts: str, reads: s
     ]
     assert sorted(one.partition(": ")[2] for one in found) == sorted(messages)
     assert len(job.obstacles) == 1
+
+
+def test_a_template_asks_for_the_values_of_mounts() -> None:
+    text = script("-N 1", body=f"{A} --container-mounts=$DATA/a:/a,${{WORK}}:/b,$PWD:/c python train.py")
+    assert "define:\n  DATA: <DATA>\n  WORK: <WORK>\n" in site_template([("a.sh", text)])
 
 
 @for_each(
