@@ -224,11 +224,8 @@ def _translate(
 
 def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with the files that the script writes for them."""
-    written = WrittenFiles(
-        script.written,
-        script.variables,
-        lambda run: run.words if run.launcher is None else steps.without_set(run).words,
-    )
+    parallel = any(one.background and one.launcher is not None for one in runs)
+    written = WrittenFiles(script.written, script.variables, partial(steps.kept_words, parallel=parallel))
     runs = written.carried(runs)
     script.files |= written.files
     script.left += written.left

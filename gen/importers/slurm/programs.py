@@ -241,14 +241,18 @@ def read_by(text: str, line: int) -> str:
     return "\n".join(parts)
 
 
-def needed_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
-    """The steps without variables and functions that no other one needs."""
+def _all_words(step: Step) -> Sequence[str]:
+    return (*step.words, *step.options)
+
+
+def needed_steps(steps: Sequence[AnyStep], words_of: Callable[[Any], Sequence[str]] = _all_words) -> list[AnyStep]:
+    """The steps without variables and functions that no other one needs. `words_of` returns the words that count."""
     needed: list[AnyStep] = []
     texts = ""
     for step in reversed(steps):
         if not step.sets or is_needed(step.sets, texts):
             needed.append(step)
-            words = (*step.words, *step.options, *(value for _, value in step.assigned), step.input)
+            words = (*words_of(step), *(value for _, value in step.assigned), step.input)
             texts += "\n".join([step.text, *map(source_text, words)])
     return needed[::-1]
 
@@ -358,7 +362,7 @@ class WrittenFiles:
                 self._drop(step.place, "the redirection of the output", "the cluster keeps the logs", hint)
             made.append(replace(step, output=("", "")) if is_log else step)
             texts += self._texts(step)
-        made = needed_steps(made[::-1])
+        made = needed_steps(made[::-1], self._words_of)
         texts = [text for one in made for text in self._texts(one)]
         hint = "write it as a file in `files`, or in `command`"
         for path, (content, place) in self._written.items():

@@ -260,6 +260,12 @@ def of_program(run: Run) -> list[tuple[str, str]]:
     return [one for one in run.assigned if not _is_left_out(one[0]) and one[0] not in OF_KIND]
 
 
+def kept_words(run: Run, *, parallel: bool) -> Sequence[str]:
+    """The words of a program that a job can have."""
+    given = Options([*run.words]) if run.launcher is None else without_set(run, parallel=parallel)
+    return run.words if base.CONFIG in given.values else given.words
+
+
 def _is_left_out(name: str) -> bool:
     """Whether a variable in front of a program is not in the job."""
     return is_of_machines(name) and name not in DEVICES
@@ -330,9 +336,8 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
 
 def _is_of_image(name: str, text: str, runs: Sequence[Run]) -> bool:
     """Whether all pods compute the same value from that of their image, and each `mpirun` of a job can pass it on."""
-    reads = {*VARIABLE.findall("".join(sources(text)))} == {name} and "$(" not in text
     others = any(one.launcher is deepspeed.LAUNCHER or "mpirun" in one.text for one in runs)
-    return reads and not others
+    return not others and {*VARIABLE.findall("".join(sources(text)))} == {name} and "$(" not in text
 
 
 def _passing_on(name: str, run: Run) -> Run:

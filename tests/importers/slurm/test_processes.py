@@ -358,6 +358,25 @@ def test_programs_that_run_at_the_same_time_have_gpus_of_their_own(body: str, ex
     assert {name: made[name] for name in ("gpus", "cpu", "memory")} == {"gpus": 4, "cpu": 32, "memory": "64Gi"}
 
 
+PORTS = "port() { comm -23 <(seq 9) <(ss -Htan) | head -n 1; }\nP=$(port)"
+
+
+@for_each(
+    ("options", "line", "stays"),
+    [
+        ("-N 2", "srun torchrun --master_port $P a.py", False),
+        ("-N 2", 'srun bash -c "torchrun --nnodes 2 --master_addr $A --master_port $P a.py"', False),
+        ("-N 2", "srun torchrun --master_port $P a.py --port $P", True),
+        ("-N 1", "torchrun --master_port $P a.py &\ntorchrun b.py\nwait", True),
+        ("-N 1", "accelerate launch --config_file a.yaml --num_processes $P a.py", True),
+        ("-N 1", "accelerate launch --num_processes $P a.py", False),
+    ],
+)
+def test_a_function_for_options_that_gen_sets_is_not_in_the_job(options: str, line: str, *, stays: bool) -> None:
+    made = job(script(options, "--gres=gpu:8", body=f"{PORTS}\n{line}", interpreter=BASH)).fields
+    assert ("port()" in str(made["command"])) == stays
+
+
 @for_each(
     ("body", "expected", "why"),
     [
