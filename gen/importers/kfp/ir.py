@@ -138,6 +138,10 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
         values[item] = "{{item}}"
     lost = [f"`{key}`" for key, value in data.items() if key not in _OF_TASK and value not in (None, "", [], {})]
     lost += ["the loop `artifactIterator`"] if data.get("artifactIterator") else []
+    selected = dict(_selected(at(data, "inputs", "parameters"), at(data, "parameterIterator", "items")))
+    whole = {key: text for key, text in values.items() if key not in selected}
+    condition = str(at(data, "triggerPolicy", "condition") or "")
+    condition = _IN_CONDITION.sub(lambda match: f"{{{{inputs.parameters.{match[1] or match[2]}}}}}", condition)
     values |= _artifacts(at(data, "inputs", "artifacts"))
     return Task(
         name=name,
@@ -145,12 +149,9 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
         calls=str(at(data, "componentRef", "name") or ""),
         needs=tuple(str(one) for one in before) if isinstance(before, list) else (),
         when="ended" if ended else "succeeded",
-        condition=_IN_CONDITION.sub(
-            lambda match: f"{{{{inputs.parameters.{match[1] or match[2]}}}}}",
-            str(at(data, "triggerPolicy", "condition") or ""),
-        ),
+        condition=with_values(condition, whole),
         values=values,
-        selected=dict(_selected(at(data, "inputs", "parameters"), at(data, "parameterIterator", "items"))),
+        selected=selected,
         items=items,
         loop=with_values(loop, values),
         retries=retries_of_task(data),

@@ -63,6 +63,32 @@ def test_a_condition_on_an_unknown_item_is_not_decided() -> None:
     ]
 
 
+@for_each(
+    ("default", "condition", "steps"),
+    [
+        (2.0, "int(inputs.parameter_values['pipelinechannel--x']) == 2", ["first", "train"]),
+        (2.0, "int(inputs.parameter_values['pipelinechannel--x']) > 2", ["first"]),
+        ("a", "inputs.parameter_values['pipelinechannel--x'] == 'a'", ["first", "train"]),
+        (True, "inputs.parameter_values['pipelinechannel--x'] == false", ["first"]),
+    ],
+)
+def test_a_condition_on_a_parameter_with_a_default_is_decided(default: Any, condition: str, steps: list[str]) -> None:
+    container = {"container": {"image": "train:1", "command": ["train"]}}
+    inputs = {"parameters": {"pipelinechannel--x": {"componentInputParameter": "threshold"}}}
+    call = {"componentRef": {"name": "comp-train"}}
+    tasks = {"train": {**call, "inputs": inputs, "triggerPolicy": {"condition": condition}}, "first": call}
+    definitions = {"parameters": {"threshold": {"defaultValue": default, "parameterType": "NUMBER_INTEGER"}}}
+    document = {
+        "pipelineInfo": {"name": "p"},
+        "components": {"comp-train": {"executorLabel": "exec-train"}},
+        "deploymentSpec": {"executors": {"exec-train": container}},
+        "root": {"dag": {"tasks": tasks}, "inputDefinitions": definitions},
+        "schemaVersion": "2.1.0",
+    }
+    (job,), _ = read(document)
+    assert (sorted(job.fields.get("steps", {"first": {}})), job.obstacles) == (steps, ())
+
+
 def test_no_component_runs_if_all_tasks_are_left_out() -> None:
     jobs, found = read(looped([1.0], condition=f"int(inputs.parameter_values['{ITEM}']) == 3"))
     assert jobs == []
