@@ -7,7 +7,7 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-from gen.base import as_mapping
+from gen.base import as_mapping, follow, replaced
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.role import Target, counted_restarts
 from gen.job.plan import Plan
@@ -40,7 +40,9 @@ class KubeflowJob(Job):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """Before `v1`, the fields of `runPolicy` were those of `spec`, and roles were a list (`v1alpha1`)."""
+        """Before `v1`, the fields of `runPolicy` were those of `spec`, and roles were a list (`v1alpha1`). The operator
+        gives each role a restart policy.
+        """
         spec = dict(body["spec"])
         moved = {name: spec.pop(name) for name in POLICY_FIELDS if name in spec}
         if moved:
@@ -52,7 +54,18 @@ class KubeflowJob(Job):
                 cls._role_of(one): {name: value for name, value in one.items() if name not in _TYPE_FIELDS}
                 for one in listed
             }
-        return {**body, "spec": spec}
+        return cls.with_restarts({**body, "spec": spec})
+
+    @classmethod
+    def with_restarts(cls, body: Body) -> Body:
+        """The object with the policies of the operator for roles without one."""
+        known = cls.facts.default_restarts
+        defaults = known.get(str(body["apiVersion"]), next(iter(known.values())))
+        for role, policy in defaults.items():
+            route = ("spec", cls.facts.pods[0].role_map, role)
+            if isinstance(fields := follow(body, route), dict):
+                body = replaced(body, route, {"restartPolicy": policy, **fields})
+        return body
 
     @classmethod
     def _role_of(cls, replicas: Body) -> str:

@@ -231,6 +231,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     pods: tuple[PodSet, ...] = ()
     restarts_by_role: bool = False
     """Whether a role has a `restartPolicy`. The operator replaces that of the pod template, and records a warning."""
+    default_restarts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By API version: the policies of roles without one. Pods of other roles only wait."""
     nodes: Nodes | None = None
     partial_templates: Path = ()
     """Fields that hold parts of pod templates, or templates with placeholders."""

@@ -302,6 +302,7 @@ def _training(
         retired=base.retired(next(iter(served)), *old),
         pods=(base.PodSet(template=(*holder, "template"), counts=(replicas,), roles=roles, pod_name=_pod_name),),
         restarts_by_role=True,
+        default_restarts={V1: dict.fromkeys(roles, "Never")},  # `pkg/apis/kubeflow.org/v1/*_defaults.go`
         indices=("training.kubeflow.org/replica-index",),  # `pkg/apis` of both operators, `common_types.go`
         run_labels={"training.kubeflow.org/job-name": 0},
         container=container,
@@ -352,13 +353,16 @@ _PYTORCHJOB = _training(
     scaled=True,
     largest=("spec", "elasticPolicy", "maxReplicas"),
 )
-PYTORCHJOB: Final = replace(_PYTORCHJOB, pod_env=of_pytorch, added_containers=beside_pytorch)
+_ON_FAILURE = {V1: dict.fromkeys(_MASTER_WORKER, "OnFailure")}
+PYTORCHJOB: Final = replace(
+    _PYTORCHJOB, pod_env=of_pytorch, added_containers=beside_pytorch, default_restarts=_ON_FAILURE
+)
 _XGBOOSTJOB = _training(
     "XGBoostJob", "xgbReplicaSpecs", _MASTER_WORKER, "xgboost", old=("xgboostjob.kubeflow.org/v1alpha1",)
 )
 XGBOOSTJOB: Final = replace(_XGBOOSTJOB, pod_env=of_xgboost)
 _PADDLEJOB = _training("PaddleJob", "paddleReplicaSpecs", _MASTER_WORKER, "paddle", scaled=True)
-PADDLEJOB: Final = replace(_PADDLEJOB, pod_env=of_paddle)
+PADDLEJOB: Final = replace(_PADDLEJOB, pod_env=of_paddle, default_restarts=_ON_FAILURE)
 _JAXJOB = _training("JAXJob", "jaxReplicaSpecs", ("Worker",), "jax", scaled=True)
 JAXJOB: Final = replace(_JAXJOB, pod_env=of_jax)
 # Neither operator enforces the name `mpi`: both take the first container. The TTL of v2beta1 deletes only the Job of
@@ -382,6 +386,8 @@ MPIJOB: Final = replace(
     _MPIJOB,
     pod_env=of_mpi,
     added_containers=beside_mpi,
+    # `pkg/apis/kubeflow/v2beta1/default.go` of the MPI operator
+    default_restarts={V2: {_LAUNCHER: "OnFailure"}, V1: {_LAUNCHER: "Never"}},
     kueue=base.Queueing(framework="kubeflow.org/mpijob", versions=(V2,)),
     groups=(*_groups("--gang-scheduling", V2), *_groups("--gang-scheduler-name", V1)),
 )

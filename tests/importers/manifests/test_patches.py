@@ -759,3 +759,26 @@ def test_a_refused_patch_takes_no_others_with_it() -> None:
     (left,) = proof.remaining
     assert left.route[-1] == "resources"
     assert list(proof.refused) == [f"{of_pod}/containers/0/resources"]
+
+
+@for_each(
+    ("kind", "version", "restart"),
+    [
+        ("TFJob", "v1", "Never"),
+        ("XGBoostJob", "v1", "Never"),
+        ("JAXJob", "v1", "Never"),
+        ("MPIJob", "v1", "Never"),
+        ("MPIJob", "v2beta1", None),
+        ("PyTorchJob", "v1", None),
+        ("PaddleJob", "v1", None),
+    ],
+)
+def test_roles_have_the_restart_policy_of_their_operator(kind: str, version: str, restart: str | None) -> None:
+    body = deepcopy(next(one for one in EQUAL.values() if one["kind"] == kind))
+    body["apiVersion"] = f"kubeflow.org/{version}"
+    (field,) = (name for name in body["spec"] if name.endswith("ReplicaSpecs"))
+    body["spec"] = {field: body["spec"][field]}
+    for fields in body["spec"][field].values():
+        del fields["restartPolicy"]
+    proof = proof_of(body)
+    assert (proof.job.fields.get("restart"), proof.patch, proof.remaining) == (restart, None, ())
