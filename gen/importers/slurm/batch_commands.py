@@ -15,7 +15,7 @@ from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
 from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, inner_reads, uses_of
-from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OWN_ENVIRONMENT, SUBMITS
+from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OF_STATE, ONLY_SHOWS, OWN_ENVIRONMENT, SUBMITS
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
 if TYPE_CHECKING:
@@ -115,12 +115,14 @@ class BatchCommands(BatchValues):
         self.add(Step(text=f"exit ${name}", place=place))
 
     def name_setup(self, node: Node) -> None:
-        """Name the commands in a construct that set up a node, or start another job."""
+        """Name the commands in a construct that set up or show a node, or start another job."""
         for one in (one for one in (node, *nodes_below(node, "command")) if one.type == "command"):
             text = " ".join(self.text(one).split())
             program = text.partition(" ")[0]
             if program in OF_NODES.keys() | CONDA:
                 self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
+            elif program in OF_STATE:
+                self.leave(one, f"`{text[:60]}`", *ONLY_SHOWS)
             elif program == SUBMITS:
                 self.submit(self.place(one), self.words(text))
 

@@ -58,6 +58,7 @@ _OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
 _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
 _MOST_WORDS: Final = 4  # of a condition in `[` that `!` negates
 OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
+_CHANGES_FILES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch)\s")
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
@@ -400,7 +401,8 @@ class Conditions(Expander):
         """
         texts = [re.sub(r"\$\([^()]*\)", "_", self.text(one)) for one in branches if one.is_named]
         set_there = {name for one in texts for name in assigned_in(one)} - self.decided_by
-        if any(map(self.is_program, texts)) or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
+        acts = any(self.is_program(one) or _CHANGES_FILES.search(one) for one in texts)
+        if acts or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
             what, why = f"the other case of `{self.text(condition)[:60]}`", "gen does not see files of machines"
             hint = "write the commands of this case without the check"
             if not self.assumed:

@@ -132,6 +132,8 @@ OF_NODES: Final = {
     ),
 }
 """Why programs that set up nodes are not in a job, and what to do."""
+OF_STATE: Final = names("nvidia-smi ibstat nvcc")
+ONLY_SHOWS: Final = ("it only shows the state of a node", "remove it")
 SUBMITS: Final = "sbatch"
 """The program that starts another job."""
 _NOT_STARTED: Final = SILENT | CONDA | MODULES | COPIES | names("[ cd popd source . exit export") | {SUBMITS}

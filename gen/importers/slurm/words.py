@@ -16,6 +16,8 @@ from gen.importers.slurm.programs import Called, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
+    OF_STATE,
+    ONLY_SHOWS,
     OWN_ENVIRONMENT,
     SETS_UP,
     SETUP,
@@ -264,8 +266,11 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     if program == ":" and unset:
         why, hint = "the script gets it from outside", "give it with `--define`, if the job needs it"
         reader.drop(called, f"the check of `{unset[0]}`", why, hint)
-    elif (reader.in_task and program not in ("true", ":", "set")) or program in ("nvidia-smi", "ibstat", "nvcc"):
-        reader.drop(called, f"`{text[:60]}`", "it only shows the state of a node", "remove it")
+    elif program == "umask" and called.words[1:]:
+        hint = "write it into `command`, if others use the files of the job"
+        reader.drop(called, f"`{text[:60]}`", "a pod has that of its image", hint)
+    elif (reader.in_task and program not in ("true", ":", "set")) or program in OF_STATE:
+        reader.drop(called, f"`{text[:60]}`", *ONLY_SHOWS)
     return True
 
 
