@@ -27,7 +27,7 @@ _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar n
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _OF_SLURM_ITSELF: Final = regex(rf"{re.escape(SCRIPT)}\b|\bslurm-\S*\.(?:out|err|log)\b")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
-_COPY: Final = names("cp mv cat tail gzip rsync scp install head")
+_COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
 _OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
@@ -61,6 +61,8 @@ class BatchCommands(BatchValues):
         """Scripts of other jobs that it starts."""
         self._submitting: list[list[str]] = []
         """The words of `sbatch` in the values of the statement of now."""
+        self.logs: frozenset[str] = frozenset()
+        """The paths and names of the logs of Slurm."""
         self.cut: Location | None = None
         """The first statement that is not followed, because there are too many."""
 
@@ -257,8 +259,8 @@ class BatchCommands(BatchValues):
             self.images += [(opened[0], place)] if opened[0] else []
             self.mounts += [(one, place) for one in opened[2]]
             self.run(place, opened[1], assigned)
-        elif called.program in _COPY and (lost := _OF_SLURM_ITSELF.search(source_text(" ".join(words)))) is not None:
-            what = "the file of the script" if SCRIPT in lost[0] else "the log of Slurm"
+        elif called.program in _COPY and (lost := self._lost(words)):
+            what = "the file of the script" if SCRIPT in lost else "the log of Slurm"
             hint = "leave it out: the job file is in Git, and `gen logs` shows the logs"
             self.drop(called, f"`{called.text[:60]}`", f"no pod has {what}", hint)
         else:
@@ -266,6 +268,12 @@ class BatchCommands(BatchValues):
                 hint = f"write it behind `srun`: `srun {called.program} …`"
                 self.refuse(place, f"`{called.program[:40]}` starts `srun`, which does not work in a pod", hint)
             self.start(called.words, called)
+
+    def _lost(self, words: Sequence[str]) -> str:
+        """A file among the words of a command that only Slurm has."""
+        logs = (one for one in words if {one.removeprefix("./"), one.rpartition("/")[2]} & self.logs)
+        known = _OF_SLURM_ITSELF.search(source_text(" ".join(words)))
+        return known[0] if known is not None else next(logs, "")
 
     def follow_turns(
         self, node: Node, holds: Callable[[], bool | None], body: Node, after: Callable[[], object] = lambda: None

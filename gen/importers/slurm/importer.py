@@ -27,7 +27,7 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
-from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, read_by, with_traps
+from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, log_files, read_by, with_traps
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import Layout, Site, constants, read_site, report_incomplete, without_placeholders
 from gen.importers.slurm.steps import Run
@@ -94,12 +94,12 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
         found.error(INVALID_COMMAND_LINE, place, "the script names no namespace", hint)
         return None, lacking
     name = next((one.value for one in reversed(options) if one.name == "job-name"), "")
-    file = given.file.rsplit("/", 1)[-1]
-    stem = file.rpartition(".")[0] or file
+    stem = posixpath.splitext(posixpath.basename(given.file))[0]
     short = (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
     draft = JobDraft(given.name or short, "batch", namespace, place, found)
     body = "\n".join(text.split("\n")[start:])
     script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
+    script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
     script.follow(body)
     for number, line in enumerate(text.split("\n")[start:], start + 1):
         if line.lstrip().startswith("#SBATCH"):

@@ -283,6 +283,14 @@ def lacking_steps(steps: Sequence[Step], programs: Sequence[Step], text: str, li
     return [one for one in found[::-1] if (one.text, one.place) not in known]
 
 
+def log_files(job: str, patterns: Iterable[str]) -> frozenset[str]:
+    """The paths of the logs of Slurm, and the names of those that have the id of the job."""
+    ids = {"%j": RUN, "%A": RUN, "%J": RUN, "%x": job}
+    paths = [regex("%[jAJx]").sub(lambda match: ids[match[0]], one).removeprefix("./") for one in patterns]
+    names = [one for one in (path.rpartition("/")[2] for path in paths) if RUN in one and "." in one.replace(RUN, "")]
+    return frozenset(one for one in (*paths, *names) if one and "%" not in one and not one.startswith("/dev/"))
+
+
 _FORM: Final = regex(r"%0?\d{0,3}([sd])")
 
 

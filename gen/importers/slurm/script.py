@@ -174,7 +174,8 @@ class BatchScript(BatchCommands):
         inner = type(self)(self.file, self.constants, first_line=line, in_task=self.in_task)
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
         inner.indexed, inner.from_text, inner.outputs, inner.is_inner = self.indexed, self.from_text, self.outputs, True
-        inner.matching, inner.early, inner.kept, inner.once = self.matching, {*self.early}, {*self.kept}, self.once
+        inner.matching, inner.early, inner.kept = self.matching, {*self.early}, {*self.kept}
+        inner.logs, inner.once = self.logs, self.once
         return inner
 
     def _redirected(self, node: Node) -> None:

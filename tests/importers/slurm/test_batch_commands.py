@@ -512,6 +512,13 @@ UNCLEAR = "the address `"
         (NODE, "umask 002\na", 4, "`umask 002` is not carried: a pod has that of its image"),
         (NODE, "srun bash -c 'umask 002; a'", 4, "`umask 002` is not carried: a pod has that of its image"),
         (NODE, "nvidia-smi dmon > b &\na\nkill $!", 4, "`nvidia-smi dmon` is not carried: it only shows the state"),
+        (
+            ("-N 1", "-o l/%x-%j.out", "-e e.log"),
+            "ln -sf train-$SLURM_JOB_ID.out l/a\nb",
+            6,
+            "`ln -sf train-{{ run.id }}.out l/a` is not carried: no pod has the log of Slurm",
+        ),
+        (("-N 1", "-e e.log"), "b\ncp ./e.log c", 6, "`cp ./e.log c` is not carried: no pod has the log of Slurm"),
         (NODES, "trap 'a' EXIT\nsrun torchrun b", 6, "the single start of `trap` is not carried: each pod runs the"),
         (NODE, "cat > b.$SLURM_JOB_ID <<E\nc\nE\na '*' ./b*", 7, "the match of `./b*` is not carried: a file of the"),
         (NODE, "declare -a A=(b c)=\na ${A[@]}", 4, "gen cannot read the syntax of the shell here"),
