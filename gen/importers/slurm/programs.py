@@ -180,6 +180,7 @@ _READ: Final = regex(r"\$\{?[!#]?(\w+)")
 _CALCULATED: Final = regex(r"\(\(([^\n]{0,300})")
 _IN_CALCULATION: Final = regex(r"(?<![\w$])[A-Za-z_]\w*")
 _IN_OUTPUT: Final = regex(r"\$\(([^)\n]{0,300})")
+_ITEM: Final = regex(r"\$\{(?:#(?=\w+\[)|(?=\w+\[(?![@*]\])))(\w+)")
 _OR_ELSE: Final = regex(r"\$\{(\w+):?[-+=?]")
 
 
@@ -196,6 +197,12 @@ def _reads(text: str) -> Counter[str]:
 def inner_reads(text: str) -> frozenset[str]:
     """The variables that a text reads in outputs of commands, or with another value if they have none."""
     return frozenset(_OR_ELSE.findall(text)).union(*map(_READ.findall, _IN_OUTPUT.findall(text)))
+
+
+@lru_cache(maxsize=4)
+def item_reads(text: str) -> frozenset[str]:
+    """The arrays of which a text reads the length or single items."""
+    return frozenset(_ITEM.findall(text))
 
 
 def uses_of(name: str, text: str) -> int:

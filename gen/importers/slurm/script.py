@@ -173,9 +173,9 @@ class BatchScript(BatchCommands):
         """A reader of another script, with the environment and the folder of now."""
         inner = type(self)(self.file, self.constants, first_line=line, in_task=self.in_task)
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
-        inner.indexed, inner.from_text, inner.outputs, inner.is_inner = self.indexed, self.from_text, self.outputs, True
-        inner.matching, inner.early, inner.kept = self.matching, {*self.early}, {*self.kept}
-        inner.logs, inner.once = self.logs, self.once
+        inner.early, inner.kept, inner.is_inner = {*self.early}, {*self.kept}, True
+        for shared in ("indexed", "from_text", "outputs", "once", "logs", "matching"):
+            setattr(inner, shared, getattr(self, shared))
         return inner
 
     def _redirected(self, node: Node) -> None:

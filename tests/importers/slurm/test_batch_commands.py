@@ -54,6 +54,7 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ('read -r A B < b\na "$A" $B', 'read -r A B < b\na "$A" $B'),
         ("L=$(sed 2p b)\nA=$(echo $L | cut -f1)\na $A", "L=$(sed 2p b)\na $(echo $L | cut -f1)"),
         ("A=(b/*.yaml)\na ${A[@]}", "a b/*.yaml"),
+        ("A=($(ls b))\na ${A[@]}", "a $(ls b)"),
         ('T=$(mktemp -d)\na "$T"/out --b=$T/c_$T', 'T=$(mktemp -d)\na "$T/out" --b=$T/c_$T'),
         ("export A=1\nwhile ask; do A=0 b; c $A; done\nd", "export A=1\nwhile ask; do A=0 b; c $A; done\nd"),
         ("A=$(b)\necho $A\nsrun bash -c \"a $A '$A'\"", 'A=$(b)\na $A "$A"'),
@@ -171,6 +172,19 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
     text = "if [ $SLURM_ARRAY_TASK_ID -eq 0 ]; then a; fi"
     made = job(script("-N 1", "--array=0-3", body=f"{text}\nb", interpreter=BASH)).fields["command"]
     assert made == "if [ $JOB_COMPLETION_INDEX -eq 0 ]; then a; fi\nb"
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("A=($(ls b))\nC=${A[$SLURM_ARRAY_TASK_ID]}\na $C", "A=($(ls b))\na ${A[$JOB_COMPLETION_INDEX]}"),
+        ("c\nA=($(ls b))\nN=${#A[@]}\na ${A[1]} $N", 'c\nA=($(ls b))\na ${A[1]} "${#A[@]}"'),
+        ("A=($(ls b) d)\na ${A[0]} ${A[@]}", "A=($(ls b) d)\na $A ${A[@]}"),
+    ],
+)
+def test_an_array_of_an_output_is_made_in_the_pod(body: str, expected: str) -> None:
+    fields = job(script("-N 1", "--array=0-3", body=body, interpreter=BASH)).fields
+    assert fields["command"] == ["bash", "-c", expected]
 
 
 def test_a_variable_of_another_language_in_single_quotes_needs_no_value() -> None:

@@ -360,11 +360,6 @@ def test_hostile_scripts_end(body: str) -> None:
     [
         (["-N 2"], "A=1\nsrun torchrun train.py {{ MODEL }}", "the script is a template: `{{ MODEL }}` has no value"),
         (["-N 2"], "{% if x %}\nsrun torchrun train.py", "the script is a template: `{% if x %}` has no value"),
-        (
-            ["-N 1", "--array=0-1"],
-            "A=($(ls))\npython ${A[$SLURM_ARRAY_TASK_ID]}",
-            "`$A` has no value in a pod: the script reads it from a file",
-        ),
         (["-N 2"], "mpirun ./a\nsrun torchrun a.py", "`torchrun` starts in one pod only"),
         (
             ["-N 2", "--ntasks-per-node=2", "--array=0-1"],
