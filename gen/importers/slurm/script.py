@@ -185,8 +185,7 @@ class BatchScript(BatchCommands):
             self._heredoc(node, body, heredoc)
         if heredoc is not None or body is None:
             return
-        name = body.child_by_field_name("name") if body.type == "command" else None
-        program = self.text(name) if name is not None else next(iter(self.text(body).split()), "")
+        program = next(iter(self.text(body.child_by_field_name("name") or body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}
         targets = [*map(self.destinations, node.children)]
         self.behind = [word for words in targets for word in words[1:]]

@@ -7,7 +7,7 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-from gen.base import as_mapping, follow, replaced
+from gen.base import as_mapping, at, follow, replaced
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.role import Target, counted_restarts
 from gen.job.plan import Plan
@@ -30,6 +30,13 @@ _NOT_COUNTED = ("Never", "ExitCode")
 _TYPE_FIELDS = ("replicaType", "tfReplicaType")
 
 
+def _of_pods(replicas: Body) -> Body:
+    """A role of `v1alpha1`, with the restart policy of its pods."""
+    policy = at(replicas, "template", "spec", "restartPolicy")
+    kept = {name: value for name, value in replicas.items() if name not in _TYPE_FIELDS}
+    return kept if policy is None else {"restartPolicy": policy, **kept}
+
+
 class KubeflowJob(Job):
     """A job that leaves the deletion of its pods to the operator."""
 
@@ -40,8 +47,8 @@ class KubeflowJob(Job):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """Before `v1`, the fields of `runPolicy` were those of `spec`, and roles were a list (`v1alpha1`). The operator
-        gives each role a restart policy.
+        """Before `v1`, the fields of `runPolicy` were those of `spec`. In `v1alpha1`, roles were a list, and pods had a
+        restart policy; later, the operator gives one to each role.
         """
         spec = dict(body["spec"])
         moved = {name: spec.pop(name) for name in POLICY_FIELDS if name in spec}
@@ -50,10 +57,7 @@ class KubeflowJob(Job):
         listed = spec.get("replicaSpecs")
         if isinstance(listed, list) and all(isinstance(one, dict) for one in listed):
             del spec["replicaSpecs"]
-            spec[cls.facts.pods[0].role_map] = {
-                cls._role_of(one): {name: value for name, value in one.items() if name not in _TYPE_FIELDS}
-                for one in listed
-            }
+            spec[cls.facts.pods[0].role_map] = {cls._role_of(one): _of_pods(one) for one in listed}
         return cls.with_restarts({**body, "spec": spec})
 
     @classmethod

@@ -108,7 +108,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
             ("-N 1",),
             "D=$(dirname $(scontrol show job $SLURM_JOB_ID | awk -F= '/Command=/{print $2}'))\npython $D/../a",
         ),
-        (NODES, "f() { comm <(seq 9) <(ss -H); }\nP=$(f)\nsrun torchrun --master_port $P a.py"),
+        (NODES, "f() { comm <(seq 9) <(ss -H) | head -n 1; }\nP=$(f)\nsrun torchrun --master_port $P a.py"),
         (("-N 1",), "python a {b,'c d'}e {1..3}"),
         (("-N 1",), "srun -n 4 python a"),
         (("-N 2", "--ntasks-per-node=2"), "srun -n 1 --ntasks-per-node=2 python a\nsrun python b"),
