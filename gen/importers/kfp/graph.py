@@ -66,6 +66,11 @@ def retries_of_task(task: object) -> Retries:
     return Retries(limit=limit, lost=lost, field="retryPolicy.maxRetryCount")
 
 
+def parameters_read(placeholder: str) -> list[str]:
+    """The parameters that an expression reads; none for another placeholder."""
+    return _READ.findall(placeholder) if placeholder.startswith("{{=") else []
+
+
 def number_of(value: object) -> int | None:
     return int(str(value)) if not isinstance(value, bool) and _NUMBER.fullmatch(str(value)) else None
 
@@ -81,6 +86,7 @@ INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
 PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 OUTPUT: Final = regex(r"\{\{(?:tasks|steps)\.([\w-]+)\.outputs\.(artifacts|parameters)\.([\w.-]+)\}\}")
 STATUS: Final = regex(r"\{\{tasks\.([\w-]+)\.status\}\}")
+_READ: Final = regex(r"\bparameters(?:\.|\[['\"])([\w-]+)")
 _ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
 NO_ITEM: Final = object()
 """The item of a task without a loop, or of a loop over unknown items."""

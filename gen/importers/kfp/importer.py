@@ -335,9 +335,9 @@ def _imported(
     for call in reader.read():
         place = read.place(number, call.route)
         places.append(place)
-        parts = parts_of(call, given, place, pipeline.parameters, found)
-        made = CallJobs(call=call, place=place, parts=parts)
-        every.append(replace(made, obstacles=tuple(_report(made, found))))
+        every.append(CallJobs(call=call, place=place, parts=parts_of(call, given, place, pipeline.parameters, found)))
+    mounted = {name for made in every for part in made.parts for name in part.job.overlay.get("volumes", {})}
+    every = [replace(made, obstacles=tuple(_report(made, mounted, found))) for made in every]
     _report_pipeline(pipeline, number, read, found)
     volumes = {
         claim["name"]: volume
@@ -416,8 +416,8 @@ def _with_volumes(overlay: Fields, volumes: Mapping[str, Fields]) -> Fields:
     return {**overlay, "volumes": made} if made else overlay
 
 
-def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
-    """Report a step without a job, and values that its job does not have. The findings without which it cannot run."""
+def _report(made: CallJobs, mounted: set[str], found: Findings) -> Iterator[Diagnostic]:
+    """Report what no job has of a step; the findings without which it cannot run. `mounted` are volumes of all jobs."""
     call = made.call
     if call.leaf.claim:
         claim = claim_of(call)
@@ -425,7 +425,8 @@ def _report(made: CallJobs, found: Findings) -> Iterator[Diagnostic]:
         named = f"the jobs mount the volume `{claim['name']}` of the overlay"
         if not volume_of(claim):
             named = f"create the claim{form_of(claim)}, or set `size` and `storageClass` of its volume in the overlay"
-        hint = f"{named}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
+        shared = f"{named}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
+        hint = shared if claim["name"] in mounted else "create the claim if other programs use it; no step mounts it"
         found.warning(NOT_CARRIED, made.place, message, hint)
         return
     if not made.parts:

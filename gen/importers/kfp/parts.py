@@ -41,8 +41,6 @@ _OF_PIPELINE: Final = frozenset(
 _OF_JOB: Final = {"--cpu": "--worker-cpu", "--memory": "--worker-memory"}
 """Options of a single pod, by those of the launcher."""
 _LOGS: Final = "--log-dir"
-
-
 _DEFAULTS: Final = frozenset({"restart", "workers"})
 """Fields of a Job from a step, which has one pod that is not restarted, as without them."""
 
@@ -142,7 +140,9 @@ class _Known(Struct, frozen=True, kw_only=True):
                 message = f"{what} has no value"
                 hint = f"replace `{_name_of(unknown)}` in the job, or import it again with `--define {name}=VALUE`"
             else:
-                message = f"{what} is not carried: only a run of the pipeline has its value"
+                read = graph.parameters_read(unknown)
+                why = "gen reads no expressions" if read else "only a run of the pipeline has its value"
+                message = f"{what} is not carried: {why}"
                 hint = "set the value in the job, or a parameter of it in `params`"
             found.warning(NOT_CARRIED, self.place, message, hint)
             self.unknown[unknown] = replace(found.items[-1], code=CANNOT_RUN.name)
@@ -187,7 +187,7 @@ _CHANNEL: Final = "pipelinechannel--"
 
 def _name_of(placeholder: str) -> str:
     """A name in place of an unknown value."""
-    name = _given_name(placeholder)
+    name = _given_name(placeholder) or next(iter(graph.parameters_read(placeholder)), "")
     return f"{START}-{label(name, 'value')}" if name else label(placeholder, "parameter")
 
 

@@ -183,7 +183,9 @@ def _pipelines(given: ImportInput, file: str, found: Findings) -> Sequence[Impor
 
 def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None:
     """Report that no object is a run, at one with pods if there is any."""
-    hint = f"name files with objects of these kinds: {', '.join(sorted(_kinds()))}"
+    facts = [model.facts for model in ALL_KINDS.values()]
+    known_kinds = {one.kind for known in facts for one in (known, known.scheduled_by) if one is not None}
+    hint = f"name files with objects of these kinds: {', '.join(sorted(known_kinds))}"
     custom = [one for one in every if "." in _group(one) and RESOURCES.get((_group(one), one.body["kind"])) is None]
     if custom:
         first = next((one for one in custom if any(pods_by_shape(one.body))), custom[0])
@@ -192,6 +194,10 @@ def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None
         known = f", such as `template: {pods[0]}`" if pods else ""
         hint = f"if its definition has pod templates{known}, declare it in `kinds` of an overlay, and import it again"
         hint = f"{hint}; otherwise keep the manifest where it is applied today"
+        runs = [one.kind for one in facts if one.group == _group(first) and "Cron" in first.body["kind"]]
+        if runs:
+            wanted = f"{' or '.join(runs)} of {first.body['apiVersion']}"
+            hint = f"write its job template as a {wanted}, import that, and set `schedule` of the job"
         found.error(INVALID_MANIFEST, first.place(), message, hint)
         return
     place = every[0].place() if every else Location(given.files[0][0] if given.files else given.file)
@@ -201,11 +207,6 @@ def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None
 
 
 _MAX_NAMED: Final = 5
-
-
-def _kinds() -> dict[str, str]:
-    """Kinds of gen by their Kubernetes kinds."""
-    return {model.facts.kind: name for name, model in ALL_KINDS.items()}
 
 
 def _kind_of(body: Body) -> tuple[str, Resource] | None:

@@ -144,6 +144,7 @@ _NUMBERS: Final = regex(
     r"(?i:.*(?:replicas|seconds|limit|port|count)|parallelism|completions|nprocPerNode|numNodes|numProcPerNode)"
     r"|slotsPerWorker|maxRestarts|minAvailable"
 )
+_COUNTS: Final = regex(r"(?i:.*replicas)|parallelism|completions|numNodes|minAvailable")
 _SIZES: Final = frozenset({"memory", "ephemeral-storage", "sizeLimit", "storage"})
 _WITH_PARAMS: Final = frozenset({"image", "command", "args", "env", "workingDir"})
 START: Final = "change-me"
@@ -284,7 +285,14 @@ def report_placeholders(
                 place, f"the placeholder in the name `{one.text}`", why, "rename the file of the job, if you like"
             )
         else:
-            draft.cannot_run(place, f"{message}; `{one.value}` stands in its place", f"replace it in the job{again}")
+            remedy = "replace it in the patch"
+            if one.is_number and _COUNTS.fullmatch(field):
+                remedy = "set the number of pods, such as `workers`, in the job"
+            elif one.is_number or any(one.value in text for _, text in texts_in(draft.fields)):
+                remedy = "replace it in the job"
+            elif any(one.value in text for _, text in texts_in([draft.overlay, draft.grants])):
+                remedy = "replace it in the overlay"
+            draft.cannot_run(place, f"{message}; `{one.value}` stands in its place", f"{remedy}{again}")
 
 
 def with_params(fields: Fields, placeholders: list[Placeholder]) -> Fields:

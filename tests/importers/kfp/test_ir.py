@@ -514,6 +514,9 @@ def test_a_claim_of_version_1_is_a_volume_of_the_overlay() -> None:
         "step `claim` creates the claim `rows` in each run, and gen never deletes data"
     ]
     assert job.obstacles == ()
+    del train["container"]["volumeMounts"]
+    _, found = read(workflow(tasks, made, train))
+    assert [one.hint for one in found] == ["create the claim if other programs use it; no step mounts it"]
 
 
 @for_each(

@@ -690,3 +690,39 @@ def test_fields_that_no_pod_has_are_reported() -> None:
     unknown = [f"the unknown field `{name}`" for name in ("kind", "imagePullPolicy", "imagePullSecret")]
     expected = [f"{name} is not carried: an API server drops it" for name in unknown]
     assert sorted(messages(body)) == sorted([*expected, "`None` is not carried: no Secret can have this name"])
+
+
+@for_each(
+    ("changes", "hint"),
+    [
+        ({"serviceAccountName": "${X}"}, "replace it in the job"),
+        ({"priorityClassName": "${X}"}, "replace it in the job"),
+        ({"volumes": [{"name": "dshm", "nfs": {"server": "${X}", "path": "/a"}}]}, "replace it in the patch"),
+        ({"hostname": "${X}"}, "replace it in the patch"),
+    ],
+)
+def test_a_placeholder_is_replaced_where_it_is(changes: dict[str, Any], hint: str) -> None:
+    _, found = read(changed(PYTORCH, **changes))
+    assert [one.hint for one in found if "placeholder" in one.message] == [
+        f"{hint}, or import it again with `--define X=VALUE`"
+    ]
+
+
+def test_a_number_of_pods_is_set_in_the_job() -> None:
+    body = an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas(Master=(1, pod("pytorch")))})
+    body["spec"]["pytorchReplicaSpecs"]["Worker"] = {"replicas": "$NODES", "template": pod("pytorch")}
+    _, found = read(body)
+    hint = "set the number of pods, such as `workers`, in the job, or import it again with `--define NODES=VALUE`"
+    assert [one.hint for one in found if "placeholder" in one.message] == [hint]
+
+
+@for_each(
+    ("version", "kind", "run"),
+    [("ray.io/v1", "RayCronJob", "RayJob"), ("batch.volcano.sh/v1alpha1", "CronJob", "Job")],
+)
+def test_other_schedules_are_those_of_a_job(version: str, kind: str, run: str) -> None:
+    spec = {"jobTemplate": {"spec": {"template": pod("main")}}}
+    _, found = read(an_object(version, kind, spec))
+    (error,) = found
+    hint = f"write its job template as a {run} of {version}, import that, and set `schedule` of the job"
+    assert (error.message, error.hint) == (f"gen has no kind of job for {kind} of {version}", hint)
