@@ -22,7 +22,6 @@ from gen.importers.manifests.objects import (
     Item,
     Template,
     filled,
-    inside,
     items,
     main_index,
     report_placeholders,
@@ -46,6 +45,9 @@ from gen.importers.manifests.volumes import (
     file_volumes,
     has_idle_ports,
     report_ports,
+    report_services,
+    report_variables,
+    selects_name,
     separate,
     set_board,
     without_files,
@@ -255,6 +257,8 @@ def _imported(
     holders = read_run(draft, item, body, model, facts, files)
     separate(draft, holders, [one for one in every if one.namespace in ("", item.namespace)])
     report_ports(draft, item, pods, model)
+    report_services(draft, item, every)
+    report_variables(draft, item, pods, given)
     _report_secrets(draft, item, pods, facts)
     _lose_ttl(draft, item, body, facts)
     carried = carried_maps(pods, files)
@@ -431,17 +435,10 @@ def _report_others(every: list[Item], runs: list[Item], used: set[int], found: F
             why = "jobs use the claim by its name, so that its data stay where they are"
         elif RESOURCES.get((_group(item), item.body["kind"])) is None:
             why = "gen renders no such object from a job"
-        run = next((one.name for one in runs if _selects_name(item, one)), "")
+        run = next((one.name for one in runs if selects_name(item, one)), "")
         hint = f"remove it, or let it select `gen/job: {run}` if other programs use it" if run else _KEPT
         why = f"it selects pods of `{run}` by its name, and those of a run have another one" if run else why
         found.warning(NOT_CARRIED, item.place(), f"{what} is not carried: {why}", hint)
-
-
-def _selects_name(item: Item, run: Item) -> bool:
-    """Whether an object selects pods of a run by its name, in a label that only the operator sets."""
-    selector = as_mapping(at(item.body, "spec", "selector"))
-    own = {str(key) for labels in inside(run.body, "labels") for key in as_mapping(labels)}
-    return any(value == run.name and key not in own for key, value in selector.items())
 
 
 def _group(item: Item) -> str:

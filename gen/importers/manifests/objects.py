@@ -197,7 +197,7 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
 _NONE: Final = regex(r"(?!)")
 _OPTIONS: Final = regex(r"-[^;&|<>`()]*|[^\s;&|<>`()]*")
 """A value of options or one word, in which no program expands a variable: it would get `$NAME` as it is."""
-_KNOWN: Final = names("PATH HOME USER PWD HOSTNAME LD_LIBRARY_PATH PYTHONPATH SHELL TMPDIR")
+USUAL: Final = names("PATH HOME USER PWD HOSTNAME LD_LIBRARY_PATH PYTHONPATH SHELL TMPDIR")
 _VARIABLE: Final = regex(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
@@ -232,7 +232,7 @@ def _filled_text(
     several = program and re.search(r"\s|<<", re.sub("<[^<>]*>", "", text)) is not None
     if key == "value" and whole is None and _OPTIONS.fullmatch(text):
         found = [one[1] or one[2] for one in _VARIABLE.finditer(text)]
-        form = _VARIABLE if found and not any(name in own or name in _KNOWN for name in found) else _NONE
+        form = _VARIABLE if found and not any(name in own or name in USUAL for name in found) else _NONE
     elif key == "value" and whole is None:
         return text
     if several or not form.search(text):

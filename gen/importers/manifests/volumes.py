@@ -1,23 +1,24 @@
 """Volumes and ports of pod templates as volumes of the overlay, shared memory and files of the job; TensorBoard of a
-run.
+run; and what programs take from outside of the object: names of Services, and variables.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.base import Location, Route, as_list, as_mapping, as_mappings, at, quoted, regex
-from gen.importers.draft import JobDraft, literal, validated
-from gen.importers.manifests.objects import inside
+from gen.base import Location, Route, as_list, as_mapping, as_mappings, as_texts, at, quoted, regex
+from gen.importers.draft import JobDraft, literal, texts_in, validated
+from gen.importers.manifests.objects import USUAL, inside
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.objects import Body, present
 from gen.render.parts.data import FILES
 
 if TYPE_CHECKING:
-    from gen.importers import Fields
+    from gen.importers import Fields, ImportInput
     from gen.importers.manifests.objects import Item, Template
     from gen.job.kinds.base import Job
 
@@ -325,3 +326,48 @@ def report_ports(draft: JobDraft, item: Item, every: Sequence[Template], model: 
         if others:
             what, why = f"the port {quoted(others, _SHOWN)}", "pods reach each other without it"
             draft.drop(item.place(*one.route), what, why, hint)
+
+
+def selects_name(item: Item, run: Item) -> bool:
+    """Whether an object selects pods of a run by its name, in a label that only the operator sets."""
+    selector = as_mapping(at(item.body, "spec", "selector"))
+    own = {str(key) for labels in inside(run.body, "labels") for key in as_mapping(labels)}
+    return any(value == run.name and key not in own for key, value in selector.items())
+
+
+def report_services(draft: JobDraft, item: Item, every: Sequence[Item]) -> None:
+    """Report programs that use a Service of a run by its name, which selects no pods of the runs of gen."""
+    for service in (one for one in every if one.body["kind"] == "Service" and selects_name(one, item)):
+        name = re.escape(service.name)
+        form = re.compile(rf"(?<=//){name}(?![\w-])|(?<![\w./-]){name}(?=:\d|(?:\.[a-z0-9-]+)?\.svc\b)")
+        used = [route for route, text in texts_in(item.body["spec"], ("spec",)) if form.search(text)]
+        if used and any(form.search(text) for _, text in texts_in(draft.fields)):
+            message = f"the Service `{service.name}` selects pods by the name `{item.name}`, and a run has another one"
+            hint = "write the host name of a pod in its place, which starts with `{{ run.id }}`"
+            draft.cannot_run(item.place(*used[0]), message, hint)
+
+
+_BRACED: Final = regex(r"(?<![\\$])\$\{([A-Za-z_]\w*)\}")
+
+
+def report_variables(draft: JobDraft, item: Item, every: Sequence[Template], given: ImportInput) -> None:
+    """Report variables in scripts of a file for `envsubst` that neither the object nor a script sets."""
+    if not any(
+        f"${sign}".encode() in raw for _, raw in given.files for name in given.define for sign in (name, f"{{{name}}}")
+    ):
+        return
+    job = validated(ALL_KINDS[draft.fields["kind"]], draft.fields)
+    roles = job.replica_roles("run") if job is not None else ()
+    known = {*USUAL, *(job.given_env if job is not None else ()), *(one["name"] for role in roles for one in role.env)}
+    for one in every:
+        for number, container in enumerate(as_list(one.spec.get("containers"))):
+            words = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
+            own = known | {at(entry, "name") for entry in as_list(at(container, "env"))}
+            for name in dict.fromkeys(_BRACED.findall("\n".join(words))) if not at(container, "envFrom") else ():
+                sets = re.compile(rf"(?<![\w$]){name}\+?=|\bfor\s+{name}\b|\bread\b[^\n;]*\b{name}\b")
+                if name not in own and not any(map(sets.search, words)):
+                    field = "command" if f"${{{name}}}" in str(at(container, "command")) else "args"
+                    what = f"the variable `{name}` of `{field}`"
+                    hint = f"import it again with `--define {name}=VALUE`, or set it in `env`, unless the image has it"
+                    place = item.place(*one.route, "spec", "containers", number, field)
+                    draft.drop(place, what, "nothing in the file gives it a value", hint)

@@ -118,6 +118,24 @@ def test_services_of_other_names() -> None:
 
 
 @for_each(
+    ("words", "used"),
+    [
+        ("--url=tcp://run-front:29500", True),
+        ("--host=run-front.team.svc", True),
+        ("--host=run-front.svc", True),
+        ("--host=run-front:80", True),
+        ("--name=run-front --url=http://run-front-2", False),
+    ],
+)
+def test_a_service_that_programs_use_by_its_name(words: str, used: bool) -> None:
+    selector = {"training.kubeflow.org/job-name": "run"}
+    service = an_object("v1", "Service", {"clusterIP": "None", "selector": selector}, name="run-front")
+    (job,), _ = read(pytorch(words), service)
+    message = "the Service `run-front` selects pods by the name `run`, and a run has another one"
+    assert [one.message for one in job.obstacles] == [message] * used
+
+
+@for_each(
     ("submission", "expected"),
     [
         ("pytorch --workers=2 'x p-master-0'", "x {{ run.id }}-master-0"),

@@ -399,6 +399,24 @@ def test_a_placeholder_of_a_secret_is_that_secret() -> None:
     assert not [one for one in job.obstacles if "HF_TOKEN" in one.message]
 
 
+@for_each(
+    ("script", "message"),
+    [
+        ("x ${BUCKET}", "the variable `BUCKET` of `command` is not carried: nothing in the file gives it a value"),
+        ("x $BUCKET ${LEVEL} ${HOME} ${JOB_COMPLETION_INDEX} ${BUCKET:-a}", None),
+        ("BUCKET=a; x ${BUCKET}", None),
+        ("for BUCKET in a b; do x ${BUCKET}; done", None),
+    ],
+)
+def test_variables_in_scripts_of_a_file_for_envsubst_are_reported(script: str, message: str | None) -> None:
+    text = FROM_TEMPLATE.replace("python train.py --seed $SEED", script).replace("<CHANGE ME>", "1")
+    given = {"IMAGE_URI": "a:1", "NODES": "2", "Name": "my"}
+    _, found = from_template(text.replace("<your bucket>", "b"), **given)
+    assert [one.message for one in found] == ([message] if message else [])
+    _, found = from_template(text, other="1")
+    assert not [one for one in found if "nothing in the file" in one.message]
+
+
 def test_placeholders_have_the_values_of_define() -> None:
     text = (
         FROM_TEMPLATE.replace("<CHANGE ME>", "high").replace("<your bucket>", "data").replace("{{.Name}}-tune", "tune")
