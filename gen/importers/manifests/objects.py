@@ -342,6 +342,8 @@ class Template(Struct, frozen=True, kw_only=True):
     """The training container."""
     replicas: int
     restart: str | None
+    hosts: int | None = None
+    """Pods of each replica, if the operator numbers them."""
 
     @property
     def steps(self) -> tuple[str | int, ...]:
@@ -392,7 +394,7 @@ def _is_named(body: Body, route: Route, nodes: Nodes) -> bool:
 def _template(facts: Resource, body: Body, pods: PodSet, route: Route) -> Template:
     template = follow(body, route)
     spec = as_mapping(at(template, "spec"))
-    numbers = (_number(follow(body, beside(count.route, pods, route)), count.default) for count in pods.counts)
+    numbers = {one: _number(follow(body, beside(one.route, pods, route)), one.default) for one in pods.counts}
     holder = follow(body, route[:-1])
     restart = at(holder, "restartPolicy") if facts.restarts_by_role else spec.get("restartPolicy")
     return Template(
@@ -402,8 +404,9 @@ def _template(facts: Resource, body: Body, pods: PodSet, route: Route) -> Templa
         metadata=as_mapping(at(template, "metadata")),
         spec=spec,
         container=as_mapping(spec["containers"][main_index(spec, facts.container)]) if _containers(spec) else {},
-        replicas=prod(numbers),
+        replicas=prod(numbers.values()),
         restart=restart if isinstance(restart, str) else None,
+        hosts=next((number for one, number in numbers.items() if one.hosts), None),
     )
 
 

@@ -324,7 +324,7 @@ def _accelerator(draft: JobDraft, resource: str, count: str, one: Template, fact
         fields = profile.of_nodes(labels, int(count))
         with suppress(ValidationError):
             known = profile.model_validate(fields) if fields is not None else None
-            request = Request(int(count), one.replicas, numbers_hosts=facts.numbers_hosts)
+            request = Request(int(count), one.replicas, numbers_hosts=facts.numbers_hosts, hosts=one.hosts)
             if known is not None and resource in known.units() and known.problem(request) is None:
                 name = label("-".join(map(str, (fields or {}).values())), "device")
                 draft.need({short: fields}, "accelerators", name)

@@ -40,6 +40,8 @@ class Count(Struct, frozen=True, kw_only=True, eq=False):
     """Value when the field is absent."""
     largest: Pattern | None = None
     """Route of the field with the largest value that an autoscaler may set; None if the kind has none."""
+    hosts: bool = False
+    """Whether it is the number of hosts of a replica, which the operator numbers."""
 
 
 class PodSet(Struct, frozen=True, kw_only=True, eq=False):

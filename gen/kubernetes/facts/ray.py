@@ -68,7 +68,7 @@ def _cluster(*spec: str) -> tuple[base.PodSet, ...]:
     """One head, and groups of workers. Each replica of a group has one pod on each of `numOfHosts` hosts."""
     group: base.Pattern = (*spec, "workerGroupSpecs", base.ANY_ITEM)
     replicas = base.Count(route=(*group, "replicas"), default=0, largest=(*group, "maxReplicas"))
-    workers = replicas, base.Count(route=(*group, "numOfHosts"))
+    workers = replicas, base.Count(route=(*group, "numOfHosts"), hosts=True)
     return (
         base.PodSet(template=(*spec, "headGroupSpec", "template"), role=HEAD, pod_name=_pod_name),
         base.PodSet(template=(*group, "template"), counts=workers, item_name="groupName", pod_name=_pod_name),

@@ -139,6 +139,19 @@ def test_a_slice_of_tpus_is_an_accelerator(
     assert ("placement" in proof.job.fields) == (selector != {} and "extended" in profile)
 
 
+@for_each(("hosts", "profile"), [(2, "tpu"), (4, "extended")])
+def test_the_hosts_of_a_replica_of_ray_are_a_slice(hosts: int, profile: str) -> None:
+    body = deepcopy(EQUAL["ray"])
+    (group,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    container = {"name": "w", "image": IMAGE, "resources": {"limits": {"google.com/tpu": 4}}}
+    template = {"spec": {"containers": [container], "nodeSelector": TPU}}
+    group |= {"replicas": 3, "minReplicas": 3, "maxReplicas": 3, "numOfHosts": hosts, "template": template}
+    proof = proof_of(body)
+    assert (proof.patch, proof.remaining) == (None, ())
+    (known,) = proof.job.overlay["accelerators"].values()
+    assert [*known] == [profile]
+
+
 def test_a_request_that_would_be_too_small_as_a_limit_is_left_out() -> None:
     small = {"requests": {"memory": "100Mi", "cpu": "1", "nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu": 1}}
     body = of_container(resources=small)
