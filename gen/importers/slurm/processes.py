@@ -65,7 +65,7 @@ def of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
     return {
         "SLURM_PROCID": marked("$OMPI_COMM_WORLD_RANK"),
         "SLURM_LOCALID": marked("$OMPI_COMM_WORLD_LOCAL_RANK"),
-        "SLURM_NODEID": marked(f"$((OMPI_COMM_WORLD_RANK / {per_node}))"),
+        "SLURM_NODEID": marked(f"$((OMPI_COMM_WORLD_RANK / {per_node}))" if per_node > 1 else "$OMPI_COMM_WORLD_RANK"),
     }
 
 

@@ -236,7 +236,7 @@ def line_of(run: Run) -> str:
     if len(line) <= WIDE:
         return line
     at = 1
-    if words[0] == "mpirun":  # its own options stay before the program
+    if words[0] in ("mpirun", *_WRAPPERS):  # its own options stay before the program
         while at < len(words) and (words[at].startswith("-") or words[at - 1] in ("-np", "-npernode", "-x")):
             at += 1
     parts = [" ".join(words[: at if at == 1 else at + 1])]
