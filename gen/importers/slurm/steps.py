@@ -214,7 +214,7 @@ def without_set(run: Run, *, parallel: bool = False) -> Options:
         value = value if sign else " ".join(run.words[at + 1 : at + size])
         role = next((one for one, names in run.launcher.roles.items() if name in names), "")
         given.values[role] = word.partition("=")[0], value
-        if role in roles or name in more or (name == "rdzv_conf" and "is_host" in value):
+        if role in roles or name in more or (name == "rdzv_conf" and re.search("is_host|rdzv_", value)):
             pass
         elif run.launcher is mpirun.LAUNCHER and sets_network(name, value):
             given.left += (" ".join(run.words[at : at + size]),)

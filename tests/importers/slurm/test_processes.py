@@ -211,6 +211,12 @@ ACCELERATE = "srun accelerate launch --num_processes 8 --num_machines 2 --machin
         ),
         (
             ("-N 2", "--gres=gpu:4"),
+            "srun accelerate launch --rdzv_conf rdzv_backend=c10d,rdzv_endpoint=$MASTER_ADDR:6000 a.py",
+            "accelerate launch a.py",
+            4,
+        ),
+        (
+            ("-N 2", "--gres=gpu:4"),
             f"{ACCELERATE} --config_file a.yaml a.py",
             f"accelerate launch --num_processes 8 --num_machines 2 {OF_POD} --config_file a.yaml a.py",
             4,
