@@ -50,6 +50,7 @@ _ASSIGNS: Final = regex(r"\+\+|--|[^=!<>]=(?!=)|<<=|>>=")
 """A part that sets a variable in another way, which is not followed."""
 _CHANGED: Final = regex(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)(.*)", re.DOTALL)
 _NAME_OR_MARK: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$?\b([A-Za-z_]\w*)()")
+_MODIFIED: Final = regex(r"\$\{(#[A-Za-z_]\w*(?:\[[@*]\])?|[A-Za-z_]\w*[^\w{}][^{}]*)\}")
 _INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
 RUN_ID: Final = "GEN_RUN_ID"
 """Stands for the id of the run in shell source."""
@@ -416,9 +417,11 @@ class Expander:
         def number(match: re.Match[str]) -> str:
             known = self.lookup(match[1] or match[2])
             known = known if known is not None else self.outside(match[1] or match[2])
+            known = "0" if known == "" and match[0].isidentifier() else known
             self.is_invalid = self.is_invalid or (isinstance(known, str) and _NOT_OF_NUMBER.search(known) is not None)
             return str(known) if isinstance(known, str) else "?"
 
+        text = _MODIFIED.sub(lambda match: known if isinstance(known := self.parameter(match[1]), str) else "?", text)
         plain = re.sub(r"\$(?:\{(\d+|#)\}|(\d|#))", number, text)
         plain = re.sub(r"\$\{(\w+)\}", r"\1", plain).replace("$((", "((")
         plain = _NAME_OR_MARK.sub(lambda match: number(match) if match[1] else match[0], plain)

@@ -247,14 +247,14 @@ def _with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the values that no pod has."""
     for name, place in steps.unknown(draft, script, runs).items():
-        why = "the script gets it from outside"
-        hint = f"give it with `--define {name}=VALUE`, or in `define` of a site file"
+        case = "sets it only in a case that gen does not take" if name in script.untaken else "gets it from outside"
+        why, hint = f"the script {case}", f"give it with `--define {name}=VALUE`, or in `define` of a site file"
         if name == "SLURM_ARRAY_TASK_ID":
             why, hint = "the script has no `--array`", f"add it, or give one task with `--define {name}=VALUE`"
         elif _lists_nodes(script, name):
             why = "it is a list of nodes"
             hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
-        elif name not in script.variables or (name in script.early and script.variables[name] == marked(f"${name}")):
+        elif name not in script.variables or (name in script.early and marked(f"${name}") in script.variables[name]):
             lacking.values += [] if name.startswith("SLURM_") else [name]
         elif name in script.early:
             why, hint = "the script sets it only in a later line", "set it before, or remove it"

@@ -173,9 +173,8 @@ class BatchScript(BatchCommands):
         """A reader of another script, with the environment and the folder of now."""
         inner = type(self)(self.file, self.constants, first_line=line, in_task=self.in_task)
         inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
-        inner.early, inner.kept, inner.is_inner = {*self.early}, {*self.kept}, True
-        for shared in ("indexed", "from_text", "outputs", "once", "logs", "matching"):
-            setattr(inner, shared, getattr(self, shared))
+        inner.indexed, inner.from_text, inner.logs, inner.is_inner = self.indexed, self.from_text, self.logs, True
+        inner.share(self)
         return inner
 
     def _redirected(self, node: Node) -> None:
@@ -226,10 +225,8 @@ class BatchScript(BatchCommands):
         destination = next((one.child_by_field_name("destination") for one in targets), None)
         if inner is None:
             return
-        text = self.text(inner)
+        text = self.text(inner) if start.startswith(("'", '"', "\\")) else self.unquoted(self.text(inner))
         program = self.text(body).split()[0] if body is not None and self.text(body).strip() else ""
-        if not start.startswith(("'", '"', "\\")):
-            text = self.unquoted(text)
         if program in ("cat", "tee") and destination is not None:
             path, text = self.local(self.value(self.text(destination))), self.local(text)
             appends = any(one.type == ">>" for target in targets for one in target.children)
@@ -266,6 +263,7 @@ class BatchScript(BatchCommands):
     def _list(self, node: Node) -> None:
         parts = [one for one in node.children if one.is_named]
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
+        self.note_cases(parts[-1])
         self.assumed, self.decided_by = "", frozenset()
         known = self.holds(parts[0])
         self.check_status(parts[0])
@@ -312,6 +310,7 @@ class BatchScript(BatchCommands):
             self.name_setup(parts[-1].parent or parts[-1])
 
     def _if(self, node: Node) -> None:
+        self.note_cases(node)
         for clause in (node, *(one for one in node.children if one.type in ("elif_clause", "else_clause"))):
             parts = [one for one in clause.children if one.type not in (*CLAUSES, "comment")]
             start = next((number for number, one in enumerate(parts) if one.type == "then"), 0)

@@ -150,8 +150,9 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.variables = {**step.exported, **of_pod, **dict(step.assigned)}
     task.exported = dict.fromkeys(step.exported, step.place)
     task.folder, task.folder_place = step.folder, step.folder_place
-    task.outputs, task.matching, task.source = script.outputs, script.matching, script.source
-    task.early, task.kept = {*script.early}, script.kept | script.from_text
+    task.share(script)
+    task.kept |= script.from_text
+    task.source = script.source
     task.run(step.place, words, step.assigned)
     script.absorb(task)
     return task.steps
@@ -415,13 +416,14 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     of_kind -= {*RENDEZVOUS} if any(one.text.startswith("export MASTER_ADDR=") for one in runs) else set()
     known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID} - of_kind
     names: dict[str, Location] = {}
+    of_shell = script.kept | script.never
     for run in runs:
         texts = [expanded_part(part) for part in (*(one for word in run.words for one in sources(word)), run.text)]
         texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, texts_of_shells(run.words))
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in VARIABLE.findall(text)):
             is_known = name in known and not (run.words and name in script.early - (_GIVEN - OF_KIND))
-            if not is_known and not (run.text and name in script.kept):
+            if not is_known and not (run.text and name in of_shell):
                 names.setdefault(name, run.place)
     return names
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.base import Location, regex
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import with_braces, word_end
+from gen.importers.shell_script import assigned_in, with_braces, word_end
 from gen.importers.slurm.conditions import OF_FILES, STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -56,6 +56,10 @@ class BatchValues(Conditions):
     """Whether each assignment exports its variable."""
     matching = ""
     """The option that changes what patterns match."""
+    never: set[str]
+    """Variables that are empty, because only a case that is not taken sets them."""
+    untaken: set[str]
+    """Other variables that only some cases set."""
     stops: Location | None = None
     """Whether the script ends at the first error."""
 
@@ -95,7 +99,7 @@ class BatchValues(Conditions):
         self.early: set[str] = set()
         """Variables that it reads without a value."""
         self.outside_values: dict[str, Location] = {}  # those that a program reads
-        self.from_text: set[str] = set()
+        self.from_text, self.never, self.untaken = set[str](), set[str](), set[str]()
         self.bytes = b""
         self.read_until = 0
         """The end of a value that the grammar has cut."""
@@ -142,10 +146,22 @@ class BatchValues(Conditions):
         return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
 
     def outside(self, name: str) -> str:
-        if ARGUMENT.fullmatch(name) and not self.has_more:
+        if name in self.never or (ARGUMENT.fullmatch(name) and not self.has_more):
             return ""
         (self.computed if name in self.variables else self.early).add(name)
         return marked(f"${name}")
+
+    def share(self, outer: BatchValues) -> None:
+        """Know what another part of the script knows about variables."""
+        self.early, self.kept, self.never, self.untaken = {*outer.early}, {*outer.kept}, outer.never, outer.untaken
+        self.outputs, self.matching, self.once = outer.outputs, outer.matching, outer.once
+
+    def note_cases(self, node: Node) -> None:
+        """Note the variables that only some cases set. Those with options are empty in the others."""
+        text = self.text(node)
+        for name in {*assigned_in(text)}:
+            has_options = re.search(rf"(?<![\w$]){name}\+?=\(?[\"']?\s*(?:\$\{{?{name}\}}?\s*)?-", text) is not None
+            (self.never if has_options else self.untaken).add(name)
 
     def is_unset(self, word: str) -> bool:
         """Whether a word is a variable from outside, without quotes."""
@@ -184,6 +200,7 @@ class BatchValues(Conditions):
         programs = [one for one in self.steps[first:] if not {*one.words[:1]} & OF_FILES]
         if OF_FILE.search(self.text(condition)) and (self.fails or not programs):
             self._leave_check(condition, first)
+            self.never -= {*assigned_in(self.text(condition.parent or condition))}
             self.ended, self.variables = None, {**variables}
         elif not self.fails and (self.assumed or self.decided_by):
             around = condition.parent.parent if condition.parent is not None else None
@@ -368,7 +385,7 @@ class BatchValues(Conditions):
             name = match[1] or match[2]
             if known is not None:
                 self.before.setdefault(name, known)
-            elif not name.isdecimal():
+            elif not name.isdecimal() and name not in self.never:
                 self.early.add(name)
             return match[0]
 
