@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
-_OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
-_OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _OF_SLURM_ITSELF: Final = regex(rf"{re.escape(SCRIPT)}\b|\bslurm-\S*\.(?:out|err|log)\b")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
@@ -42,7 +40,6 @@ class BatchCommands(BatchValues):
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         super().__init__(constants, in_task=in_task)
         self.of_outputs: set[str] = set()
-        """Functions that the command has for the outputs of commands."""
         self.leaving = ("", 0)
         """`break`, `continue` or `return`, while it leaves blocks, and the number of its loops."""
         self.loops = 0
@@ -58,7 +55,6 @@ class BatchCommands(BatchValues):
         self.folder_before: str | None = None
         """The folder before that of now."""
         self.submitted: list[str] = []
-        """Scripts of other jobs that it starts."""
         self._submitting: list[list[str]] = []
         """The words of `sbatch` in the values of the statement of now."""
         self.logs: frozenset[str] = frozenset()
@@ -210,6 +206,7 @@ class BatchCommands(BatchValues):
         if (called := self.functions.pop(name, None)) is not None:
             local = [*map(str, range(10)), *assigned_in(self.text(called))]
             self.kept |= {*local}
+            self.of_outputs.add(name)
             self.variables |= {name: marked(f"${name}") for name in local}
             self.as_it_is(called)
             self.steps[-1] = replace(self.steps[-1], sets=f"{name}()")
@@ -222,11 +219,18 @@ class BatchCommands(BatchValues):
                 self.of_outputs.add(name)
                 self.keep_function(name)
         self.variables, self.functions = {**variables}, functions
-        answer, words = super().output(command), self.words(command)
+        answer, words = super().output(command), self._of_variable(self.words(command))
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
         self.variables = variables  # the shell of the output is one of its own
         return answer
+
+    def _of_variable(self, words: list[str]) -> list[str]:
+        """A command, with the words of `sbatch` in the place of a variable that the pod has for them."""
+        name = (sources("".join(words[:1])) or [""])[0].strip('"')
+        made = next((one.text for one in reversed(self.steps) if one.sets and f"${one.sets}" == name), "")
+        text = made.partition("=")[2].strip("\"'()")
+        return [*self.words(text), *words[1:]] if text.startswith(f"{SUBMITS} ") else words
 
     def leaves_turn(self, body: Node) -> bool:
         """Follow the body of a loop once. Returns whether it ends the loop."""
@@ -254,7 +258,7 @@ class BatchCommands(BatchValues):
 
     def run(self, place: Location, words: list[str], assigned: tuple[tuple[str, str], ...] = ()) -> None:
         """Follow a command by its words."""
-        called = Called(tuple(words), place, assigned)
+        called = Called(tuple(words := self._of_variable(words)), place, assigned)
         if self.in_task and not self.bytes and called.program in OF_SHELL:
             what, why = f"`{called.program}` behind `srun`", "it is not a program, but a word of a shell"
             self.drop(called, what, why, "start it with `srun bash -c`")
@@ -345,17 +349,6 @@ class BatchCommands(BatchValues):
                 self.variables.pop(name, None)
                 self.exported.pop(name, None)
                 self.constants.pop(name, None)
-
-    def switch(self, place: Location, on: bool, options: set[str]) -> None:
-        """Follow options of `set` and `shopt` that change variables, patterns, or how the shell reads what follows."""
-        if options & {"a", "allexport"}:
-            self.exports_all = on
-        if on and options & {"e", "errexit"}:
-            self.stops = self.stops or place
-        if on and (found := sorted(options & _OF_READING)):
-            self.refuse(place, f"gen does not follow the option `{found[0]}` of the shell", "remove it")
-        if found := sorted((options | {"noglob"} if "f" in options else options) & _OF_PATTERNS):
-            self.matching = found[-1] if on else ""
 
     def read_line(self, words: Sequence[str], text: str, separators: str = " \t\n") -> None:
         """Set the variables of `read` from the first line of a text, or from all of it for `-d`."""

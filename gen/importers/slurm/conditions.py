@@ -145,6 +145,8 @@ class Conditions(Expander):
     """The variable of now."""
     folder: str
     """The working directory, as far as it is known."""
+    of_outputs: set[str]
+    """Functions that the command has, such as those for the outputs of commands."""
     outputs: dict[str, str]
     """The folders where the script computes outputs that its pods compute."""
     once: set[str]
@@ -424,7 +426,8 @@ class Conditions(Expander):
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""
         called = _words_of(source_text(text), "command_name")
-        return any(one == SUBMITS or not (is_silent(one) or one in OF_FILES or one in self.functions) for one in called)
+        own = OF_FILES | self.functions.keys() | self.of_outputs
+        return any(one == SUBMITS or not (is_silent(one) or one in own) for one in called)
 
 
 def _words_of(text: str, kind: str) -> list[str]:

@@ -183,7 +183,7 @@ def _translate(
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = runs and processes.with_own_variables(draft, script, runs)
     runs = [*in_container(runs, ",".join(mounts).split(","), script.left)]
-    if all(one.words[:1] in (*BETWEEN, ("chmod",), ("touch",)) for one in runs):
+    if all(script.only_prepares(one) for one in runs):
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{check[:60]}`" if check else ""
         hint = "write the path of its program in the place of the check" if check else _NEEDED_VALUES

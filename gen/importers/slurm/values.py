@@ -28,7 +28,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.programs import SCRIPT, DroppedPart, Step, absolute, relative, uses_of
+from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Step, absolute, relative, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,6 +56,8 @@ class BatchValues(Conditions):
     """Whether each assignment exports its variable."""
     matching = ""
     """The option that changes what patterns match."""
+    submitted: list[str]
+    """Scripts of other jobs that it starts."""
     never: set[str]
     """Variables that are empty, because only a case that is not taken sets them."""
     untaken: set[str]
@@ -336,6 +338,11 @@ class BatchValues(Conditions):
     def refuse(self, place: Location, what: str, hint: str) -> None:
         """Note the first part that is not followed as bash does it."""
         self.unreadable = self.unreadable or (place, what, hint)
+
+    def only_prepares(self, step: Step) -> bool:
+        """Whether a step of a script starts no program of a job: one of a script that submits others may compute."""
+        only_submits = self.submitted and step.text and not self.is_program(step.text)
+        return bool(only_submits) or step.words[:1] in (*BETWEEN, ("chmod",), ("touch",))
 
     def name_program(self, step: Step) -> None:
         """Name a program that no machine has, and values that the pod computes in another folder."""

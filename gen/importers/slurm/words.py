@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import names, regex
+from gen.base import Location, names, regex
 from gen.importers.shell_script import assigned_in, in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
@@ -29,6 +29,8 @@ from gen.importers.slurm.site import (
 _DECLARES: Final = names("export declare typeset local readonly")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
+_OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
+_OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
 
 
@@ -86,12 +88,24 @@ def _set(reader: BatchCommands, called: Called) -> bool:
         reader.set_arguments(words[at:])
         words = words[: at - 1] if at else ()
     for sign, name, letters in _SWITCHES.findall(" ".join(words)):
-        reader.switch(called.place, sign == "-", {name} if name else {*letters})
+        _switch(reader, called.place, sign == "-", {name} if name else {*letters})
     return _shows(reader, called)
 
 
+def _switch(reader: BatchCommands, place: Location, on: bool, options: set[str]) -> None:
+    """Follow options of `set` and `shopt` that change variables, patterns, or how the shell reads what follows."""
+    if options & {"a", "allexport"}:
+        reader.exports_all = on
+    if on and options & {"e", "errexit"}:
+        reader.stops = reader.stops or place
+    if on and (found := sorted(options & _OF_READING)):
+        reader.refuse(place, f"gen does not follow the option `{found[0]}` of the shell", "remove it")
+    if found := sorted((options | {"noglob"} if "f" in options else options) & _OF_PATTERNS):
+        reader.matching = found[-1] if on else ""
+
+
 def _shopt(reader: BatchCommands, called: Called) -> bool:
-    reader.switch(called.place, "-s" in called.words, {*called.words})
+    _switch(reader, called.place, "-s" in called.words, {*called.words})
     return _shows(reader, called)
 
 

@@ -595,6 +595,13 @@ UNCLEAR = "the address `"
         (NODE, "a\nsbatch $0", 5, "the `sbatch` of the script itself is not carried: a job does not start"),
         (NODE, "a\nsbatch <<E\nb\nE", 5, "`sbatch` is not carried: it starts another job"),
         (NODE, "A=$(sbatch b.sh)\nsbatch -d $A c.sh", 1, "the script only starts other jobs: `b.sh`, `c.sh`"),
+        (
+            NODE,
+            'for i in *; do N+=($i); done\nS="sbatch --export=N=$(cat c) --array=${#N[@]} b.sh"\nA=$($S)',
+            1,
+            "the script only starts other jobs: `b.sh`",
+        ),
+        (NODE, 'a\nS="sbatch -J $(b) c.sh"\necho $S\n$S', 7, "`sbatch c.sh` is not carried: it starts another job"),
         (NODE, "sbatch b.sh\nexit", 5, "the script only starts other jobs: `b.sh`"),
         (NODE, "A=$(sbatch b.sh)\na $A", 5, "`sbatch` has no answer in a pod, and only a shell decides this value"),
         (NODE, "a\nexit 1\nb", 5, "the script ends here with an error"),
