@@ -251,7 +251,7 @@ def _imported(
     pods = templates(facts, body)
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
     files = file_volumes(pods, maps)
-    carry_metadata(draft, item, body)
+    carry_metadata(draft, item, body, facts)
     if facts is not model.facts:
         as_schedule(draft, item, body)
     holders = read_run(draft, item, body, model, facts, files)
@@ -407,8 +407,9 @@ def _original(
     """The object without the values that the report has named."""
     if facts.ttl is not None:
         body = with_field(body, facts.ttl, None)
-    body = {**body, "metadata": without_metadata(body["metadata"])}
-    if facts.suspend is not None and queue_of(item.body):
+    for route in dict.fromkeys((("metadata",), facts.run_metadata)):
+        body = with_field(body, route, without_metadata(as_mapping(follow(body, route))))
+    if facts.suspend is not None and not facts.is_schedule and queue_of(item.body, facts):
         body = with_field(body, facts.suspend, None)  # the queue suspends and resumes the run
     for one in templates(facts, body):
         if one.pods is not None:

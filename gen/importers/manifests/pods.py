@@ -39,16 +39,17 @@ _KEY: Final = regex(LABEL_KEY)
 _VALUE: Final = regex(LABEL_VALUE)
 
 
-def carry_metadata(draft: JobDraft, item: Item, body: Body) -> None:
+def carry_metadata(draft: JobDraft, item: Item, body: Body, facts: Resource) -> None:
     """Set the labels and annotations of the object, and report those that no object of gen has."""
     for field in _FIELDS:
         for key, text in _entries(body["metadata"], field):
             if is_carried(field, key, text, of_pods=False) and not _is_dropped(key, body["metadata"][field]):
                 draft.metadata(key, text, field, place=item.place("metadata", field, key))
-    _report_dropped(draft, item, ("metadata",), body["metadata"])
+    for route in dict.fromkeys((("metadata",), facts.run_metadata)):
+        _report_dropped(draft, item, route, as_mapping(follow(body, route)), facts)
 
 
-def _report_dropped(draft: JobDraft, item: Item, route: Route, metadata: Body) -> None:
+def _report_dropped(draft: JobDraft, item: Item, route: Route, metadata: Body, facts: Resource) -> None:
     """Report labels and annotations that no object of gen has, and no field of a job decides."""
     gone = [
         key
@@ -57,8 +58,8 @@ def _report_dropped(draft: JobDraft, item: Item, route: Route, metadata: Body) -
         if _is_dropped(key, metadata[field]) and key not in _BY_FIELD and not key.startswith(OWN)
     ]
     queue = entries.get(QUEUE_LABEL) if isinstance(entries := metadata.get("labels"), dict) else None
-    if queue is not None and queue != queue_of(item.body):
-        why = "only the queue of the object admits a run"
+    if queue is not None and queue != queue_of(item.body, facts):
+        why = "only the queue of the run admits it"
         draft.drop(
             item.place(*route, "labels", QUEUE_LABEL), f"`{QUEUE_LABEL}: {queue}`", why, "set `queue` of the job"
         )
@@ -68,9 +69,10 @@ def _report_dropped(draft: JobDraft, item: Item, route: Route, metadata: Body) -
         draft.drop(item.place(*route), which, why, "select the objects by labels of gen, such as `gen/job`")
 
 
-def queue_of(body: Body) -> str:
-    """The queue of Kueue that an object names."""
-    name = at(body, "metadata", "labels", QUEUE_LABEL) or at(body, "metadata", "annotations", QUEUE_LABEL)
+def queue_of(body: Body, facts: Resource) -> str:
+    """The queue of Kueue that the runs of an object have."""
+    metadata = follow(body, facts.run_metadata)
+    name = at(metadata, "labels", QUEUE_LABEL) or at(metadata, "annotations", QUEUE_LABEL)
     return name if isinstance(name, str) else ""
 
 
@@ -88,9 +90,9 @@ def set_queue(
     draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, every: Sequence[Template]
 ) -> None:
     """A queue of Kueue, by its label, or that of the only scheduler of the kind."""
-    place = item.place("metadata")
-    if name := queue_of(body):
-        priority = at(body, "metadata", "labels", PRIORITY_LABEL)
+    place = item.place(*facts.run_metadata)
+    if name := queue_of(body, facts):
+        priority = at(follow(body, facts.run_metadata), "labels", PRIORITY_LABEL)
         known = model.facts.kueue
         listed = {"frameworks": [known.framework]} if known is not None and not known.shipped else {}
         classes = {"priorityClass": priority} if isinstance(priority, str) else {}
@@ -109,9 +111,9 @@ def set_queue(
             draft.join(label(name, "queue"), profile, item.place(*group.settings["queue"]))
 
 
-def pod_metadata(draft: JobDraft, item: Item, route: Route, metadata: Body) -> Fields:
+def pod_metadata(draft: JobDraft, item: Item, route: Route, metadata: Body, facts: Resource) -> Fields:
     """`podLabels` and `podAnnotations` of a role."""
-    _report_dropped(draft, item, route, metadata)
+    _report_dropped(draft, item, route, metadata, facts)
     fields: Fields = {}
     for field, name in _OF_PODS.items():
         for key, text in _entries(metadata, field):
@@ -180,7 +182,7 @@ def role_fields(draft: JobDraft, item: Item, one: Template, facts: Resource) -> 
         _drop_small_memory(draft, item, fields, (*route, "resources", "requests", "memory"), holder)
     if placement := _placement(draft, one.spec, effect):
         fields["placement"] = literals(placement)
-    fields |= pod_metadata(draft, item, (*one.route, "metadata"), one.metadata)
+    fields |= pod_metadata(draft, item, (*one.route, "metadata"), one.metadata, facts)
     return fields
 
 

@@ -222,7 +222,8 @@ def _life(draft: JobDraft, item: Item, body: Body, facts: Resource) -> None:
         draft.set(quantity.duration(seconds), "timeout", place=item.place(*(facts.deadline or ())))
     if facts.cleanup is not None and isinstance(policy := follow(body, facts.cleanup), str):
         draft.set(policy, "cleanup", place=item.place(*facts.cleanup))
-    if facts.suspend is not None and follow(body, facts.suspend) is True and not queue_of(body):
+    queued = not facts.is_schedule and queue_of(body, facts)
+    if facts.suspend is not None and follow(body, facts.suspend) is True and not queued:
         draft.set("suspended", "state", place=item.place(*facts.suspend))
     retries = follow(body, facts.retries) if facts.retries is not None else None
     if isinstance(retries, int) and retries > 0:

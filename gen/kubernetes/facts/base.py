@@ -255,6 +255,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Whether an object is one run of a program, which ends."""
     is_schedule: bool = False
     """Whether an object starts runs at set times. Their objects belong to it, and no engine knows of them."""
+    run_metadata: Path = ("metadata",)
+    """Metadata of a run: of the object, or of the template of a schedule, whose own labels say nothing about runs."""
     scheduled_by: Resource | None = None
     """The kind that schedules this kind."""
     holds: Held | None = None

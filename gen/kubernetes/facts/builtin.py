@@ -98,6 +98,7 @@ CRONJOB: Final = base.Resource(
         ),
     ),
     is_schedule=True,
+    run_metadata=("spec", "jobTemplate", "metadata"),
     # `pkg/apis/batch/v1/types.go`; the controller sets them together with `active`
     times=base.Times(
         started=("status", "lastScheduleTime"), succeeded=("status", "lastSuccessfulTime"), active=("status", "active")

@@ -667,6 +667,9 @@ def test_disk_with_another_request_is_a_patch() -> None:
     assert "disk" not in proof_of(of_container(resources=resources)).job.fields
 
 
+QUEUE = "kueue.x-k8s.io/queue-name"
+
+
 def job(rules: list[dict[str, Any]] | None = None, **counts: Any) -> dict[str, Any]:
     template = pod("main")
     template["spec"]["restartPolicy"] = counts.pop("restart", "Never")
@@ -795,3 +798,20 @@ def test_roles_have_the_restart_policy_of_their_operator(kind: str, version: str
         del fields["restartPolicy"]
     proof = proof_of(body)
     assert (proof.job.fields.get("restart"), proof.patch, proof.remaining) == (restart, None, ())
+
+
+@for_each(
+    ("metadata", "of_run", "queue", "message"),
+    [
+        ({}, {QUEUE: "user"}, "user", ""),
+        ({QUEUE: "user"}, {}, None, f"`{QUEUE}: user` is not carried: only the queue of the run admits it"),
+    ],
+)
+def test_the_queue_of_a_schedule_is_that_of_its_runs(
+    metadata: dict[str, str], of_run: dict[str, str], queue: str | None, message: str
+) -> None:
+    template = {"metadata": {"labels": of_run}, "spec": job()["spec"]}
+    body = an_object("batch/v1", "CronJob", {"schedule": "0 3 * * *", "jobTemplate": template}, labels=metadata)
+    proof = proof_of(body)
+    assert (proof.job.fields.get("queue"), proof.patch, proof.remaining) == (queue, None, ())
+    assert messages(body) == ([message] if message else [])

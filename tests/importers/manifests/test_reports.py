@@ -215,7 +215,7 @@ def test_a_job_with_a_schedule_keeps_the_volumes_of_its_maps() -> None:
         (
             [with_labels({"kueue.x-k8s.io/queue-name": "other"})],
             Severity.WARNING,
-            "`kueue.x-k8s.io/queue-name: other` is not carried: only the queue of the object admits a run",
+            "`kueue.x-k8s.io/queue-name: other` is not carried: only the queue of the run admits it",
         ),
         (
             [PYTORCH, an_object("v1", "PersistentVolumeClaim", {}, name="imagenet")],
@@ -481,7 +481,7 @@ def test_a_workflow_becomes_a_pipeline() -> None:
     assert [(job.name, job.fields["kind"]) for job in jobs] == [("flow", "pipeline"), ("run", "pytorch")]
     assert jobs[0].fields["steps"]["b"]["needs"] == ["a"]
     assert [one.message for one in found] == [
-        "`kueue.x-k8s.io/queue-name: gold` is not carried: only the queue of the object admits a run"
+        "`kueue.x-k8s.io/queue-name: gold` is not carried: only the queue of the run admits it"
     ]
 
 
