@@ -174,10 +174,15 @@ DEFAULTS: Final[Body] = {
     "numOfHosts": 1,
     "operator": "All",  # of a success policy
     "parallelism": 1,
+    **dict.fromkeys(
+        ("privileged", "readOnlyRootFilesystem", "hostIPC", "hostNetwork", "hostPID", "stdin", "tty"), False
+    ),
     "protocol": "TCP",
+    "queue": "default",  # of Volcano
     "readOnly": False,
     "replicas": 1,
     "serviceType": "ClusterIP",  # of the head of Ray
+    "slotsPerWorker": 1,
     "startupPolicyOrder": "AnyOrder",
     "successPolicy": {"operator": "All"},
     "value": "",  # of a variable
@@ -260,7 +265,12 @@ def _sorted(item: object) -> Any:
 
 def is_default(key: str, value: object) -> bool:
     known = DEFAULTS.get(key, _LOST)
+    if isinstance(value, dict) and value and key == _CONTEXT:
+        return all(is_default(name, one) for name, one in value.items())
     return known is not _LOST and known == value and type(known) is type(value)
+
+
+_CONTEXT: Final = "securityContext"
 
 
 def _equal(original: object, rendered: object, route: Route) -> bool:

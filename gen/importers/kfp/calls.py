@@ -100,13 +100,14 @@ _LEAST_NAME: Final = _MAX_NAMES // 2
 
 
 def shortened(name: str, most: int) -> str:
-    """A name without the words at its end that have no room."""
+    """A name without the words at its end that have no room. A short word alone would say nothing."""
     if len(name) <= most:
         return name
     whole = _AND.sub("", name[:most] if name[most] == "-" else name[:most].rpartition("-")[0])
-    return (whole if len(whole) * 2 >= most else name[:most]).strip("-")
+    return (whole if len(whole) >= _LEAST_WORD else name[:most]).strip("-")
 
 
+_LEAST_WORD: Final = 4
 _AND: Final = regex(r"(?:-(?:a|and|by|for|from|in|of|on|the|to|with))+$")
 """Words that another one must follow."""
 

@@ -202,8 +202,8 @@ def has_default_policy(container: Body) -> bool:
 
 
 def as_program(container: Body) -> Body:
-    """The container with the script of a shell in its command, without `--`, `sh` for `/bin/sh`, and no blanks at the
-    end of the script: the same program.
+    """The container with the script of a shell in its command, without `--`, `sh` for `/bin/sh`, and no blanks around
+    the script: the same program.
     """
     command, args = as_texts(container.get("command")), as_texts(container.get("args"))
     whole = [*command, *args]
@@ -215,10 +215,11 @@ def as_program(container: Body) -> Body:
     if command[:2] == ["/bin/sh", "-c"]:
         command = [*_SHELL, *command[2:]]
     if _has_script(command):
-        command[-1] = _without_blank_end(command[-1])
+        command[-1] = _without_blanks(command[-1])
     return {**container, "command": command} if command else container
 
 
+_BLANK_LINES: Final = regex(r"\A(?:[ \t]*\n)+")
 _SHORT: Final = regex(r"-[a-zA-Z]*")
 """Options of a shell. The last one has `c` if a script follows, and `o` if its value does."""
 
@@ -240,9 +241,10 @@ def _has_script(words: Sequence[str]) -> bool:
     return script_place(words) == len(words) - 1
 
 
-def _without_blank_end(script: str) -> str:
-    """A script without blanks at its end, and with a last line feed if it has several lines."""
+def _without_blanks(script: str) -> str:
+    """A script without blanks around it, and with a last line feed if it has several lines."""
     text = script.rstrip(" \t\n")
+    text = text.lstrip(" \t\n") if "\n" not in text.strip(" \t\n") else _BLANK_LINES.sub("", text)
     end = "\n" if "\n" in text else ""
     return f"{text}{end}" if text and not text.endswith("\\") else script
 
@@ -403,7 +405,22 @@ def modern_pod(spec: Body) -> Body:
     for number, volume in enumerate(as_list(spec.get("volumes"))):
         if at(volume, "hostPath", "type") == "":
             changed = replaced(changed, ("volumes", number, "hostPath"), {"path": at(volume, "hostPath", "path")})
+    for field, number in ((name, index) for name in _CONTAINERS for index, _ in enumerate(as_list(spec.get(name)))):
+        route = (field, number, "resources")
+        if isinstance(resources := follow(changed, route), dict):
+            parts = {name: _without_zeros(amounts) for name, amounts in resources.items()}
+            changed = replaced(changed, route, {name: amounts for name, amounts in parts.items() if amounts})
     return with_selector(changed)
+
+
+_CONTAINERS: Final = ("containers", "initContainers")
+
+
+def _without_zeros(amounts: object) -> object:
+    """Amounts without devices that a container does not ask for."""
+    if not isinstance(amounts, dict):
+        return amounts
+    return {name: amount for name, amount in amounts.items() if "/" not in str(name) or str(amount) != "0"}
 
 
 def with_selector(spec: Body) -> Body:

@@ -315,6 +315,11 @@ def test_a_task_of_several_groups_has_the_name_of_its_group() -> None:
         ),
         ("flow", ["chicago-taxi-trips-dataset", "train"], ("flow", "chicago-taxi-trips-dataset", "train")),
         ("flow", ["a" * 50, "b"], ("flow", "a" * 36, "b")),
+        (
+            "metrics-visualization-pipeline",
+            ["markdown-visualization", "b"],
+            ("metrics-visualization-pipeline", "markdown", "b"),
+        ),
         ("x" * 50, ["a-b", "b"], ("x" * 37, "a-b", "b")),
     ],
 )

@@ -169,9 +169,11 @@ def test_a_request_that_would_be_too_small_as_a_limit_is_left_out() -> None:
         ("python train.py \n", "python train.py"),
         ("python a.py\npython b.py \n\n", "python a.py\npython b.py\n"),
         ("python a.py \\ ", "python a.py \\ "),
+        (" python a.py && python b.py", "python a.py && python b.py"),
+        ("\n  python a.py\n  python b.py\n", "  python a.py\n  python b.py\n"),
     ],
 )
-def test_blanks_at_the_end_of_a_script_are_left_out(script: str, command: str) -> None:
+def test_blanks_around_a_script_are_left_out(script: str, command: str) -> None:
     proof = proof_of(of_container(command=["/bin/sh", "-c", script]))
     assert proof.job.fields["command"] == command
     assert (proof.patch, proof.remaining) == (None, ())
@@ -815,3 +817,32 @@ def test_the_queue_of_a_schedule_is_that_of_its_runs(
     proof = proof_of(body)
     assert (proof.job.fields.get("queue"), proof.patch, proof.remaining) == (queue, None, ())
     assert messages(body) == ([message] if message else [])
+
+
+NONE = {"requests": {"nvidia.com/gpu": 0, "rdma/ib": 0}, "limits": {"nvidia.com/gpu": "0", "rdma/ib": 0}}
+
+
+@for_each(
+    "body",
+    [
+        of_container(securityContext={"privileged": False}),
+        of_container(resources=NONE),
+        changed(of_container(tty=False, stdin=False), hostPID=False, hostIPC=False, securityContext={}),
+    ],
+    ids=["not-privileged", "no-devices", "switched-off"],
+)
+def test_values_that_change_nothing_need_no_patch(body: dict[str, Any]) -> None:
+    proof = proof_of(body)
+    assert (proof.patch, proof.remaining, "gpus" in proof.job.fields) == (None, (), False)
+
+
+def test_a_context_with_another_value_is_a_patch() -> None:
+    context = {"privileged": False, "runAsUser": 1000}
+    assert operations(of_container(securityContext=context)) == {"containers/0/securityContext": context}
+
+
+@for_each(("name", "field"), [("mpi-v1", "slotsPerWorker"), ("volcano", "queue")])
+def test_defaults_of_operators_are_no_additions(name: str, field: str) -> None:
+    body = deepcopy(EQUAL[name])
+    body["spec"].pop(field, None)
+    assert not [one for one in proof_of(body).added if one.startswith(f"`{field}:")]
