@@ -14,7 +14,16 @@ from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_b
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
-from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, inner_reads, item_reads, uses_of
+from gen.importers.slurm.programs import (
+    SCRIPT,
+    Called,
+    DroppedPart,
+    Step,
+    changed_reads,
+    inner_reads,
+    item_reads,
+    uses_of,
+)
 from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OF_STATE, ONLY_SHOWS, OWN_ENVIRONMENT, SUBMITS
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
@@ -66,13 +75,16 @@ class BatchCommands(BatchValues):
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
         is_output = any(one.startswith("$(") and not one.startswith("$((") for one in sources(value))
-        if not name or not is_output or self.is_inner:
+        is_item = any(one.strip('"').startswith("${") and "[" in one for one in sources(value))
+        if not name or not (is_output or is_item) or self.is_inner:
             return
         known = self.variables[name]
         if isinstance(known, tuple):
             text, several = f"({' '.join(map(shown, known))})", name in item_reads(self.source)
         else:
-            text, several = shown(known), uses_of(name, self.source) > 1 or name in inner_reads(self.source)
+            text = shown(known)
+            several = uses_of(name, self.source) > 1 or name in inner_reads(self.source)
+            several = several if is_output else name in changed_reads(self.source)
         if several:
             self.add(Step(text=f"{name}={text}", place=self.place(node), sets=name))
             self.from_text.add(name)
@@ -132,7 +144,7 @@ class BatchCommands(BatchValues):
     def submit(self, place: Location, words: Sequence[str]) -> None:
         """Name another job that the script starts."""
         _, rest = options_of([*words[1:]], place, Findings())
-        script = source_text(self.local("".join(rest[:1])))
+        script = source_text(self.local("".join(rest[:1]))).strip('"')
         what, why = f"`{f'{SUBMITS} {script}'.strip()[:60]}`", "it starts another job"
         hint = f"import `{script}`, and start both as steps of a job of kind `pipeline`"
         if not script:

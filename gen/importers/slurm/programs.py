@@ -180,6 +180,7 @@ _READ: Final = regex(r"\$\{?[!#]?(\w+)")
 _CALCULATED: Final = regex(r"\(\(([^\n]{0,300})")
 _IN_CALCULATION: Final = regex(r"(?<![\w$])[A-Za-z_]\w*")
 _IN_OUTPUT: Final = regex(r"\$\(([^)\n]{0,300})")
+_CHANGED: Final = regex(r"\$\{(\w+)[^\w}]")
 _ITEM: Final = regex(r"\$\{(?:#(?=\w+\[)|(?=\w+\[(?![@*]\])))(\w+)")
 _OR_ELSE: Final = regex(r"\$\{(\w+):?[-+=?]")
 
@@ -197,6 +198,12 @@ def _reads(text: str) -> Counter[str]:
 def inner_reads(text: str) -> frozenset[str]:
     """The variables that a text reads in outputs of commands, or with another value if they have none."""
     return frozenset(_OR_ELSE.findall(text)).union(*map(_READ.findall, _IN_OUTPUT.findall(text)))
+
+
+@lru_cache(maxsize=4)
+def changed_reads(text: str) -> frozenset[str]:
+    """The variables of which a text changes the value where it reads them, such as in `${A##*/}`."""
+    return frozenset(_CHANGED.findall(text))
 
 
 @lru_cache(maxsize=4)

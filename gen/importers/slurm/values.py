@@ -161,7 +161,7 @@ class BatchValues(Conditions):
     def note_cases(self, node: Node) -> None:
         """Note the variables that only some cases set. Those with options are empty in the others."""
         text = self.text(node)
-        for name in {*assigned_in(text)}:
+        for name in {one for one in assigned_in(text) if not one.startswith("SLURM_")}:
             has_options = re.search(rf"(?<![\w$]){name}\+?=\(?[\"']?\s*(?:\$\{{?{name}\}}?\s*)?-", text) is not None
             (self.never if has_options else self.untaken).add(name)
 
@@ -385,7 +385,7 @@ class BatchValues(Conditions):
             if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./\ue004 -]*", known)):
                 return known
             parts = sources(known) if isinstance(known, str) and "$(" not in known.replace("$((", "") else []
-            if len(parts) == 1 and known == marked(parts[0]):
+            if len(parts) == 1 and known == marked(parts[0]) and not parts[0].startswith('"'):
                 name = parts[0].removeprefix("$")
                 joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
                 return f"${{{name}}}" if joined else parts[0]

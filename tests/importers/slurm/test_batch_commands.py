@@ -190,6 +190,10 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
     [
         ("A=($(ls b))\nC=${A[$SLURM_ARRAY_TASK_ID]}\na $C", "A=($(ls b))\na ${A[$JOB_COMPLETION_INDEX]}"),
         ("c\nA=($(ls b))\nN=${#A[@]}\na ${A[1]} $N", 'c\nA=($(ls b))\na ${A[1]} "${#A[@]}"'),
+        (
+            'A=(b*)\nC=${A[$SLURM_ARRAY_TASK_ID]}\nif [ -z "$C" ]; then exit; fi\na $C ${C##*_}',
+            'A=(b*)\nC=${A[$JOB_COMPLETION_INDEX]}\nif [ -z "$C" ]; then exit; fi\na $C "${C##*_}"',
+        ),
         ("A=($(ls b) d)\na ${A[0]} ${A[@]}", "A=($(ls b) d)\na $A ${A[@]}"),
     ],
 )
