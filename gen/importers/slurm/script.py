@@ -366,7 +366,7 @@ class BatchScript(BatchCommands):
         ):
             self.name_setup(node)
             return
-        kind = "&&" if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
+        kind = node.children[1].type if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
         hint = "check that each pod may run it, or write the values that it computes"
         what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
         self.leave(node, what, "only a shell decides it, in each pod", hint)

@@ -550,6 +550,7 @@ UNCLEAR = "the address `"
             "`ln -sf train-{{ run.id }}.out l/a` is not carried: no pod has the log of Slurm",
         ),
         (("-N 1", "-e e.log"), "b\ncp ./e.log c", 6, "`cp ./e.log c` is not carried: no pod has the log of Slurm"),
+        (NODE, "R=0\na || R=$?\nb $R", 5, "the meaning of `||`, which sets `$R`, is not carried: only a shell"),
         (NODES, "trap 'a' EXIT\nsrun torchrun b", 6, "the single start of `trap` is not carried: each pod runs the"),
         (NODE, "cat > b.$SLURM_JOB_ID <<E\nc\nE\na '*' ./b*", 7, "the match of `./b*` is not carried: a file of the"),
         (NODE, "declare -a A=(b c)=\na ${A[@]}", 4, "gen cannot read the syntax of the shell here"),
