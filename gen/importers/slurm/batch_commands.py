@@ -14,16 +14,7 @@ from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_b
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
-from gen.importers.slurm.programs import (
-    SCRIPT,
-    Called,
-    DroppedPart,
-    Step,
-    changed_reads,
-    inner_reads,
-    item_reads,
-    uses_of,
-)
+from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, value_in_command
 from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OF_STATE, ONLY_SHOWS, OWN_ENVIRONMENT, SUBMITS
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
@@ -78,15 +69,9 @@ class BatchCommands(BatchValues):
         is_item = any(one.strip('"').startswith("${") and "[" in one for one in sources(value))
         if not name or not (is_output or is_item) or self.is_inner:
             return
-        known = self.variables[name]
-        if isinstance(known, tuple):
-            text, several = f"({' '.join(map(shown, known))})", name in item_reads(self.source)
-        else:
-            text = shown(known)
-            several = uses_of(name, self.source) > 1 or name in inner_reads(self.source)
-            several = several if is_output else name in changed_reads(self.source)
-        if several:
-            self.add(Step(text=f"{name}={text}", place=self.place(node), sets=name))
+        written = value_in_command(name, self.variables[name], self.source, is_output=is_output)
+        if written is not None:
+            self.add(Step(text=f"{name}={written}", place=self.place(node), sets=name))
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")
 

@@ -195,19 +195,19 @@ def _reads(text: str) -> Counter[str]:
 
 
 @lru_cache(maxsize=4)
-def inner_reads(text: str) -> frozenset[str]:
+def _inner_reads(text: str) -> frozenset[str]:
     """The variables that a text reads in outputs of commands, or with another value if they have none."""
     return frozenset(_OR_ELSE.findall(text)).union(*map(_READ.findall, _IN_OUTPUT.findall(text)))
 
 
 @lru_cache(maxsize=4)
-def changed_reads(text: str) -> frozenset[str]:
+def _changed_reads(text: str) -> frozenset[str]:
     """The variables of which a text changes the value where it reads them, such as in `${A##*/}`."""
     return frozenset(_CHANGED.findall(text))
 
 
 @lru_cache(maxsize=4)
-def item_reads(text: str) -> frozenset[str]:
+def _item_reads(text: str) -> frozenset[str]:
     """The arrays of which a text reads the length or single items."""
     return frozenset(_ITEM.findall(text))
 
@@ -215,6 +215,16 @@ def item_reads(text: str) -> frozenset[str]:
 def uses_of(name: str, text: str) -> int:
     """The number of places where a text reads a variable, with or without `$`."""
     return _reads(text)[name]
+
+
+def value_in_command(name: str, value: Value, text: str, *, is_output: bool) -> str | None:
+    """The value of a variable for a line of the command, if a text reads it several times or changes what it reads.
+    None if the value can take its place.
+    """
+    if isinstance(value, tuple):
+        return f"({' '.join(map(shown, value))})" if name in _item_reads(text) else None
+    several = uses_of(name, text) > 1 or name in _inner_reads(text)
+    return shown(value) if (several if is_output else name in _changed_reads(text)) else None
 
 
 def is_needed(name: str, text: str) -> bool:
