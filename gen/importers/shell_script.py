@@ -238,7 +238,8 @@ def for_grammar(text: str) -> str:
 
 
 _BEFORE_WORD: Final = regex(
-    r"(?<![\w$])[A-Za-z_]\w*\+?=(?:[^\s;&|#\\\"'()]|\"[^\"\n]*\"|'[^'\n]*')*(?=[ \t]*\n\s*(?:elif|else|fi|done|esac)\b)"
+    r"(?<![\w$])[A-Za-z_]\w*\+?=(?:[^\s;&|#\\\"'()]|\"[^\"\n]*\"|'[^'\n]*')*"
+    r"(?=[ \t]*\n\s*(?:(?:elif|else|fi|done|esac)\b|!\s))"
 )
 
 

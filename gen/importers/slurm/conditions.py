@@ -322,7 +322,7 @@ class Conditions(Expander):
         return PORT if _IS_PORT.search(self._assigned) else RUN
 
     def output(self, command: str) -> str:
-        command = command.strip()
+        command = re.sub(r"^(?:builtin|command)\s+(?=cd\s)", "", command.strip())
         self.asked |= {"the output of `nproc`"} if re.search(r"\bnproc\b", command) else set()
         if (written := _WRITTEN.fullmatch(command)) is not None:
             return written["text"] if written["quote"] else self.unquoted(written["text"])

@@ -30,6 +30,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 
+_FROM_START: Final = regex(rf"{START}((?:/\.\.(?![^/\s:,;'\"]))*)")
 DEEP: Final = "/f" * 20
 """A folder with as many parents as a script leaves with `cd ..`."""
 
@@ -52,9 +53,9 @@ def relative(text: str, folder: str) -> str:
     """A text with paths from the folder instead of that at the start of the script."""
     if START not in text or not is_known(folder) or folder.startswith("/"):
         return text.replace(START, ".")
-    start = posixpath.relpath(DEEP, f"{DEEP}/{folder}")
     inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
-    return (inner.sub(".", text) if start != "." else text).replace(START, start)
+    text = inner.sub(".", text) if posixpath.normpath(folder) != "." else text
+    return _FROM_START.sub(lambda match: posixpath.relpath(f"{DEEP}{match[1]}", f"{DEEP}/{folder}"), text)
 
 
 _BACKGROUND: Final = regex(r"(?<![&><])&(?![&>\d])")

@@ -81,7 +81,6 @@ class BatchScript(BatchCommands):
             "unset_command": lambda node: self.unset(self.words(self.text(node))[1:]),
         }
         self._visits, self._depth = 0, 0
-        self.unseen: tuple[Location, str] | None = None  # the last check of a file that the machines may have
 
     def follow(self, text: str) -> BatchScript:
         """Follow a text. This object has its steps, files and remaining lines afterwards."""
@@ -144,7 +143,7 @@ class BatchScript(BatchCommands):
                 self.follow_block(node.children)
             elif (follow := self._followers.get(node.type)) is not None:
                 follow(node)
-            elif self.starts_program(node):
+            elif self.starts_program(node) and not {one.type for one in node.named_children} <= _ASSIGNMENTS:
                 self.as_it_is(node)
             elif node.type == "negated_command":
                 self.follow_block(node.named_children)

@@ -308,7 +308,10 @@ def _reduced(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     if launcher is None:
         return words, ""
     given = without_set(Run(words=words, place=Location(""), launcher=launcher, at=place))
-    return tuple(one for one in given.words if one != "--oversubscribe"), given.processes
+    kept = [one for one in given.words if one != "--oversubscribe"]
+    while launcher is mpirun.LAUNCHER and kept[place + 1 : place + 2] == ["-x"] and "=" not in kept[place + 2]:
+        del kept[place + 1 : place + 3]  # the operator sets the variable
+    return tuple(kept), given.processes
 
 
 def _differences(
@@ -407,7 +410,7 @@ def _equal(
         return False
     if a == b:
         return number > 0 or "/" not in a or a.startswith("/") or folder == other
-    places = [posixpath.normpath(posixpath.join(*pair)) for pair in ((folder, a), (other, b))]
+    places = [posixpath.normpath(f"/.{posixpath.join(*pair)}") for pair in ((folder, a), (other, b))]
     return places[0] == places[1] or a.replace(HOME, posixpath.relpath(HOME, other)) == b
 
 

@@ -65,6 +65,9 @@ class BatchValues(Conditions):
     stops: Location | None = None
     """Whether the script ends at the first error."""
 
+    unseen: tuple[Location, str] | None = None
+    """The last check of a file that the machines may have."""
+
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         self.constants = {name: value for name, value in constants.items() if not ARGUMENT.fullmatch(name)}
         self.in_task = self.is_inner = in_task
@@ -342,7 +345,8 @@ class BatchValues(Conditions):
     def only_prepares(self, step: Step) -> bool:
         """Whether a step of a script starts no program of a job: one of a script that submits others may compute."""
         only_submits = self.submitted and step.text and not self.is_program(step.text)
-        return bool(only_submits) or step.words[:1] in (*BETWEEN, ("chmod",), ("touch",))
+        removes = self.unseen is not None and step.words[:1] == ("rm",)  # before the program that gen does not see
+        return bool(only_submits) or removes or step.words[:1] in (*BETWEEN, ("chmod",), ("touch",))
 
     def name_program(self, step: Step) -> None:
         """Name a program that no machine has, and values that the pod computes in another folder."""

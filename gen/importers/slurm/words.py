@@ -360,7 +360,9 @@ _OF_WORDS: Final = regex(
     r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
     r"|<\(|<<<|&>|\|&|;;?&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
 )
-_OF_TEXT: Final = regex(r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|SECONDS|BASHPID|UID)\b")
+_OF_TEXT: Final = regex(
+    r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|builtin|SECONDS|BASHPID|UID)\b"
+)
 """Syntax of bash in a construct that stays."""
 
 

@@ -103,7 +103,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             "srun a {b,'c d'} {e,f{1..2}}g {x..z} {01..3} {2..6..2} '{h,i}' {j} ${K:-{l,m}}",
             "a b 'c d' eg f1g f2g x y z 01 02 03 2 4 6 '{h,i}' '{j}' '{l,m}'",
         ),
-        ('D=$(cd -- "$(dirname -- "$0")/../.." >/dev/null 2>&1 && pwd)\nsrun a $D/b', "a ./../../b"),
+        ('D=$(cd -- "$(dirname -- "$0")/../.." >/dev/null 2>&1 && pwd)\nsrun a $D/b', "a ../../b"),
         ("cat > b.sh <<E\nc\nE\nchmod +x b.sh\nsrun ./b.sh d", "bash /etc/job/b.sh d"),
         ("A=(b)\nC=$(D=($A))\nsrun a $C $(E=1)c", "a c"),
         (
@@ -131,7 +131,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ('A=$(cat <<E\n"b"\nE\n)\nsrun a $A', "a '\"b\"'"),
         ("N=A\nexport $N=1 \"B=c d\" $(echo C=3)\nsrun bash -c 'a $A $B $C'", "a 1 c d 3"),
         ("A=$(srun -n 1 hostname)\nB=$(srun hostname | head -n 1)\nsrun a $A $B", "a $MASTER_ADDR $MASTER_ADDR"),
-        ("A=$(cd ../../; pwd)\nsrun a $A/b $(dirname $C)", "a ./../../b $(dirname $C)"),
+        ("A=$(cd ../../; pwd)\nsrun a $A/b $(dirname $C)", "a ../../b $(dirname $C)"),
         ("A='b c'\n[ -n $D ] && B=1\n[ $A = 'b c' ] || C=2\n[[ $A != c ]] && D=3\nsrun a $B $C $D", "a 1 2 3"),
         ("if [ -d $SLURM_SUBMIT_DIR ]; then A=1; else A=2; fi\nsrun a $A", "a 1"),
         ("unset SLURM_NNODES\nsrun a ${SLURM_NNODES:-b}", "a b"),
@@ -471,6 +471,7 @@ UNCLEAR = "the address `"
         (NODE, 'A="$A -b"\na $A', 5, "`$A` has no value in a pod: the script gets it from outside"),
         (NODE, "A=$A\nsrun a $A", 5, "`$A` has no value in a pod: the script gets it from outside"),
         (NODE, "P=.\nif [ -e x ]; then\nP=./x\nfi\n$P -u", 5, "the script starts no program, because gen does not see"),
+        (NODE, "rm -rf a\nif [ -f b ]; then\nc a\nfi", 5, "the script starts no program, because gen does not see"),
         (NODE, "for i in {1..64}; do srun a; srun b; srun c; srun d; done", 4, "the script starts too many programs"),
         (NODE, "A=${&B:-1}\na", 4, "gen cannot read the syntax of the shell here"),
         (
