@@ -428,6 +428,8 @@ def _said(job: ImportedJob, task: int, program: _Program, near: _Program | None)
     if near is None:
         return f"task {task} starts `{_text(program)}` in the script, and not in the job"
     found = _same(job, program, near) or ("", "")
+    if found[0] == found[1] != "":  # a path that is relative
+        return f"task {task} starts `{_text(program)}` in another folder"
     one, other = (value[:_SHOWN] for value in found)
     name = program.words[0][0].rpartition("/")[2]
     return f"task {task} starts `{name}` with `{one}` in the script, and with `{other}` in the job"

@@ -196,6 +196,9 @@ def test_programs_of_one_folder_have_one_folder(tmp_path: Path) -> None:
     text = script("-N 1", body="cd a\npython x\ncd ../b\npython y", interpreter="/bin/bash")
     _, same, found = compared(tmp_path, text, {"command": "cd a\npython x\npython y"})
     assert (same, [one.message for one in found]) == (False, ["task 0 starts `python y` in another folder"])
+    text = script("-N 1", body="X=abc\ncd $((X))/b\nc/d.py 1", interpreter="/bin/bash")
+    line, same, found = compared(tmp_path, text)
+    assert (same, [one.message for one in found]) == (True, []), line
 
 
 def test_a_program_that_another_one_replaces_has_its_line(tmp_path: Path) -> None:
