@@ -25,11 +25,19 @@ from gen.importers.slurm.containers import (
     mount_folders,
     named_images,
 )
-from gen.importers.slurm.expansion import ADDRESS, NODES, START, is_known, marked, shown, source_text
+from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
-from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, log_files, read_by, with_traps
+from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, log_files, read_by, reads_arguments, with_traps
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import Layout, Site, constants, read_site, report_incomplete, without_placeholders
+from gen.importers.slurm.site import (
+    Layout,
+    Site,
+    carry_values_of_file,
+    constants,
+    read_site,
+    report_incomplete,
+    without_placeholders,
+)
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.words import needs_bash
@@ -251,7 +259,7 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
         why, hint = f"the script {case}", f"give it with `--define {name}=VALUE`, or in `define` of a site file"
         if name == "SLURM_ARRAY_TASK_ID":
             why, hint = "the script has no `--array`", f"add it, or give one task with `--define {name}=VALUE`"
-        elif _lists_nodes(script, name):
+        elif script.lists_nodes(name):
             why = "it is a list of nodes"
             hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
         elif name not in script.variables or (name in script.early and marked(f"${name}") in script.variables[name]):
@@ -275,10 +283,10 @@ def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lackin
     inner = [(one.start_point[0], one.end_point[0]) for one in script.functions.values()]
     lines = enumerate(script.source.split("\n"))
     outer = "\n".join(one for at, one in lines if not any(first <= at <= last for first, last in inner))
-    if not _reads_arguments(outer):
+    if not reads_arguments(outer):
         return
     hint = "give the first one with `--define 1=VALUE`, and the next one with `--define 2=VALUE`"
-    for run in (one for one in runs if one.words and _reads_arguments(read_by(text, one.place.line))):
+    for run in (one for one in runs if one.words and reads_arguments(read_by(text, one.place.line))):
         program, behind = run.words[run.at].rpartition("/")[2], run.words[run.at + 1 :]
         needs = run.launcher is not None or re.fullmatch(r"python[\d.]*|(?:ba)?sh", program)
         if needs and all(one.startswith("-") for one in behind):
@@ -286,18 +294,6 @@ def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lackin
             draft.cannot_run(run.place, f"`{program}` has no script, because it is an argument of `sbatch`", hint)
         else:
             draft.drop(run.place, "`$@`", "the arguments of the script are those of `sbatch`", hint)
-
-
-def _reads_arguments(text: str) -> bool:
-    """Whether a text has all arguments of the script, outside of single quotes."""
-    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None
-
-
-def _lists_nodes(script: BatchScript, name: str) -> bool:
-    """Whether a variable has the names of all nodes."""
-    values = script.variables.get(name, "")
-    values = (values,) if isinstance(values, str) else values
-    return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
 
 
 def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
@@ -358,6 +354,8 @@ def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
             message = f"`srun` in `{name[:60]}` does not work in a pod"
             draft.cannot_run(place, message, "write its commands in the place where the script starts it")
         draft.set(literal(content), "files", target, place=place)
+        known = {*script.exported, *script.variables, *steps.OF_KIND}
+        carry_values_of_file(draft, name, content, script.constants, known, place)
         written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
         runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]
         runs = [one for one in runs if one.words[:1] != ("chmod",) or {*one.words[2:]} != {target}]

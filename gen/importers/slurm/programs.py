@@ -427,3 +427,8 @@ def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) ->
                 hint = "write the path below `/etc/job` that the file has in `files` of the job"
                 what, why = f"the match of `{pattern[:60]}`", "a file of the script is in another folder"
                 yield DroppedPart(step.place, what, why, hint)
+
+
+def reads_arguments(text: str) -> bool:
+    """Whether a text has all arguments of the script, outside of single quotes."""
+    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None

@@ -25,9 +25,9 @@ from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.yaml.source import source_of
 from gen.importers.draft import JobDraft, label
-from gen.importers.shell_script import placeholders
+from gen.importers.shell_script import assigned_in, placeholders
 from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, sources
-from gen.importers.slurm.programs import DroppedPart, Step
+from gen.importers.slurm.programs import VARIABLE, DroppedPart, Step
 from gen.job.launchers import BY_PROGRAM, base
 
 _ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in one.roles.get(base.ADDRESS, ()))
@@ -267,3 +267,20 @@ def sets_network(option: str, value: str) -> bool:
         return _SETTINGS.search(value) is not None
     variable = re.split("[= ]", value, maxsplit=1)[0]
     return OF_NETWORK.fullmatch(variable) is not None and variable not in HARMLESS
+
+
+def carry_values_of_file(
+    draft: JobDraft, name: str, content: str, given: Mapping[str, str], known: Collection[str], place: Location
+) -> None:
+    """Set the variables that the user gives and a shell script in a file reads. Report others from outside."""
+    if not name.endswith(".sh") and re.match(r"#!.*sh\b", content) is None:
+        return
+    own = {*known, *assigned_in(content)}
+    for one in dict.fromkeys(VARIABLE.findall(content)):
+        if one.isdecimal() or one in own or is_of_machines(one):
+            continue
+        if one in given:
+            draft.variable(one, given[one], place)
+        else:
+            why = f"`{name[:60]}` reads it, and the script sets no value"
+            draft.drop(place, f"`${one}` from outside", why, f"give it with `--define {one}=VALUE`, if it is set")

@@ -342,6 +342,12 @@ class BatchValues(Conditions):
         """Note the first part that is not followed as bash does it."""
         self.unreadable = self.unreadable or (place, what, hint)
 
+    def lists_nodes(self, name: str) -> bool:
+        """Whether a variable has the names of all nodes."""
+        values = self.variables.get(name, "")
+        values = (values,) if isinstance(values, str) else values
+        return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
+
     def only_prepares(self, step: Step) -> bool:
         """Whether a step of a script starts no program of a job: one of a script that submits others may compute."""
         only_submits = self.submitted and step.text and not self.is_program(step.text)

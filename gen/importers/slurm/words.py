@@ -115,6 +115,15 @@ def _let(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
+def _export(reader: BatchCommands, called: Called) -> bool:
+    """`export NAME=VALUE` that other words make, such as those of an array."""
+    for name, sign, value in (one.partition("=") for one in called.words[1:] if not one.startswith("-")):
+        if sign:
+            reader.assign(name, value)
+        reader.exported.setdefault(name, called.place)
+    return True
+
+
 def _printf(reader: BatchCommands, called: Called) -> bool:
     """`printf -v NAME FORMAT WORD…`."""
     match called.words:
@@ -339,6 +348,7 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     "set": _set,
     "shopt": _shopt,
     "let": _let,
+    "export": _export,
     "printf": _printf,
     **dict.fromkeys(("break", "continue", "return"), _leave),
     **dict.fromkeys(("cd", "pushd", "popd"), _cd),

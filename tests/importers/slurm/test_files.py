@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gen.base.findings import Findings
+from gen.importers import IMPORTERS, ImportInput
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
 
@@ -48,3 +50,24 @@ def test_programs_have_the_files_that_they_read(body: str, command: str, files: 
 def test_a_file_that_is_not_carried_has_its_line(body: str, line: int, message: str) -> None:
     _, found = read(script(*NODE, body=body, interpreter=BASH))
     assert [one.message for one in found if one.place.line == line and one.message == message], found
+
+
+@for_each(
+    ("name", "text", "env", "named"),
+    [
+        ("run.sh", "a $LR", {"LR": "0.1"}, []),
+        ("run.sh", "LR=1; a $LR $HOME $1", {}, []),
+        ("run.sh", "a $OTHER", {}, ["`$OTHER` from outside is not carried"]),
+        ("run", "#!/bin/bash\na $LR", {"LR": "0.1"}, []),
+        ("run.json", "$LR", {}, []),
+    ],
+)  # fmt: skip
+def test_a_script_in_a_file_has_the_values_from_outside(
+    name: str, text: str, env: dict[str, str], named: list[str]
+) -> None:
+    found = Findings()
+    body = script("-N 1", body=f"cat > {name} <<'EOF'\n{text}\nEOF\nbash {name}", interpreter="/bin/bash")
+    given = ImportInput(file="a.sh", text=body, otherwise="team", image="a/b:1", define={"LR": "0.1"})
+    (made,) = IMPORTERS["slurm"]().read(given, found)
+    assert made.fields.get("env", {}) == env
+    assert [one.message.partition(":")[0] for one in found] == named

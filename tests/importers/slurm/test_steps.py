@@ -664,6 +664,7 @@ def test_a_value_that_a_pod_has_is_not_from_outside(body: str, expected: str) ->
         ("for f in $X/$Y.txt $Y/$X.txt; do a $f; done", "a x/y.txt\na y/x.txt"),
         ("f() { a $X/$1.txt; }\nf $Y", "a x/y.txt"),
         ("cd $X/runs/$Y.d\na", "cd x/runs/y.d\na"),
+        ('C=(export X="a b")\n"${C[@]}"\n$X', "a b"),
         ("! A=$(hostname)\nB=1 C=2\n! D=3\na $B $D", "a 1 3"),
         ("R=$(builtin cd $X/..; pwd)\na $R $R/b", "a . ./b"),
         ("N=$(expr $SLURM_NNODES \\* 4)\na $N `expr 9 - 2 - 1`", "a 4 6"),
