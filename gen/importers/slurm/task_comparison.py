@@ -202,7 +202,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         **known,
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), world.number),
         **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), hosts),
-        "SLURMD_NODENAME": f"{world.host}0",
+        **dict.fromkeys(("SLURMD_NODENAME", "HOSTNAME"), f"{world.host}0"),
         "SLURM_SUBMIT_DIR": HOME,
         "GEN_ID": world.number,
         "GEN_HOST": world.host,

@@ -36,7 +36,8 @@ fi
 rank=0
 for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
   ((rank < most && rank < tasks)) || exit 0
+  host=$GEN_HOST$((node + first))
   GEN_TASK=$((rank + first * per)) GEN_NODE=$((node + first)) SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
-    SLURMD_NODENAME=$GEN_HOST$((node + first)) SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@"
+    SLURMD_NODENAME=$host HOSTNAME=$host SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@"
   rank=$((rank + 1))
 done; done
