@@ -43,7 +43,7 @@ SLURM = """\
 #!/bin/bash
 #SBATCH --nodes=2 --gpus-per-node=8 --time=02:00:00
 #SBATCH --mail-type=ALL
-srun python train.py
+srun ./train
 """
 MANIFEST = """\
 apiVersion: batch/v1
