@@ -18,6 +18,7 @@ from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.server_defaults import CONTAINER_DEFAULTS, JOB_DEFAULTS, POD_DEFAULTS
+from gen.kubernetes.facts.volcano import DEFAULT_QUEUE
 from gen.kubernetes.objects import Body, present
 
 LIST_KEYS: Final = {
@@ -178,7 +179,7 @@ DEFAULTS: Final[Body] = {
         ("privileged", "readOnlyRootFilesystem", "hostIPC", "hostNetwork", "hostPID", "stdin", "tty"), False
     ),
     "protocol": "TCP",
-    "queue": "default",  # of Volcano
+    "queue": DEFAULT_QUEUE,
     "readOnly": False,
     "replicas": 1,
     "serviceType": "ClusterIP",  # of the head of Ray

@@ -290,9 +290,10 @@ def own_hosts(name: str, job: Job, body: Body, namespaces: set[str], *services: 
                 end = host.removeprefix("{run}").format(_INDEX, _INDEX, role=re.escape(role.replica_type.lower()))
                 ends.add(end if "{role}" in host else rf"{end}(?=\.(?:{service}))")  # a number alone is no host name
     labels, kinds = _object_words(job)
-    of_kinds = [rf"(?<=(?<![\w/.-]){re.escape(kind)}/)" for kind in kinds]
-    ends |= {f"{behind[:-1]}{re.escape(name)})" for behind in (*of_kinds, *(rf"(?<={one})" for one in labels))}
-    start = rf"(?<![\w.-])(?:(?P<url>(?<=//))|(?<!/)|{'|'.join(of_kinds)})"
+    of_kinds = [rf"(?<![\w/.-]){re.escape(kind)}/" for kind in kinds]
+    # the whole name, behind a kind or a label
+    ends |= {rf"(?<={before}{re.escape(name)})" for before in (*of_kinds, *labels)}
+    start = rf"(?<![\w.-])(?:(?P<url>(?<=//))|(?<!/)|{'|'.join(rf'(?<={before})' for before in of_kinds)})"
     start = rf"{start}{re.escape(name)}(?P<pod>{'|'.join(sorted(ends, reverse=True))})"
     known = "|".join(map(re.escape, sorted(namespaces)))
     domain = (

@@ -39,7 +39,7 @@ _SECONDS: Final = 60
 _MOST_RUNS: Final = 8
 _MOST_BYTES: Final = 20_000_000
 _LONGEST_NAME: Final = 500
-_LONGEST_FILE_NAME: Final = 255
+_LONGEST_FILE_NAME: Final = 255  # in bytes
 _COUNT: Final = regex(r"-1|[0-9]{1,6}")
 _REFERENCE: Final = regex(r"\$\((\w+)\)")
 _INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
@@ -222,7 +222,8 @@ def _write(own: Path, learned: Learned, scripts: Mapping[str, str], files: Mappi
     for name in _ANSWERS.split():
         (own / "start" / name).symlink_to("/gen/answer")
     found = {one for one in learned.programs if posixpath.dirname(one) == "/gen/bin"}
-    for link in (own / "start" / posixpath.basename(one) for one in found if len(one) < _LONGEST_FILE_NAME):
+    names = (one for one in map(posixpath.basename, found) if len(one.encode("utf-8", "replace")) <= _LONGEST_FILE_NAME)
+    for link in (own / "start" / name for name in names):
         if not link.is_symlink() and not link.exists():
             link.symlink_to("/gen/record")
     for name, paths in {**asdict(learned), "programs": learned.programs - found}.items():

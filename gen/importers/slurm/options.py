@@ -377,7 +377,7 @@ def _life(draft: JobDraft, last: dict[str, Option]) -> None:
 def _seconds(match: re.Match[str]) -> int:
     """Seconds of `minutes`, `minutes:seconds`, `hours:minutes:seconds`, or with days `hours[:minutes[:seconds]]`."""
     parts = [int(part) for part in match["parts"].split(":")]
-    if match["days"] is None and len(parts) < 3:  # noqa: PLR2004 - without hours
+    if match["days"] is None and not parts[2:]:  # without hours
         parts = [0, *parts]
     hours, minutes, seconds = [*parts, 0, 0][:3]
     return ((int(match["days"] or 0) * 24 + hours) * 60 + minutes) * 60 + seconds

@@ -276,12 +276,11 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
         draft.fields |= {name: fields[name] for name in ("cpu", "gpus", "memory") if name in fields}
         every, own = int(draft.fields.get("gpus", 0)), gpus_of_step(run)
         if 0 < own < every and not DEVICES & {name for name, _ in run.assigned}:
-            if first + own > every and layout.nodes > 1:  # the other nodes are reported
+            if first + own > every:
                 first = 0
-            elif first + own > every:
                 what, hint = f"the wait for {counted(own, 'free GPU')}", "write `wait` before it in `command`"
-                draft.drop(run.place, what, f"all programs start at once, on {counted(every, 'GPU')}", hint)
-                first = 0
+                if layout.nodes == 1:  # other nodes are reported
+                    draft.drop(run.place, what, f"all programs start at once, on {counted(every, 'GPU')}", hint)
             devices = "CUDA_VISIBLE_DEVICES", ",".join(map(str, range(first, first + own)))
             made.append(replace(run, assigned=(devices, *run.assigned)))
             first += own

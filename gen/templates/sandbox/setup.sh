@@ -32,6 +32,7 @@ mkdir "${folders[@]}"
 : > dev/zero
 printf '%s\n' "${table[@]}" > etc/mounts
 mount --all --fstab etc/mounts
+: > etc/mounts # it has paths of the user
 cp -P "$1"/gen/tools/* usr/bin/
 [ -L bin ] || cp -P "$1"/gen/tools/* bin/
 cp -P "$1"/gen/start/* gen/bin/

@@ -356,3 +356,9 @@ def test_records_that_a_script_breaks_are_ignored() -> None:
     ):
         found = recorded([Process(words=("bash", "/script"), env={})], files={"/script": text})
         assert len(found.records) <= 1
+
+
+def test_a_script_sees_no_path_of_the_user() -> None:
+    text = "grep -q . /etc/mounts && shown\none\n"
+    found = recorded([Process(words=("bash", "/script"), env={})], files={"/script": text})
+    assert [one.words for one in found.records if one.words[0] in ("one", "shown")] == [("one",)]
