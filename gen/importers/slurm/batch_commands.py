@@ -69,11 +69,13 @@ class BatchCommands(BatchValues):
         is_item = any(one.strip('"').startswith("${") and "[" in one for one in sources(value))
         if not name or not (is_output or is_item) or self.is_inner:
             return
-        written = value_in_command(name, self.variables[name], self.source, is_output=is_output)
+        known = self.variables[name]
+        others = known[1:] if isinstance(known, tuple) and known[0] == value else ()  # items of an array
+        written = value_in_command(name, value if others else known, self.source, is_output=is_output)
         if written is not None:
             self.add(Step(text=f"{name}={written}", place=self.place(node), sets=name))
             self.from_text.add(name)
-            self.variables[name] = marked(f"${name}")
+            self.variables[name] = (marked(f"${name}"), *others) if others else marked(f"${name}")
 
     def follow_command(self, node: Node) -> None:
         name = node.child_by_field_name("name")

@@ -267,16 +267,16 @@ class BatchValues(Conditions):
         else:
             new = self.value(text)
         self._note_status(text)
-        if sign == "+=":
-            old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
-            if isinstance(old, str) and isinstance(new, str):
-                new = (old + new)[:100_000]
-            else:
-                new = (*((old,) if isinstance(old, str) else old), *((new,) if isinstance(new, str) else new))
+        old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
+        items = (old,) if isinstance(old, str) else old
+        if sign == "+=" and isinstance(new, str):
+            new = f"{''.join(items[:1])}{new}"[:100_000]
+        elif sign == "+=":
+            new = (*items, *new)
         if isinstance(new, str) and is_known(new) and is_secret(self._assigned, new):
             self.secrets[self._assigned] = new, self.place(node)
             new = marked(f"${self._assigned}")
-        self.variables[self._assigned] = new
+        self.variables[self._assigned] = (new, *items[1:]) if isinstance(new, str) and items[1:] else new  # the first
         if self.exports_all or self._assigned.startswith("SLURM_"):  # Slurm exports its own
             self.exported.setdefault(self._assigned, self.place(node))
         name_now, self._assigned = self._assigned, ""

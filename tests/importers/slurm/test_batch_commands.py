@@ -97,6 +97,9 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("i=0\nwhile [ $i -lt 2 ]; do srun a $i; i=$((i + 1)); done", "a 0\na 1"),
         ("i=2\nuntil ((i == 0)); do srun a $i; ((i--)); done", "a 2\na 1"),
         ("A=1\nA=2 | cat\nsrun a $A", "a 1"),
+        ('A=(b c)\nA="${A[@]} d"\nsrun a "${A[@]}" $A', "a 'b c d' c b c d"),
+        ("A=(b c)\nA+=d\nsrun a ${A[@]}", "a bd c"),
+        ('A=(b c)\nA="$(d) e"\nsrun a $A ${A[1]}', 'A="$(d) e"\na $A c'),
         ("cd b\ncd c\ncd -\nsrun a", "cd b\na"),
         ("pushd b\nsrun a\npopd\nsrun c", "cd b\na\ncd ..\nc"),
         (
