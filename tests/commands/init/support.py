@@ -62,17 +62,6 @@ def git(*arguments: str | Path, cwd: Path) -> str:
     return done.stdout.strip()
 
 
-def quick_environments(folder: Path) -> dict[str, str]:
-    """Variables with which `python3 -I -m venv FOLDER` copies an environment: making one takes seconds."""
-    made, python = folder / "made", folder / "bin/python3"
-    assert run("python3", "-I", "-m", "venv", made, cwd=folder).returncode == 0
-    python.parent.mkdir()
-    copies = f'[ "$1 $2 $3" = "-I -m venv" ] && mkdir -p "$4" && exec cp -R "{made}/." "$4"'
-    python.write_text(f'#!/bin/sh\n{copies}\nexec "{sys.executable}" "$@"\n', "utf-8")
-    python.chmod(0o755)
-    return {"PATH": f"{python.parent}{os.pathsep}{PATH}"}
-
-
 def committed(root: Path) -> Path:
     git("init", "--quiet", "--initial-branch", "main", cwd=root)
     git("add", "--all", cwd=root)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.commands.init.support import (
+    PATH,
     Host,
     committed,
     git,
@@ -158,18 +159,6 @@ MERGED = ("grant", "hidden", "quota", "workflow", "report", "attributes", "modul
 """All but the attacks on the source of checks."""
 
 
-@dataclass(frozen=True)
-class Server:
-    """A bare repository that is cloned over a transport, and the environment of CI."""
-
-    origin: Path
-    environment: dict[str, str]
-
-    @property
-    def url(self) -> str:
-        return f"file://{self.origin}"
-
-
 def shared(folder: Path, root: Path) -> None:
     """Change a repository to one that has the action and the component of this project, in place of its scripts."""
     assert initialised(folder / "action", source=shared_source())[1] == 0
@@ -183,7 +172,7 @@ def shared(folder: Path, root: Path) -> None:
 
 
 @pytest.fixture(scope="module", params=["scripts", "shared"])
-def server(tmp_path_factory: pytest.TempPathFactory, quick: dict[str, str], request: pytest.FixtureRequest) -> Server:
+def server(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     folder = tmp_path_factory.mktemp("attacks")
     assert initialised(folder / "first", source=wheel_source(folder / "index"))[1] == 0
     if request.param == "shared":
@@ -192,7 +181,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, quick: dict[str, str], requ
     assert "team-a: {gpus: 32}" in overlay.read_text("utf-8")
     committed(folder / "first")
     git("clone", "--quiet", "--bare", folder / "first", "origin.git", cwd=folder)
-    return Server(folder / "origin.git", quick)
+    return folder / "origin.git"
 
 
 def _same(answer: Any) -> Any:
@@ -235,9 +224,9 @@ def answers(host: Host, clone: Path, archive: bytes) -> dict[str, Callable[[], A
     return known | {f"{api}/actions/artifacts/3/zip": lambda: f"{host.url}/storage", "/storage": lambda: archive}
 
 
-def proposed(server: Server, attack: Callable[[Attacker], None], folder: Path, mark: Path) -> Path:
+def proposed(server: Path, attack: Callable[[Attacker], None], folder: Path, mark: Path) -> Path:
     """A clone with the attack on a branch, which is checked out."""
-    git("clone", "--quiet", server.url, folder, cwd=server.origin)
+    git("clone", "--quiet", f"file://{server}", folder, cwd=server)
     git("checkout", "--quiet", "-b", "change", cwd=folder)
     attack(Attacker(folder, mark))
     mark.unlink(missing_ok=True)
@@ -246,7 +235,7 @@ def proposed(server: Server, attack: Callable[[Attacker], None], folder: Path, m
     return folder
 
 
-def checked(server: Server, clone: Path, temp: Path) -> int:
+def checked(clone: Path, temp: Path) -> int:
     """The steps of check.yml of the merge that GitHub checks out."""
     git("checkout", "--quiet", "--detach", "origin/main", cwd=clone)
     git("merge", "--quiet", "--no-ff", "--no-edit", "change", cwd=clone)
@@ -255,11 +244,11 @@ def checked(server: Server, clone: Path, temp: Path) -> int:
     for step, always in github_steps(clone):
         if not code or always:
             command = ("bash", "-eo", "pipefail", "-c", step)
-            code = run(*command, cwd=clone, RUNNER_TEMP=str(temp), **variables, **server.environment).returncode or code
+            code = run(*command, cwd=clone, RUNNER_TEMP=str(temp), **variables).returncode or code
     return code
 
 
-def comment(server: Server, clone: Path, temp: Path) -> str:
+def comment(server: Path, clone: Path, temp: Path) -> str:
     """The body of the comment of comment.yml, which runs in a clone of the default branch."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
@@ -267,7 +256,7 @@ def comment(server: Server, clone: Path, temp: Path) -> str:
             if (temp / "gen" / name).is_file():
                 packed.write(temp / "gen" / name, name)
     default, machine = temp / "default", temp / "machine"
-    git("clone", "--quiet", server.url, default, cwd=server.origin)
+    git("clone", "--quiet", f"file://{server}", default, cwd=server)
     machine.mkdir()
     steps = steps_of(default, "comment")
     (step,) = [one for one in steps if "run" in one]
@@ -296,11 +285,11 @@ def comment(server: Server, clone: Path, temp: Path) -> str:
     return body
 
 
-def gitlab_comment(server: Server, clone: Path, head: str, folder: Path) -> str:
+def gitlab_comment(server: Path, clone: Path, head: str, folder: Path) -> str:
     """The body of the comment of the job `comment` of GitLab, with the artifacts that the job `gen` left in a clone."""
     git("clone", "--quiet", clone, folder, cwd=clone)
     git("checkout", "--quiet", head, cwd=folder)
-    git("remote", "set-url", "origin", server.url, cwd=folder)
+    git("remote", "set-url", "origin", f"file://{server}", cwd=folder)
     jobs = gitlab_jobs(folder)
     for path in jobs["gen"]["artifacts"]["paths"]:
         if (clone / path).is_file():
@@ -331,13 +320,13 @@ def visible(body: str) -> list[str]:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_of_a_malicious_pull_request_runs_and_no_plan_is_false(
-    server: Server, attack: str, tmp_path: Path
+    server: Path, attack: str, tmp_path: Path
 ) -> None:
     change, may_pass, line = ATTACKS[attack]
     mark, temp = tmp_path / "attacked", tmp_path / "temp"
     temp.mkdir()
     clone = proposed(server, change, tmp_path / "clone", mark)
-    code = checked(server, clone, temp)
+    code = checked(clone, temp)
     first, second, *_ = visible(comment(server, clone, temp))
     assert first.startswith(line)
     if may_pass:
@@ -345,7 +334,7 @@ def test_nothing_of_a_malicious_pull_request_runs_and_no_plan_is_false(
     git("checkout", "--quiet", "--force", "change", cwd=clone)
     git("clean", "--quiet", "-ffdx", cwd=clone)
     head = git("rev-parse", "HEAD", cwd=clone)
-    codes = (code, gitlab_job(clone, "gen", **server.environment).returncode)
+    codes = (code, gitlab_job(clone, "gen").returncode)
     shown = visible(gitlab_comment(server, clone, head, tmp_path / "comment"))
     assert not mark.exists(), "code of the attacker was executed"
     if not may_pass and line != CHANGES_CHECKS:
@@ -355,31 +344,30 @@ def test_nothing_of_a_malicious_pull_request_runs_and_no_plan_is_false(
         assert shown[1].startswith("**Also changes:** `")
 
 
-def test_attacks_that_were_merged_by_mistake_run_nothing_later(server: Server, tmp_path: Path) -> None:
+def test_attacks_that_were_merged_by_mistake_run_nothing_later(server: Path, tmp_path: Path) -> None:
     """One history with all attacks merged, also those that the check refused."""
     folder, mark = tmp_path / "merged", tmp_path / "attacked"
-    git("clone", "--quiet", "--bare", server.origin, folder, cwd=tmp_path)
-    own = Server(folder, server.environment)
+    git("clone", "--quiet", "--bare", server, folder, cwd=tmp_path)
     passed = []
     for attack in MERGED:
         temp = tmp_path / attack
         temp.mkdir()
-        clone = proposed(own, ATTACKS[attack][0], temp / "clone", mark)
-        if checked(own, clone, temp) == 0:
+        clone = proposed(folder, ATTACKS[attack][0], temp / "clone", mark)
+        if checked(clone, temp) == 0:
             passed.append(attack)
-        comment(own, clone, temp)
+        comment(folder, clone, temp)
         assert not mark.exists(), f"code of {attack}, or of one before, was executed"
         git("push", "--quiet", "origin", "change:main", cwd=clone)
     assert passed == ["grant"]
-    clone = proposed(own, lambda attacker: attacker.job("last"), tmp_path / "clone", mark)
+    clone = proposed(folder, lambda attacker: attacker.job("last"), tmp_path / "clone", mark)
     head = git("rev-parse", "HEAD", cwd=clone)
-    assert gitlab_job(clone, "gen", **own.environment).returncode != 0
-    assert visible(gitlab_comment(own, clone, head, tmp_path / "comment"))[0].startswith("### Refused: ")
+    assert gitlab_job(clone, "gen").returncode != 0
+    assert visible(gitlab_comment(folder, clone, head, tmp_path / "comment"))[0].startswith("### Refused: ")
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("folder", ["gen-report", "Gen-Report"])
-def test_no_committed_report_is_shown_if_the_check_cannot_start(server: Server, tmp_path: Path, folder: str) -> None:
+def test_no_committed_report_is_shown_if_the_check_cannot_start(server: Path, tmp_path: Path, folder: str) -> None:
     """The job then leaves the name of its commit, and the work tree has the plan of the branch."""
 
     def forged(attacker: Attacker) -> None:
@@ -392,17 +380,16 @@ def test_no_committed_report_is_shown_if_the_check_cannot_start(server: Server, 
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python3").write_text("#!/bin/sh\nexit 1\n", "utf-8")
     (tmp_path / "bin/python3").chmod(0o755)
-    assert gitlab_job(clone, "gen", PATH=f"{tmp_path / 'bin'}:{server.environment['PATH']}").returncode != 0
+    assert gitlab_job(clone, "gen", PATH=f"{tmp_path / 'bin'}:{PATH}").returncode != 0
     body = gitlab_comment(server, clone, head, tmp_path / "comment")
     assert visible(body)[0] == "### Refused: the check failed before it had a plan, see its log"
     assert "0 runs start" not in body
 
 
-def test_a_plan_is_not_shown_after_its_base_moved(server: Server, tmp_path: Path) -> None:
+def test_a_plan_is_not_shown_after_its_base_moved(server: Path, tmp_path: Path) -> None:
     """The last of the ten: two changes that fit, and the second one was judged before the first was merged."""
     folder = tmp_path / "moved"
-    git("clone", "--quiet", "--bare", server.origin, folder, cwd=tmp_path)
-    own = Server(folder, server.environment)
+    git("clone", "--quiet", "--bare", server, folder, cwd=tmp_path)
 
     def harmless(attacker: Attacker) -> None:
         attacker.job()
@@ -414,11 +401,11 @@ def test_a_plan_is_not_shown_after_its_base_moved(server: Server, tmp_path: Path
 
     temp = tmp_path / "temp"
     temp.mkdir()
-    clone = proposed(own, harmless, tmp_path / "clone", tmp_path / "mark")
-    assert checked(own, clone, temp) == 0
-    assert visible(comment(own, clone, temp))[0].startswith("### No errors: 1 run starts (1 pod, 8 GPUs)")
-    first = proposed(own, other, tmp_path / "first", tmp_path / "mark")
+    clone = proposed(folder, harmless, tmp_path / "clone", tmp_path / "mark")
+    assert checked(clone, temp) == 0
+    assert visible(comment(folder, clone, temp))[0].startswith("### No errors: 1 run starts (1 pod, 8 GPUs)")
+    first = proposed(folder, other, tmp_path / "first", tmp_path / "mark")
     git("push", "--quiet", "origin", "change:main", cwd=first)
     (temp / "default").rename(temp / "before")
     (temp / "machine").rmdir()
-    assert visible(comment(own, clone, temp))[0].startswith("### No plan: `main` moved from ")
+    assert visible(comment(folder, clone, temp))[0].startswith("### No plan: `main` moved from ")

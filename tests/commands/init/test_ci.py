@@ -144,9 +144,7 @@ def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(
-    site: Site, quick: dict[str, str], tmp_path: Path
-) -> None:
+def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(site: Site, tmp_path: Path) -> None:
     """A merge request that starts at an old commit must not be checked by the checks of that commit."""
     work = site.clone("history")
     check = work / "ci/check.sh"
@@ -160,13 +158,13 @@ def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(
     clone = tmp_path / "change"
     git("checkout", "--quiet", weak, cwd=clone)
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
-    done = gitlab_job(proposed(clone), "gen", **quick)
+    done = gitlab_job(proposed(clone), "gen")
     assert done.returncode == 1, done.stdout + done.stderr
     assert first_line(clone / "gen-report/plan.md").startswith("### Refused: `missing`")
 
 
 @pytest.mark.slow
-def test_gitlab_checks_the_result_of_the_merge(site: Site, quick: dict[str, str], tmp_path: Path) -> None:
+def test_gitlab_checks_the_result_of_the_merge(site: Site, tmp_path: Path) -> None:
     """A merge request that starts before the quota was reduced must not be checked against the old quota."""
     work = site.clone("quota")
     overlay = work / "overlays/production/overlay.yaml"
@@ -181,18 +179,18 @@ def test_gitlab_checks_the_result_of_the_merge(site: Site, quick: dict[str, str]
     git("checkout", "--quiet", "origin/before", cwd=clone)
     (clone / job).write_text(STALE + "gpus: 8\ntimeout: 1h\n", "utf-8")
     assert run("gen", "render", cwd=clone).returncode == 0
-    done = gitlab_job(proposed(clone), "gen", **quick)
+    done = gitlab_job(proposed(clone), "gen")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "`over-quota`" in first_line(clone / "gen-report/plan.md")
 
 
 @pytest.mark.slow
-def test_gitlab_fetches_the_target_branch_of_the_parent_project_in_a_fork(site: Site, quick: dict[str, str]) -> None:
+def test_gitlab_fetches_the_target_branch_of_the_parent_project_in_a_fork(site: Site) -> None:
     clone = site.clone("fork")
     git("remote", "set-url", "origin", "/nowhere", cwd=clone)
     change = proposed_job(clone)
     parent = {"CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "5", "CI_MERGE_REQUEST_PROJECT_URL": f"file://{site.origin}/"}
-    done = gitlab_job(change, "gen", **parent, **quick)
+    done = gitlab_job(change, "gen", **parent)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -203,17 +201,17 @@ def proposed_job(clone: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_committed_report_is_not_the_report(site: Site, quick: dict[str, str]) -> None:
+def test_a_committed_report_is_not_the_report(site: Site) -> None:
     """CI must not publish a plan from the merge request, also if its check fails before it writes one."""
     clone = site.clone("forged")
     (clone / "gen-report").mkdir()
     (clone / "gen-report/plan.md").write_text("### 0 runs start\n", "utf-8")
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
     change = proposed(clone)
-    assert gitlab_job(change, "gen", CI_MERGE_REQUEST_TARGET_BRANCH_NAME="absent", **quick).returncode != 0
+    assert gitlab_job(change, "gen", CI_MERGE_REQUEST_TARGET_BRANCH_NAME="absent").returncode != 0
     assert not (change / "gen-report/plan.md").exists()
     git("checkout", "--quiet", "--force", "change", cwd=clone)
-    assert gitlab_job(change, "gen", **quick).returncode == 1
+    assert gitlab_job(change, "gen").returncode == 1
     assert first_line(change / "gen-report/plan.md").startswith("### Refused: `missing`")
 
 
@@ -256,7 +254,7 @@ def test_hooks_and_setup_refuse_a_committed_environment_in_any_case(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_ci_runs_nothing_from_a_committed_environment(site: Site, quick: dict[str, str], tmp_path: Path) -> None:
+def test_ci_runs_nothing_from_a_committed_environment(site: Site, tmp_path: Path) -> None:
     """One line in a `.pth` file of an environment runs at each start of its Python."""
     clone = site.clone("environment")
     mark = tmp_path / "attacked"
@@ -268,8 +266,8 @@ def test_ci_runs_nothing_from_a_committed_environment(site: Site, quick: dict[st
     mark.unlink()
     git("add", "--force", ".venv", cwd=clone)
     git("commit", "--quiet", "--message", "Change", cwd=clone)
-    done = run("bash", "ci/check.sh", cwd=clone, **quick)
-    hook = run("bash", "ci/hook.sh", cwd=clone, **quick)
+    done = run("bash", "ci/check.sh", cwd=clone)
+    hook = run("bash", "ci/hook.sh", cwd=clone)
     assert (done.returncode, hook.returncode) == (1, 1)
     assert ".venv is committed" in done.stderr
     assert ".venv is committed" in hook.stderr

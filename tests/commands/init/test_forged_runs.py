@@ -86,8 +86,8 @@ def on_github(clone: Path, temp: Path, installed: Path) -> tuple[int, str]:
     return done.returncode, first_line(temp / "gen/plan.md")
 
 
-def on_gitlab(clone: Path, quick: dict[str, str]) -> tuple[int, str]:
-    return gitlab_job(clone, "gen", **quick).returncode, first_line(clone / "gen-report/plan.md")
+def on_gitlab(clone: Path) -> tuple[int, str]:
+    return gitlab_job(clone, "gen").returncode, first_line(clone / "gen-report/plan.md")
 
 
 def assert_refused(line: str, forgery: str) -> None:
@@ -103,21 +103,19 @@ def test_ci_of_github_refuses_a_forged_run(clone: History, installed: Path, tmp_
 
 
 @pytest.mark.parametrize("forgery", OF_EACH_ORIGIN)
-def test_ci_of_gitlab_refuses_a_forged_run(clone: History, quick: dict[str, str], forgery: str) -> None:
-    code, line = on_gitlab(propose(clone, FORGERIES[forgery]), quick)
+def test_ci_of_gitlab_refuses_a_forged_run(clone: History, forgery: str) -> None:
+    code, line = on_gitlab(propose(clone, FORGERIES[forgery]))
     assert code == 1
     assert_refused(line, forgery)
 
 
 @pytest.mark.parametrize("host", ["github", "gitlab"])
-def test_ci_accepts_what_the_base_has(
-    clone: History, installed: Path, quick: dict[str, str], tmp_path: Path, host: str
-) -> None:
+def test_ci_accepts_what_the_base_has(clone: History, installed: Path, tmp_path: Path, host: str) -> None:
     def harmless(repo: History) -> None:
         repo.job(JOB.replace("a:1", "a:2"), name="more")
         repo.rendering()
 
     root = propose(clone, harmless)
-    code, line = on_github(root, tmp_path, installed) if host == "github" else on_gitlab(root, quick)
+    code, line = on_github(root, tmp_path, installed) if host == "github" else on_gitlab(root)
     assert code == 0
     assert line.startswith("### No errors: 1 run starts (2 pods, 2 GPUs), no run stops"), line

@@ -185,10 +185,10 @@ def test_ci_of_github_refuses(machine: Machine, attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", [attack for attack in ATTACKS if attack[0] == "A"])
-def test_ci_of_gitlab_refuses(machine: Machine, quick: dict[str, str], attack: str) -> None:
+def test_ci_of_gitlab_refuses(machine: Machine, attack: str) -> None:
     change, code = ATTACKS[attack]
     clone = machine.proposed(change)
-    done = gitlab_job(clone, "gen", **quick)
+    done = gitlab_job(clone, "gen")
     assert done.returncode != 0, done.stdout + done.stderr
     assert code in first_line(clone / "gen-report/plan.md")
 
