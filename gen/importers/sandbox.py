@@ -33,7 +33,9 @@ HOME: Final = "/srv/users/me/work"
 BATCH: Final = -1
 """The task of a process that is none."""
 MOST_TASKS: Final = 64
-ENDS: Final = regex(r"(?m)(?<!\\\n)^([ \t]*)(?:set(?:\s+-[Eeuxvo]+)+(?:\s+pipefail)?|kill \"\$!\")(?=\s*(?:$|[#;&]))")
+ENDS: Final = regex(
+    r"(?m)(?<!\\\n)^([ \t]*)(?:set(?:\s+-[Eeuxvo]+)+(?:\s+pipefail)?|kill \"\$!\")(?=\s*(?:$|[#;&]|\d*[<>]))"
+)
 """`set -eu`: a program that the sandbox lacks does not end the script. `kill`: recorders may be slow."""
 _SECONDS: Final = 60
 _MOST_RUNS: Final = 8
