@@ -1,7 +1,7 @@
 # Takes the place of `mpirun`: starts the ranks one after another. Variables: the options with one or two values, and the
-# most ranks.
+# most ranks. In a pod without a hostfile, all ranks are on its node.
 /gen/record mpirun "$@"
-ranks=$GEN_RANKS slots=$GEN_SLOTS per=
+ranks=${GEN_RANKS:-1} slots=$GEN_SLOTS per=
 while [[ $1 == -* ]]; do
   name=${1#-}; name=${name#-}; value=${name#*=}; given=${name%%=*}; given=${given//-/_}
   [[ $given != x || $2 != *=* ]] || export "$2"
@@ -15,7 +15,8 @@ while [[ $1 == -* ]]; do
   esac
 done
 [ $# -gt 0 ] || exit 0
-[[ -z $per ]] || { ranks=$((GEN_RANKS / GEN_SLOTS * per)); slots=$per; }
+[[ -z $per ]] || { ranks=$((${GEN_RANKS:-1} / ${GEN_SLOTS:-1} * per)); slots=$per; }
+: "${slots:=$ranks}"
 for ((rank = 0; rank < ranks && rank < most; rank++)); do
   GEN_TASK=$rank GEN_NODE=$((rank / slots)) OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$((rank % slots)) \
     OMPI_COMM_WORLD_SIZE=$ranks "$@"
