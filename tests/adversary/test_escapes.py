@@ -21,7 +21,7 @@ def test_no_pod_starts_with_more_than_is_granted() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 def test_no_pod_of_many_starts_with_more(number: int) -> None:
     ended = history(number)
     assert ended.found == []
