@@ -31,3 +31,16 @@ def proof_of(*bodies: dict[str, Any]) -> Proof:
     assert made is not None, list(found)
     assert not found.failed(), list(found)
     return made
+
+
+def operations(body: dict[str, Any]) -> dict[str, Any]:
+    """Values by the ends of the paths of the patch."""
+    proof = proof_of(body)
+    assert proof.remaining == ()
+    assert proof.patch is not None
+    assert proof.patch["target"] == {"kind": body["kind"], "name": "run", "namespace": "team"}
+    return {one["path"].rpartition("/spec/")[2]: one["value"] for one in proof.patch["patch"]}
+
+
+def messages(body: dict[str, Any]) -> list[str]:
+    return [one.message for one in read(body)[1]]

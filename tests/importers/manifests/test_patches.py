@@ -11,28 +11,19 @@ import pytest
 from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
 from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod, replicas
-from tests.importers.manifests.proofs import proof_of, read
+from tests.importers.manifests.proofs import messages, operations, proof_of, read
+from tests.importers.manifests.test_retries import indexed, job
 from tests.importers.support import run_import
 
 if TYPE_CHECKING:
     from tests.support import Repository
 
-
-def operations(body: dict[str, Any]) -> dict[str, Any]:
-    """Values by the ends of the paths of the patch."""
-    proof = proof_of(body)
-    assert proof.remaining == ()
-    assert proof.patch is not None
-    assert proof.patch["target"] == {"kind": body["kind"], "name": "run", "namespace": "team"}
-    return {one["path"].rpartition("/spec/")[2]: one["value"] for one in proof.patch["patch"]}
-
-
-def messages(body: dict[str, Any]) -> list[str]:
-    return [one.message for one in read(body)[1]]
-
-
 HTTP = {"containerPort": 8080, "name": "http"}
+
+
 PROBE = {"httpGet": {"path": "/", "port": "http"}}
+
+
 NUMBERED = {"containerPort": 23457, "name": "pytorchjob-port"}
 
 
@@ -163,38 +154,6 @@ def test_a_request_that_would_be_too_small_as_a_limit_is_left_out() -> None:
     ]
 
 
-@for_each(
-    ("script", "command"),
-    [
-        ("python train.py \n", "python train.py"),
-        ("python a.py\npython b.py \n\n", "python a.py\npython b.py\n"),
-        ("python a.py \\ ", "python a.py \\ "),
-        (" python a.py && python b.py", "python a.py && python b.py"),
-        ("\n  python a.py\n  python b.py\n", "  python a.py\n  python b.py\n"),
-    ],
-)
-def test_blanks_around_a_script_are_left_out(script: str, command: str) -> None:
-    proof = proof_of(of_container(command=["/bin/sh", "-c", script]))
-    assert proof.job.fields["command"] == command
-    assert (proof.patch, proof.remaining) == (None, ())
-
-
-def test_variables_of_other_containers_are_kept() -> None:
-    variable = {"name": "RANK", "value": "0"}
-    other = {"name": "other", "image": IMAGE, "env": [variable]}
-    body = of_container(env=[variable])
-    body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"].append(other)
-    proof = proof_of(body)
-    assert (proof.remaining, proof.patch is not None) == ((), True)
-    assert '"RANK"' in json.dumps(proof.patch)
-
-
-def test_a_variable_with_two_values_differs() -> None:
-    source = {"secretKeyRef": {"name": "a", "key": "b"}}
-    proof = proof_of(of_container(env=[{"name": "API_TOKEN", "value": "zq81k3hd7", "valueFrom": source}]))
-    assert [one.route[-1] for one in proof.remaining] == ["value"]
-
-
 @pytest.mark.parametrize("kind", ["configMap", "persistentVolumeClaim"])
 def test_a_volume_with_two_sources_differs(kind: str) -> None:
     sources = {"configMap": {"name": "settings"}, "persistentVolumeClaim": {"claimName": "a"}}
@@ -221,14 +180,6 @@ def test_digits_in_a_patch_stay_a_text() -> None:
     assert list(operations(body).values())[0] in ("2", {"kueue.x-k8s.io/job-min-parallelism": "2"})  # noqa: RUF015 - one
 
 
-def test_a_second_restart_policy_is_a_patch() -> None:
-    body = deepcopy(EQUAL["pytorch"])
-    body["spec"]["pytorchReplicaSpecs"]["Master"]["restartPolicy"] = "Never"
-    proof = proof_of(body)
-    assert proof.patch is not None
-    assert len(proof.patch["patch"]) == 1
-
-
 def test_the_report_has_the_patches(repo: Repository) -> None:
     file = repo.root.parent / "in.yaml"
     file.write_text(json.dumps(changed(PYTORCH, hostIPC=True)))
@@ -247,49 +198,6 @@ def test_a_secret_of_another_container_is_reported() -> None:
     assert messages(body) == ["the value of `DB_PASSWORD` is a secret"]
     reference = {"secretKeyRef": {"name": "run-env", "key": "DB_PASSWORD"}}
     assert operations(body)["initContainers"][0]["env"] == [{"name": "DB_PASSWORD", "valueFrom": reference}]
-
-
-PIPEFAIL = ["/bin/bash", "-x", "-o", "pipefail", "-c"]
-
-
-@pytest.mark.parametrize(
-    ("program", "command"),
-    [
-        ({"command": ["sh", "-c"], "args": ["a\nb"]}, "a\nb\n"),
-        ({"command": ["/bin/bash", "-c", "--"], "args": ["a"]}, ["/bin/bash", "-c", "a"]),
-        ({"command": ["/bin/sh", "-c", "a"]}, "a"),
-        ({"command": ["bash", "-c"], "args": ["a"]}, ["bash", "-c", "a"]),
-        ({"command": ["bash", "-xc", "a --b\n"]}, ["bash", "-xc", "a --b"]),
-        ({"command": ["bash", "-euxc"], "args": ["a\nb"]}, ["bash", "-euxc", "a\nb\n"]),
-        ({"command": ["/bin/bash", "-x", "-o", "pipefail", "-c", "a\n\n"]}, [*PIPEFAIL, "a"]),
-    ],
-)
-def test_a_script_of_a_shell_is_one_field(program: dict[str, Any], command: object) -> None:
-    body = deepcopy(EQUAL["batch"])
-    container = body["spec"]["template"]["spec"]["containers"][0]
-    del container["command"]
-    container |= program
-    made = proof_of(body)
-    assert (made.patch, made.remaining) == (None, ())
-    assert (made.job.fields["command"], "args" in made.job.fields) == (command, False)
-
-
-@for_each(
-    "command",
-    [["bash", "-xc", "a $0\n", "name"], ["bash", "-x", "a\n"], ["python", "-c", "a\n"], ["bash", "-o", "-c", "a\n"]],
-)
-def test_other_arguments_keep_their_ends(command: list[str]) -> None:
-    proof = proof_of(of_container(command=command))
-    assert proof.job.fields["command"] == command
-
-
-def test_a_role_can_run_the_program_of_its_image() -> None:
-    body = deepcopy(EQUAL["volcano"])
-    del body["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["command"]
-    body["spec"]["tasks"][1]["template"]["spec"]["containers"][0]["command"] = ["other"]
-    made = proof_of(body)
-    assert made.remaining == ()
-    assert made.job.fields["roles"]["ps"]["args"] == []
 
 
 def with_plugins(**plugins: list[str]) -> dict[str, Any]:
@@ -390,39 +298,6 @@ def test_the_report_names_limits_that_gen_adds(repo: Repository, resources: dict
     (repo.root / "jobs/team/run.yaml").unlink()
 
 
-def indexed(restart: str = "Never", **spec: Any) -> dict[str, Any]:
-    container = {"name": "main", "image": "a/b:1", "command": ["x"]}
-    template = {"spec": {"restartPolicy": restart, "containers": [container]}}
-    metadata = {"name": "tasks", "namespace": "team"}
-    own = {"completions": 10, "parallelism": 4, "completionMode": "Indexed", "template": template, **spec}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": own}
-
-
-@pytest.mark.parametrize(
-    ("spec", "fields"),
-    [
-        ({"backoffLimitPerIndex": 2}, {"workers": 10, "array": {"parallel": 4}, "retries": 2}),
-        ({"backoffLimitPerIndex": 0, "parallelism": 10}, {"workers": 10, "array": True, "retries": None}),
-        (
-            {"backoffLimitPerIndex": 1, "maxFailedIndexes": 3},
-            {"workers": 10, "array": {"parallel": 4, "maxFailed": 3}, "retries": 1},
-        ),
-    ],
-)
-def test_a_job_with_retries_of_single_tasks_is_an_array(spec: dict[str, Any], fields: dict[str, Any]) -> None:
-    proof = proof_of(indexed(**spec))
-    assert {name: proof.job.fields.get(name) for name in fields} == fields
-    assert (proof.patch, proof.remaining) == (None, ())
-
-
-@pytest.mark.parametrize(
-    "spec", [{"parallelism": 10}, {"backoffLimitPerIndex": "1"}, {"backoffLimitPerIndex": 1, "restart": "OnFailure"}]
-)
-def test_other_jobs_are_no_array(spec: dict[str, Any]) -> None:
-    jobs, _ = read(indexed(**spec))
-    assert "array" not in jobs[0].fields
-
-
 def test_an_autoscaled_cluster_is_in_an_elastic_queue() -> None:
     body = deepcopy(EQUAL["ray"])
     body["metadata"] |= {
@@ -492,17 +367,6 @@ def test_an_affinity_to_labels_is_a_selector(affinity: dict[str, Any], selector:
     assert proof.job.fields["placement"] == {"nodeSelector": selector}
 
 
-@for_each(
-    ("command", "args"),
-    [(["/bin/sh", "-c"], ["sleep 60"]), (["/bin/sh"], ["-c", "sleep 60"]), (["sh", "-c", "sleep 60"], None)],
-)
-def test_a_script_is_one_field(command: list[str], args: list[str] | None) -> None:
-    proof = proof_of(of_container(command=command, **({"args": args} if args else {})))
-    assert (proof.patch, proof.remaining) == (None, ())
-    assert proof.job.fields["command"] == "sleep 60"
-    assert "args" not in proof.job.fields
-
-
 def test_the_account_in_patches_of_a_runtime_is_granted() -> None:
     body = deepcopy(EQUAL["train"])
     pods = {"template": {"spec": {"template": {"spec": {"serviceAccountName": "training"}}}}}
@@ -531,17 +395,6 @@ def test_a_claim_of_one_role(modes: list[str], data: dict[str, str] | None, foun
     assert (message in [one.message for one in read(body, claim)[1]]) == found
 
 
-def test_a_variable_stays_behind_those_that_it_refers_to() -> None:
-    def role(name: str) -> dict[str, Any]:
-        variables = {"SAME": "1", "ROLE": name, "LOGS": "/logs/$(ROLE)", "ALL": "$(SAME) $(LOGS)"}
-        return pod("pytorch", env=[{"name": key, "value": value} for key, value in variables.items()])
-
-    roles = replicas(Master=(1, role("m")), Worker=(1, role("w")))
-    fields = proof_of(an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": roles})).job.fields
-    assert fields["env"] == {"SAME": "1"}
-    assert list(fields["roles"]["master"]["env"]) == ["ROLE", "LOGS", "ALL"]
-
-
 def test_workers_without_a_master() -> None:
     worker = pod(
         "pytorch",
@@ -566,33 +419,11 @@ def test_a_cluster_without_groups_has_no_workers() -> None:
     assert (proof.patch, proof.remaining) == (None, ())
 
 
-@for_each("mode", [{}, {"submissionMode": "K8sJobMode"}])
-def test_a_submitter_submits_the_program_of_ray(mode: dict[str, str]) -> None:
-    body = deepcopy(EQUAL["ray"])
-    body["spec"] = {name: value for name, value in body["spec"].items() if name != "submissionMode"} | mode
-    sizes = {"limits": {"cpu": "1", "memory": "1Gi"}}
-    body["spec"]["submitterPodTemplate"] = pod("submitter", image="ray:2", command=["ray"], resources=sizes)
-    body["spec"]["submitterPodTemplate"]["spec"]["restartPolicy"] = "Never"
-    del body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    assert operations(body) == {"containers/0/command": ["ray"]}
-    fields = proof_of(body).job.fields
-    assert (fields["image"], fields["submissionMode"]) == (IMAGE, "K8sJobMode")
-    assert fields["roles"]["worker"] == {"replicas": "0"}
-    assert fields["roles"]["submitter"] == {"image": "ray:2", "cpu": "1", "memory": "1Gi"}
-    assert {"cpu", "memory"}.isdisjoint(fields)
-
-
 @for_each("resource", ["vpc.amazonaws.com/efa", "rdma/hca_shared", "openshift.io/sriov_ib", "nvidia.com/hostdev"])
 def test_devices_of_the_network_train_nothing(resource: str) -> None:
     limits = {"cpu": "4", "memory": "8Gi", resource: 1}
     proof = proof_of(of_container(resources={"limits": limits}))
     assert ("gpus" in proof.job.fields, proof.remaining, proof.patch is None) == (False, (), False)
-
-
-def test_the_last_value_of_a_variable_counts() -> None:
-    proof = proof_of(of_container(env=[{"name": "TWICE", "value": value} for value in ("one", "two")]))
-    assert proof.job.fields["env"] == {"TWICE": "two"}
-    assert (proof.patch, proof.remaining) == (None, ())
 
 
 def test_changes_of_a_runtime() -> None:
@@ -643,6 +474,8 @@ def of_jobset() -> dict[str, Any]:
 
 
 DISK = {"limits": {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "80Gi"}}
+
+
 HOST = {"volumes": [{"name": "d", "hostPath": {"path": "/d", "type": ""}}]}
 
 
@@ -672,72 +505,6 @@ def test_disk_with_another_request_is_a_patch() -> None:
 QUEUE = "kueue.x-k8s.io/queue-name"
 
 
-def job(rules: list[dict[str, Any]] | None = None, **counts: Any) -> dict[str, Any]:
-    template = pod("main")
-    template["spec"]["restartPolicy"] = counts.pop("restart", "Never")
-    policy = {"podFailurePolicy": {"rules": rules}} if rules else {}
-    return an_object("batch/v1", "Job", {"backoffLimit": 3, **counts, **policy, "template": template})
-
-
-CODES = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42, 127, 3]}}
-DRAINED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
-NOT_IN = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [127, 42, 3]}}
-
-
-@for_each(
-    ("rules", "expected"),
-    [
-        ([DRAINED], None),
-        ([CODES], [{"action": "FailJob", "exitCodes": [3, 42, 127]}]),
-        (
-            [CODES, DRAINED],
-            [{"action": "FailJob", "exitCodes": [3, 42, 127]}, {"action": "Ignore", "condition": "DisruptionTarget"}],
-        ),
-    ],
-)
-def test_rules_for_failures(rules: list[dict[str, Any]], expected: object) -> None:
-    proof = proof_of(job(rules))
-    assert (proof.job.fields.get("podFailurePolicy"), proof.patch, proof.remaining) == (expected, None, ())
-    of_set = deepcopy(EQUAL["jobset"])
-    for one in of_set["spec"]["replicatedJobs"]:
-        one["template"]["spec"] |= {"backoffLimit": 0, "podFailurePolicy": {"rules": rules}}
-        one["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
-    proof = proof_of(of_set)
-    known = expected or [{"action": "Ignore", "condition": "DisruptionTarget"}]
-    assert (proof.job.fields.get("podFailurePolicy"), proof.patch, proof.remaining) == (known, None, ())
-
-
-def test_a_rule_without_a_field_is_a_patch() -> None:
-    proof = proof_of(job([NOT_IN]))
-    assert ("podFailurePolicy" in proof.job.fields, proof.remaining) == (False, ())
-    assert proof.patch is not None
-    (operation,) = proof.patch["patch"]
-    assert operation["value"][0]["onExitCodes"]["values"] == [3, 42, 127]
-
-
-COUNTED = "the number of failures holds for each task of an array, and not for all together"
-RANKED = "the pods of later completions have ranks, too, as if all trained together"
-
-
-@for_each(
-    ("body", "fields", "expected"),
-    [
-        (job(completions=50, parallelism=5), {"workers": 50, "array": {"parallel": 5}, "retries": 3}, [COUNTED]),
-        (
-            job(completions=5, backoffLimit=0, completionMode="Indexed"),
-            {"workers": 5, "array": {"parallel": 1, "maxFailed": 0}},
-            [],
-        ),
-        (job(completions=50, parallelism=5, restart="OnFailure"), {"workers": "5"}, [RANKED]),
-        (job(completions=5, parallelism=5), {"workers": "5"}, []),
-    ],
-)
-def test_more_completions_than_pods(body: dict[str, Any], fields: dict[str, Any], expected: list[str]) -> None:
-    proof = proof_of(body)
-    known = {name: proof.job.fields[name] for name in ("workers", "array", "retries") if name in proof.job.fields}
-    assert (known | fields, messages(body), proof.remaining) == (known, expected, ())
-
-
 def test_a_second_folder_of_a_claim_is_a_volume_of_its_own() -> None:
     mounts = [
         {"name": "data", "mountPath": "/a", "subPath": "a"},
@@ -762,10 +529,6 @@ def test_every_role_with_a_port_of_a_name_is_reported() -> None:
     assert messages(body) == ["the port `http` is not carried: pods reach each other without it"] * 2
 
 
-def test_a_variable_without_a_value_is_an_empty_one() -> None:
-    assert not any("value" in one for one in proof_of(of_container(env=[{"name": "EMPTY"}])).added)
-
-
 def test_a_refused_patch_takes_no_others_with_it() -> None:
     template = pod("main", volumeMounts=[{"name": "c", "mountPath": "/c"}], resources={"requests": {"rdma/ib": "x"}})
     template["spec"] |= {"restartPolicy": "Never", "volumes": [{"name": "c", "configMap": {"name": "settings"}}]}
@@ -777,29 +540,6 @@ def test_a_refused_patch_takes_no_others_with_it() -> None:
     (left,) = proof.remaining
     assert left.route[-1] == "resources"
     assert list(proof.refused) == [f"{of_pod}/containers/0/resources"]
-
-
-@for_each(
-    ("kind", "version", "restart"),
-    [
-        ("TFJob", "v1", "Never"),
-        ("XGBoostJob", "v1", "Never"),
-        ("JAXJob", "v1", "Never"),
-        ("MPIJob", "v1", "Never"),
-        ("MPIJob", "v2beta1", None),
-        ("PyTorchJob", "v1", None),
-        ("PaddleJob", "v1", None),
-    ],
-)
-def test_roles_have_the_restart_policy_of_their_operator(kind: str, version: str, restart: str | None) -> None:
-    body = deepcopy(next(one for one in EQUAL.values() if one["kind"] == kind))
-    body["apiVersion"] = f"kubeflow.org/{version}"
-    (field,) = (name for name in body["spec"] if name.endswith("ReplicaSpecs"))
-    body["spec"] = {field: body["spec"][field]}
-    for fields in body["spec"][field].values():
-        del fields["restartPolicy"]
-    proof = proof_of(body)
-    assert (proof.job.fields.get("restart"), proof.patch, proof.remaining) == (restart, None, ())
 
 
 @for_each(

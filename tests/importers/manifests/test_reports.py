@@ -55,6 +55,8 @@ BOARD = an_object(
     },
     name="run-tensorboard",
 )
+
+
 SERVICE = an_object(
     "v1", "Service", {"type": "NodePort", "selector": {"role": "tensorboard"}, "ports": []}, name="run-tensorboard"
 )
@@ -93,6 +95,8 @@ SETTINGS = {
     "metadata": {"name": "settings"},
     "data": {"a.sh": "echo 1\n", "b": "2"},
 }
+
+
 NOT_CARRIED = "ConfigMap `settings` is not carried: gen has no kind of job for it"
 
 
@@ -315,142 +319,6 @@ def test_a_folder_becomes_jobs_that_render(repo: Repository) -> None:
     assert (code, [item.message for item in report.findings]) == (0, [])
     assert "team/pytorch renders the original; gen adds" in report.summary
     assert rendered(repo.root)[1] == 0
-
-
-FROM_TEMPLATE = """\
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: {{.Name}}-tune
-spec:
-  parallelism: $NODES
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: tune
-          image: ${IMAGE_URI}
-          command: [sh, -c, 'python train.py --seed $SEED']
-          args: ["--bucket=<your bucket>"]
-          env:
-            - {name: LEVEL, value: "<CHANGE ME>"}
-"""
-
-
-def from_template(text: str, **define: str) -> tuple[Any, list[Any]]:
-    found = Findings()
-    given = ImportInput(file="a.yaml", files=(("a.yaml", text.encode()),), otherwise="team", define=define)
-    return IMPORTERS["manifests"]().read(given, found), list(found)
-
-
-def test_placeholders_become_params() -> None:
-    (job,), found = from_template(FROM_TEMPLATE)
-    assert job.name == "tune"
-    assert job.fields["image"] == "{{ params.imageUri }}"
-    assert job.fields["command"][2] == "python train.py --seed $SEED", "the shell of the pod has its own variables"
-    assert job.fields["args"] == ["--bucket={{ params.yourBucket }}"]
-    assert job.fields["env"] == {"LEVEL": "{{ params.value }}"}
-    assert set(job.fields["params"]) == {"imageUri", "yourBucket", "value"}
-    assert [(one.place.line, one.message) for one in job.obstacles] == [
-        (6, "`parallelism` has the placeholder `$NODES`; `1` stands in its place"),
-        (12, "`image` has the placeholder `${IMAGE_URI}`"),
-        (14, "`args` has the placeholder `<your bucket>`"),
-        (16, "`value` has the placeholder `<CHANGE ME>`"),
-    ]
-    assert not [one for one in found if one.severity is Severity.ERROR]
-
-
-def test_variables_in_commands_are_those_of_other_fields() -> None:
-    """`envsubst` and `sed` replace them everywhere, and no shell does in arguments of a program."""
-    text = FROM_TEMPLATE.replace("<your bucket>", "data").replace("<CHANGE ME>", "high")
-    (job,), _ = from_template(
-        text.replace("$SEED", "$SEED of $NODES and $LEVEL").replace("LEVEL, value", "NODES, value")
-    )
-    assert job.fields["command"][2] == "python train.py --seed $SEED of $NODES and $LEVEL"
-    (job,), _ = from_template(text.replace("$SEED", "$SEED of ${NODES}"))
-    assert job.fields["command"][2] == "python train.py --seed $SEED of {{ params.nodes }}"
-    text = text.replace("[sh, -c, 'python train.py --seed $SEED']", "[python, --seed=$SEED, --nodes=$NODES, $(RANK)]")
-    (job,), _ = from_template(text)
-    assert job.fields["command"] == ["python", "--seed={{ params.seed }}", "--nodes={{ params.nodes }}", "$(RANK)"]
-    messages = [f"`command` has the placeholder `${name}`" for name in ("SEED", "NODES")]
-    assert [one.message for one in job.obstacles][2:] == messages
-
-
-@for_each(
-    ("value", "expected"),
-    [
-        ("--cache=$CACHE_DIR -x", "--cache={{ params.cacheDir }} -x"),
-        ("cd $CACHE_DIR && ls", "cd $CACHE_DIR && ls"),
-        ("/lib:$LD_LIBRARY_PATH", "/lib:$LD_LIBRARY_PATH"),
-        ("--own=$FLAGS", "--own=$FLAGS"),
-    ],
-)
-def test_placeholders_in_a_longer_value(value: str, expected: str) -> None:
-    """Kubernetes does not expand them, but a shell that runs the value would."""
-    (job,), _ = read(of_container(env=[{"name": "FLAGS", "value": value}]))
-    assert job.fields["env"]["FLAGS"] == expected
-
-
-def test_a_placeholder_of_a_secret_is_that_secret() -> None:
-    text = FROM_TEMPLATE.replace('{name: LEVEL, value: "<CHANGE ME>"}', "{name: HF_TOKEN, value: $HF_TOKEN}")
-    (job,), found = from_template(text)
-    assert job.fields["env"] == {"HF_TOKEN": {"secret": "tune-env", "key": "HF_TOKEN"}}
-    assert [one.message for one in found if "HF_TOKEN" in one.message] == ["the value of `HF_TOKEN` is a secret"]
-    assert not [one for one in job.obstacles if "HF_TOKEN" in one.message]
-
-
-@for_each(
-    ("script", "message"),
-    [
-        ("x ${BUCKET}", "the variable `BUCKET` of `command` is not carried: nothing in the file gives it a value"),
-        ("x $BUCKET ${LEVEL} ${HOME} ${JOB_COMPLETION_INDEX} ${BUCKET:-a}", None),
-        ("BUCKET=a; x ${BUCKET}", None),
-        ("for BUCKET in a b; do x ${BUCKET}; done", None),
-    ],
-)
-def test_variables_in_scripts_of_a_file_for_envsubst_are_reported(script: str, message: str | None) -> None:
-    text = FROM_TEMPLATE.replace("python train.py --seed $SEED", script).replace("<CHANGE ME>", "1")
-    given = {"IMAGE_URI": "a:1", "NODES": "2", "Name": "my"}
-    _, found = from_template(text.replace("<your bucket>", "b"), **given)
-    assert [one.message for one in found] == ([message] if message else [])
-    _, found = from_template(text, other="1")
-    assert not [one for one in found if "nothing in the file" in one.message]
-
-
-def test_placeholders_have_the_values_of_define() -> None:
-    text = (
-        FROM_TEMPLATE.replace("<CHANGE ME>", "high").replace("<your bucket>", "data").replace("{{.Name}}-tune", "tune")
-    )
-    (job,), _ = from_template(text, IMAGE_URI="registry.example.com/a:1", NODES="4", SEED="7")
-    assert (job.fields["image"], job.fields["workers"]) == ("registry.example.com/a:1", "4")
-    assert job.fields["command"][2] == "python train.py --seed 7"
-    assert "params" not in job.fields
-    assert not job.obstacles
-
-
-@for_each(
-    ("define", "image"),
-    [
-        ({"image": "hub/a:1"}, "hub/a:1"),
-        ({"image": "hub/a:1", "tag": "2"}, "hub/a:1"),
-        ({"account": "1", "image": "a", "tag": "2"}, "1.ecr.com/a:2"),
-        ({"tag": "2"}, "{{ params.image }}"),
-    ],
-)
-def test_an_image_of_several_placeholders_is_one(define: dict[str, str], image: str) -> None:
-    """`--define image=…` was written inside of it, and the rest stayed."""
-    text = FROM_TEMPLATE.replace("${IMAGE_URI}", "<account>.ecr.com/<image>:<tag>")
-    (job,), found = from_template(text, **define)
-    assert job.fields["image"] == image
-    hints = [one.hint for one in found if one.message.startswith("`image` has the placeholder")]
-    again = ["set `params.image` of the job, or import it again with `--define image=VALUE`"]
-    assert hints == (again if "params" in image else [])
-
-
-def test_charts_are_refused() -> None:
-    jobs, found = from_template("{{- if .Values.on }}\napiVersion: batch/v1\n{{- end }}\n")
-    assert not jobs
-    assert (found[0].place.line, found[0].message) == (1, "the file is a template of Helm")
 
 
 def test_a_tensorboard_with_another_name_belongs_to_the_run_with_its_claim() -> None:
@@ -692,12 +560,6 @@ def test_variables_with_other_values_are_reported_at_their_lines() -> None:
     assert [one.message for one in job.obstacles] == ["`ARGS` refers to `RANK`, which the operator sets only behind it"]
 
 
-@for_each(("value", "revoked"), [("${HF_TOKEN}", False), ("<HF_token>", False), ("0123456789abcdef", True)])
-def test_only_a_known_secret_has_to_be_revoked(value: str, revoked: bool) -> None:
-    _, found = read(of_container(env=[{"name": "HF_TOKEN", "value": value}]))
-    assert ["revoke" in one.hint for one in found] == [revoked]
-
-
 def test_fields_that_no_pod_has_are_reported() -> None:
     body = changed(
         of_container(imagePullSecret="x"), imagePullPolicy="Always", imagePullSecrets=[{"name": "None"}, {"name": "r"}]
@@ -708,22 +570,6 @@ def test_fields_that_no_pod_has_are_reported() -> None:
     unknown = [f"the unknown field `{name}`" for name in ("kind", "imagePullPolicy", "imagePullSecret")]
     expected = [f"{name} is not carried: an API server drops it" for name in unknown]
     assert sorted(messages(body)) == sorted([*expected, "`None` is not carried: no Secret can have this name"])
-
-
-@for_each(
-    ("changes", "hint"),
-    [
-        ({"serviceAccountName": "${X}"}, "replace it in the job"),
-        ({"priorityClassName": "${X}"}, "replace it in the job"),
-        ({"volumes": [{"name": "dshm", "nfs": {"server": "${X}", "path": "/a"}}]}, "replace it in the patch"),
-        ({"hostname": "${X}"}, "replace it in the patch"),
-    ],
-)
-def test_a_placeholder_is_replaced_where_it_is(changes: dict[str, Any], hint: str) -> None:
-    _, found = read(changed(PYTORCH, **changes))
-    assert [one.hint for one in found if "placeholder" in one.message] == [
-        f"{hint}, or import it again with `--define X=VALUE`"
-    ]
 
 
 def test_a_number_of_pods_is_set_in_the_job() -> None:

@@ -1,0 +1,137 @@
+"""The program of a container is one field of the job, with the variables that it reads."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from tests.cases import for_each
+from tests.importers.manifests.changes import of_container
+from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod, replicas
+from tests.importers.manifests.proofs import operations, proof_of
+
+
+@for_each(
+    ("script", "command"),
+    [
+        ("python train.py \n", "python train.py"),
+        ("python a.py\npython b.py \n\n", "python a.py\npython b.py\n"),
+        ("python a.py \\ ", "python a.py \\ "),
+        (" python a.py && python b.py", "python a.py && python b.py"),
+        ("\n  python a.py\n  python b.py\n", "  python a.py\n  python b.py\n"),
+    ],
+)
+def test_blanks_around_a_script_are_left_out(script: str, command: str) -> None:
+    proof = proof_of(of_container(command=["/bin/sh", "-c", script]))
+    assert proof.job.fields["command"] == command
+    assert (proof.patch, proof.remaining) == (None, ())
+
+
+def test_variables_of_other_containers_are_kept() -> None:
+    variable = {"name": "RANK", "value": "0"}
+    other = {"name": "other", "image": IMAGE, "env": [variable]}
+    body = of_container(env=[variable])
+    body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"].append(other)
+    proof = proof_of(body)
+    assert (proof.remaining, proof.patch is not None) == ((), True)
+    assert '"RANK"' in json.dumps(proof.patch)
+
+
+def test_a_variable_with_two_values_differs() -> None:
+    source = {"secretKeyRef": {"name": "a", "key": "b"}}
+    proof = proof_of(of_container(env=[{"name": "API_TOKEN", "value": "zq81k3hd7", "valueFrom": source}]))
+    assert [one.route[-1] for one in proof.remaining] == ["value"]
+
+
+PIPEFAIL = ["/bin/bash", "-x", "-o", "pipefail", "-c"]
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        ({"command": ["sh", "-c"], "args": ["a\nb"]}, "a\nb\n"),
+        ({"command": ["/bin/bash", "-c", "--"], "args": ["a"]}, ["/bin/bash", "-c", "a"]),
+        ({"command": ["/bin/sh", "-c", "a"]}, "a"),
+        ({"command": ["bash", "-c"], "args": ["a"]}, ["bash", "-c", "a"]),
+        ({"command": ["bash", "-xc", "a --b\n"]}, ["bash", "-xc", "a --b"]),
+        ({"command": ["bash", "-euxc"], "args": ["a\nb"]}, ["bash", "-euxc", "a\nb\n"]),
+        ({"command": ["/bin/bash", "-x", "-o", "pipefail", "-c", "a\n\n"]}, [*PIPEFAIL, "a"]),
+    ],
+)
+def test_a_script_of_a_shell_is_one_field(program: dict[str, Any], command: object) -> None:
+    body = deepcopy(EQUAL["batch"])
+    container = body["spec"]["template"]["spec"]["containers"][0]
+    del container["command"]
+    container |= program
+    made = proof_of(body)
+    assert (made.patch, made.remaining) == (None, ())
+    assert (made.job.fields["command"], "args" in made.job.fields) == (command, False)
+
+
+@for_each(
+    "command",
+    [["bash", "-xc", "a $0\n", "name"], ["bash", "-x", "a\n"], ["python", "-c", "a\n"], ["bash", "-o", "-c", "a\n"]],
+)
+def test_other_arguments_keep_their_ends(command: list[str]) -> None:
+    proof = proof_of(of_container(command=command))
+    assert proof.job.fields["command"] == command
+
+
+def test_a_role_can_run_the_program_of_its_image() -> None:
+    body = deepcopy(EQUAL["volcano"])
+    del body["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["command"]
+    body["spec"]["tasks"][1]["template"]["spec"]["containers"][0]["command"] = ["other"]
+    made = proof_of(body)
+    assert made.remaining == ()
+    assert made.job.fields["roles"]["ps"]["args"] == []
+
+
+@for_each(
+    ("command", "args"),
+    [(["/bin/sh", "-c"], ["sleep 60"]), (["/bin/sh"], ["-c", "sleep 60"]), (["sh", "-c", "sleep 60"], None)],
+)
+def test_a_script_is_one_field(command: list[str], args: list[str] | None) -> None:
+    proof = proof_of(of_container(command=command, **({"args": args} if args else {})))
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert proof.job.fields["command"] == "sleep 60"
+    assert "args" not in proof.job.fields
+
+
+def test_a_variable_stays_behind_those_that_it_refers_to() -> None:
+    def role(name: str) -> dict[str, Any]:
+        variables = {"SAME": "1", "ROLE": name, "LOGS": "/logs/$(ROLE)", "ALL": "$(SAME) $(LOGS)"}
+        return pod("pytorch", env=[{"name": key, "value": value} for key, value in variables.items()])
+
+    roles = replicas(Master=(1, role("m")), Worker=(1, role("w")))
+    fields = proof_of(an_object("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": roles})).job.fields
+    assert fields["env"] == {"SAME": "1"}
+    assert list(fields["roles"]["master"]["env"]) == ["ROLE", "LOGS", "ALL"]
+
+
+@for_each("mode", [{}, {"submissionMode": "K8sJobMode"}])
+def test_a_submitter_submits_the_program_of_ray(mode: dict[str, str]) -> None:
+    body = deepcopy(EQUAL["ray"])
+    body["spec"] = {name: value for name, value in body["spec"].items() if name != "submissionMode"} | mode
+    sizes = {"limits": {"cpu": "1", "memory": "1Gi"}}
+    body["spec"]["submitterPodTemplate"] = pod("submitter", image="ray:2", command=["ray"], resources=sizes)
+    body["spec"]["submitterPodTemplate"]["spec"]["restartPolicy"] = "Never"
+    del body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert operations(body) == {"containers/0/command": ["ray"]}
+    fields = proof_of(body).job.fields
+    assert (fields["image"], fields["submissionMode"]) == (IMAGE, "K8sJobMode")
+    assert fields["roles"]["worker"] == {"replicas": "0"}
+    assert fields["roles"]["submitter"] == {"image": "ray:2", "cpu": "1", "memory": "1Gi"}
+    assert {"cpu", "memory"}.isdisjoint(fields)
+
+
+def test_the_last_value_of_a_variable_counts() -> None:
+    proof = proof_of(of_container(env=[{"name": "TWICE", "value": value} for value in ("one", "two")]))
+    assert proof.job.fields["env"] == {"TWICE": "two"}
+    assert (proof.patch, proof.remaining) == (None, ())
+
+
+def test_a_variable_without_a_value_is_an_empty_one() -> None:
+    assert not any("value" in one for one in proof_of(of_container(env=[{"name": "EMPTY"}])).added)

@@ -1,0 +1,148 @@
+"""Retries, completions and rules for failures of Jobs."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from tests.cases import for_each
+from tests.importers.manifests.forms import EQUAL, an_object, pod
+from tests.importers.manifests.proofs import messages, proof_of, read
+
+
+def test_a_second_restart_policy_is_a_patch() -> None:
+    body = deepcopy(EQUAL["pytorch"])
+    body["spec"]["pytorchReplicaSpecs"]["Master"]["restartPolicy"] = "Never"
+    proof = proof_of(body)
+    assert proof.patch is not None
+    assert len(proof.patch["patch"]) == 1
+
+
+def indexed(restart: str = "Never", **spec: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "a/b:1", "command": ["x"]}
+    template = {"spec": {"restartPolicy": restart, "containers": [container]}}
+    metadata = {"name": "tasks", "namespace": "team"}
+    own = {"completions": 10, "parallelism": 4, "completionMode": "Indexed", "template": template, **spec}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": own}
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ({"backoffLimitPerIndex": 2}, {"workers": 10, "array": {"parallel": 4}, "retries": 2}),
+        ({"backoffLimitPerIndex": 0, "parallelism": 10}, {"workers": 10, "array": True, "retries": None}),
+        (
+            {"backoffLimitPerIndex": 1, "maxFailedIndexes": 3},
+            {"workers": 10, "array": {"parallel": 4, "maxFailed": 3}, "retries": 1},
+        ),
+    ],
+)
+def test_a_job_with_retries_of_single_tasks_is_an_array(spec: dict[str, Any], fields: dict[str, Any]) -> None:
+    proof = proof_of(indexed(**spec))
+    assert {name: proof.job.fields.get(name) for name in fields} == fields
+    assert (proof.patch, proof.remaining) == (None, ())
+
+
+@pytest.mark.parametrize(
+    "spec", [{"parallelism": 10}, {"backoffLimitPerIndex": "1"}, {"backoffLimitPerIndex": 1, "restart": "OnFailure"}]
+)
+def test_other_jobs_are_no_array(spec: dict[str, Any]) -> None:
+    jobs, _ = read(indexed(**spec))
+    assert "array" not in jobs[0].fields
+
+
+def job(rules: list[dict[str, Any]] | None = None, **counts: Any) -> dict[str, Any]:
+    template = pod("main")
+    template["spec"]["restartPolicy"] = counts.pop("restart", "Never")
+    policy = {"podFailurePolicy": {"rules": rules}} if rules else {}
+    return an_object("batch/v1", "Job", {"backoffLimit": 3, **counts, **policy, "template": template})
+
+
+CODES = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42, 127, 3]}}
+
+
+DRAINED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+
+
+NOT_IN = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [127, 42, 3]}}
+
+
+@for_each(
+    ("rules", "expected"),
+    [
+        ([DRAINED], None),
+        ([CODES], [{"action": "FailJob", "exitCodes": [3, 42, 127]}]),
+        (
+            [CODES, DRAINED],
+            [{"action": "FailJob", "exitCodes": [3, 42, 127]}, {"action": "Ignore", "condition": "DisruptionTarget"}],
+        ),
+    ],
+)
+def test_rules_for_failures(rules: list[dict[str, Any]], expected: object) -> None:
+    proof = proof_of(job(rules))
+    assert (proof.job.fields.get("podFailurePolicy"), proof.patch, proof.remaining) == (expected, None, ())
+    of_set = deepcopy(EQUAL["jobset"])
+    for one in of_set["spec"]["replicatedJobs"]:
+        one["template"]["spec"] |= {"backoffLimit": 0, "podFailurePolicy": {"rules": rules}}
+        one["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    proof = proof_of(of_set)
+    known = expected or [{"action": "Ignore", "condition": "DisruptionTarget"}]
+    assert (proof.job.fields.get("podFailurePolicy"), proof.patch, proof.remaining) == (known, None, ())
+
+
+def test_a_rule_without_a_field_is_a_patch() -> None:
+    proof = proof_of(job([NOT_IN]))
+    assert ("podFailurePolicy" in proof.job.fields, proof.remaining) == (False, ())
+    assert proof.patch is not None
+    (operation,) = proof.patch["patch"]
+    assert operation["value"][0]["onExitCodes"]["values"] == [3, 42, 127]
+
+
+COUNTED = "the number of failures holds for each task of an array, and not for all together"
+
+
+RANKED = "the pods of later completions have ranks, too, as if all trained together"
+
+
+@for_each(
+    ("body", "fields", "expected"),
+    [
+        (job(completions=50, parallelism=5), {"workers": 50, "array": {"parallel": 5}, "retries": 3}, [COUNTED]),
+        (
+            job(completions=5, backoffLimit=0, completionMode="Indexed"),
+            {"workers": 5, "array": {"parallel": 1, "maxFailed": 0}},
+            [],
+        ),
+        (job(completions=50, parallelism=5, restart="OnFailure"), {"workers": "5"}, [RANKED]),
+        (job(completions=5, parallelism=5), {"workers": "5"}, []),
+    ],
+)
+def test_more_completions_than_pods(body: dict[str, Any], fields: dict[str, Any], expected: list[str]) -> None:
+    proof = proof_of(body)
+    known = {name: proof.job.fields[name] for name in ("workers", "array", "retries") if name in proof.job.fields}
+    assert (known | fields, messages(body), proof.remaining) == (known, expected, ())
+
+
+@for_each(
+    ("kind", "version", "restart"),
+    [
+        ("TFJob", "v1", "Never"),
+        ("XGBoostJob", "v1", "Never"),
+        ("JAXJob", "v1", "Never"),
+        ("MPIJob", "v1", "Never"),
+        ("MPIJob", "v2beta1", None),
+        ("PyTorchJob", "v1", None),
+        ("PaddleJob", "v1", None),
+    ],
+)
+def test_roles_have_the_restart_policy_of_their_operator(kind: str, version: str, restart: str | None) -> None:
+    body = deepcopy(next(one for one in EQUAL.values() if one["kind"] == kind))
+    body["apiVersion"] = f"kubeflow.org/{version}"
+    (field,) = (name for name in body["spec"] if name.endswith("ReplicaSpecs"))
+    body["spec"] = {field: body["spec"][field]}
+    for fields in body["spec"][field].values():
+        del fields["restartPolicy"]
+    proof = proof_of(body)
+    assert (proof.job.fields.get("restart"), proof.patch, proof.remaining) == (restart, None, ())
