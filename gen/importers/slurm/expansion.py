@@ -36,8 +36,8 @@ _SEVERAL: Final = regex(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
 _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
-_OUTPUT: Final = regex(r"\"?(?:\$\(|\$\{\w+:?[-+=?]|[<>]\()")
-"""The output of a command, or a variable with another value, in quotes or not."""
+_OUTPUT: Final = regex(r"\"?(?:\$\(|\$\{\w+(?::?[-+=?]|[:#%/^,])|[<>]\()")
+"""The output of a command, or a variable with another value or a part of its own, in quotes or not."""
 _SPECIAL: Final = regex(r'[\\"`$]')
 _ESCAPED: Final = regex(r"\\(.)", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", **{one: one for one in "\\'\""}}

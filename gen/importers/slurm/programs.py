@@ -240,6 +240,7 @@ _OUTPUT: Final = r"\$\([^()]{0,999}(?:\([^()]{0,999}\)[^()]{0,999}){0,9}\)"
 _WHOLE: Final = regex(rf"(?:\\.|{_OUTPUT}|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
 
 
+@lru_cache(maxsize=256)
 def start_of(text: str, line: int) -> int:
     """The first line of a command that backslashes continue."""
     lines = ["", "", *text.split("\n")]
@@ -248,12 +249,14 @@ def start_of(text: str, line: int) -> int:
     return line
 
 
+@lru_cache(maxsize=256)
 def command_at(text: str, line: int) -> str:
     """A command with the lines that backslashes and quotes continue."""
     rest = "\n".join(text.split("\n")[start_of(text, line) - 1 :])
     return match[0] if (match := _WHOLE.match(rest)) is not None else ""
 
 
+@lru_cache(maxsize=256)
 def read_by(text: str, line: int) -> str:
     """A command, and the assignments of all variables that it reads."""
     parts = [command_at(text, line)] if line else []

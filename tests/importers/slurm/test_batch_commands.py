@@ -96,6 +96,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("i=0\nwhile [ $i -lt 2 ]; do srun a $i; i=$((i + 1)); done", "a 0\na 1"),
         ("i=2\nuntil ((i == 0)); do srun a $i; ((i--)); done", "a 2\na 1"),
         ("A=1\nA=2 | cat\nsrun a $A", "a 1"),
+        ('read -r A < b\na ${A%%-*} "${A%%-*}"', 'read -r A < b\na ${A%%-*} "${A%%-*}"'),
         ('A=(b c)\nA="${A[@]} d"\nsrun a "${A[@]}" $A', "a 'b c d' c b c d"),
         ("A=(b c)\nA+=d\nsrun a ${A[@]}", "a bd c"),
         ('A=(b c)\nA="$(d) e"\nsrun a $A ${A[1]}', 'A="$(d) e"\na $A c'),
@@ -194,7 +195,7 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
         ("c\nA=($(ls b))\nN=${#A[@]}\na ${A[1]} $N", 'c\nA=($(ls b))\na ${A[1]} "${#A[@]}"'),
         (
             'A=(b*)\nC=${A[$SLURM_ARRAY_TASK_ID]}\nif [ -z "$C" ]; then exit; fi\na $C ${C##*_}',
-            'A=(b*)\nC=${A[$JOB_COMPLETION_INDEX]}\nif [ -z "$C" ]; then exit; fi\na $C "${C##*_}"',
+            'A=(b*)\nC=${A[$JOB_COMPLETION_INDEX]}\nif [ -z "$C" ]; then exit; fi\na $C ${C##*_}',
         ),
         ("A=($(ls b) d)\na ${A[0]} ${A[@]}", "A=($(ls b) d)\na $A ${A[@]}"),
     ],
@@ -242,7 +243,7 @@ def test_a_command_has_the_shell_of_its_syntax(body: str, is_of_bash: bool) -> N
             'N=$(b)\nsrun bash -c "a $N ${N}c \\$((SLURM_PROCID))"',
             "mpirun -x N=\"$N\" sh -c 'a $N ${N}c $(($OMPI_COMM_WORLD_RANK))'",
         ),
-        ('srun bash -c "a \\$SLURM_PROCID ${N^^}"', 'mpirun -x N="$N" bash -c \'a $OMPI_COMM_WORLD_RANK "${N^^}"\''),
+        ('srun bash -c "a \\$SLURM_PROCID ${N^^}"', "mpirun -x N=\"$N\" bash -c 'a $OMPI_COMM_WORLD_RANK ${N^^}'"),
         ('srun bash -c "a $N \\$SLURM_PROCID"', "mpirun -x N=\"$N\" sh -c 'a $N $OMPI_COMM_WORLD_RANK'"),
     ],
 )

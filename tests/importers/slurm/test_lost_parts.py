@@ -229,7 +229,7 @@ UNCLEAR = "the address `"
             NODE,
             "N=$(ask)\ntorchrun --nproc-per-node=${N^^} a.py",
             5,
-            'the number of processes `"${N^^}"` is not carried',
+            "the number of processes `${N^^}` is not carried",
         ),
         (
             NODE,
