@@ -28,7 +28,6 @@ from gen.importers.slurm.site import (
 
 _DECLARES: Final = names("export declare typeset local readonly")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
-_SWITCHES: Final = regex(r"(?<!\S)([-+])(?:o +(\w+)|(\w+))")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
@@ -82,13 +81,16 @@ def _around(reader: BatchCommands, called: Called) -> bool:
 
 def _set(reader: BatchCommands, called: Called) -> bool:
     """`set -- ARGUMENTS`, and options of the shell."""
-    words = called.words[1:]
-    at = words.index("--") + 1 if "--" in words else 0
-    if at or (words and not words[0].startswith(("-", "+"))):
-        reader.set_arguments(words[at:])
-        words = words[: at - 1] if at else ()
-    for sign, name, letters in _SWITCHES.findall(" ".join(words)):
-        _switch(reader, called.place, sign == "-", {name} if name else {*letters})
+    words = [*called.words[1:]]
+    while words and words[0][:1] in ("-", "+") and len(words[0]) > 1:
+        option = words.pop(0)
+        if option == "--":
+            reader.set_arguments(words)
+            return _shows(reader, called)
+        names = {words.pop(0)} if option.endswith("o") and words else set[str]()
+        _switch(reader, called.place, option.startswith("-"), {*option[1:]} - {"o"} | names)
+    if words := words[words[:1] == ["-"] :]:
+        reader.set_arguments(words)
     return _shows(reader, called)
 
 

@@ -398,6 +398,7 @@ def test_a_file_is_continued() -> None:
         ("f() { for i; do a $i; done; }\nf 1 2", "a 1\na 2"),
         ("f() { a $2 ${2:-3}; }\nf 1", "a 3"),
         ("f() { g x; a $1; }\ng() { b $1; }\nf 1 2", "b x\na 1"),
+        ("set -x -o pipefail x y\na $@\nset -- -e z\na $1 $2\nset -\na $#\nset - u\na $1", "a x y\na -e z\na 2\na u"),
         ('set -- x y\na $1 $#\nshift\na "$*" $2', "a x 2\na y"),
         ("bash -c 'a \"$@\" $2' b c d", "a c d d"),
         ("A=(1 '2 3' 4)\na \"${A[@]:1}\" ${A[@]:0:1}", "a '2 3' 4 1"),
