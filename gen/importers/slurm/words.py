@@ -27,6 +27,7 @@ from gen.importers.slurm.site import (
 )
 
 _DECLARES: Final = names("export declare typeset local readonly")
+_ARGUMENTS: Final = regex(r"\$\{?[\d@*#]|\bshift\b|\bfor\s+\w+\s*[;\n]")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
@@ -87,7 +88,7 @@ def _set(reader: BatchCommands, called: Called) -> bool:
         if option == "--":
             reader.set_arguments(words)
             return _shows(reader, called)
-        names = {words.pop(0)} if option.endswith("o") and words else set[str]()
+        names = {words.pop(0)} if "o" in option and words else set[str]()
         _switch(reader, called.place, option.startswith("-"), {*option[1:]} - {"o"} | names)
     if words := words[words[:1] == ["-"] :]:
         reader.set_arguments(words)
@@ -195,13 +196,13 @@ def _trap(reader: BatchCommands, called: Called) -> bool:
 
 
 def _eval(reader: BatchCommands, called: Called) -> bool:
-    words = called.words
+    words = [MARKED.sub(lambda one: one[1] if one[1] in ("*", "?") else one[0], word) for word in called.words]
     if not all(map(is_known, words[1:])):
-        text = " ".join(map(shown, words[1:]))
+        text = " ".join(map(shown, called.words[1:]))
         if SETS_UP.search(text):
             reader.drop(called, f"`eval {text[:60]}`", *OWN_ENVIRONMENT)
         else:
-            reader.start(words, called)
+            reader.start(called.words, called)
     elif re.search(r"[;&|\n]", text := re.sub(r"'[^']*'|\"[^\"]*\"", "", " ".join(words[1:]).strip())):
         what = f"gen does not follow several commands of `eval`: `{text[:60]}`"
         reader.refuse(called.place, what, "write them into the script")
@@ -332,6 +333,12 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
     inner.follow(source_text(in_double_quotes(text, MARKED)))
     reader.absorb(inner)
     reader.steps += inner.steps
+    unread = behind if any(" " in one for one in behind[:1]) else behind[1:]  # the first one is a name
+    if unread and not _ARGUMENTS.search(text):
+        hint = "write the text as one word, for example with `${NAME[*]}` for an array"
+        reader.drop(
+            called, f"`{shown(unread[0])[:60]}`", "the text of `bash -c` in front of it reads no arguments", hint
+        )
     return True
 
 

@@ -16,6 +16,12 @@ UNCLEAR = "the address `"
     ("options", "body", "line", "message"),
     [
         (("-N 2", "--ntasks-per-node=2"), "srun torchrun a", 5, "2 starts of `torchrun` on each node is not carried"),
+        (
+            NODE,
+            'A=(b c)\nbash -c "a ${A[@]} d"',
+            5,
+            "`'c d'` is not carried: the text of `bash -c` in front of it reads no",
+        ),
         (NODE, "srun a || srun b", 4, "the program behind `||` is not carried"),
         (NODE, "(a; b) &\nsrun c", 4, "the background of all but the last program is not carried"),
         (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
