@@ -206,7 +206,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         "SLURM_SUBMIT_DIR": HOME,
         "GEN_ID": world.number,
         "GEN_HOST": world.host,
-        "GEN_GPUS": str(layout.gpus or 1),
+        "GEN_GPUS": str(layout.gpus or job.fields.get("gpus", 1)),
         **ranks_of(job),
         **dict.fromkeys(script.images, "image"),
         **{name: value for name, value in script.values.items() if name.isidentifier()},

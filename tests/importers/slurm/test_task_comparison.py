@@ -66,6 +66,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 2", "--ntasks-per-node=1"), "mpirun -N 1 bash -c 'strings a'\nsrun --mpi=pmix ./put"),
         (("-N 2", "--ntasks-per-node=2"), "srun --ntasks-per-node=1 prepare\nsrun python a.py\nmpirun -np 2 b"),
         (("-N 1",), "set -e 2> a.log\npython a.py\nA=$(find missing -name b)\npython d.py $A"),
+        (("-N 1",), "N=$(nvidia-smi -L | wc -l)\ntorchrun --nproc-per-node 8 a.py $N"),
         (("-N 1", "-n 2"), "while ask; do\nmpirun -np 2 python a.py\nbreak\ndone"),
         (("-N 1",), "set -euo pipefail\nsource ~/missing\nprintenv | grep -i slurm\npython a.py"),
         (("-N 1",), 'A="pip3 install b \\\nset -eux\n c"\nsrun bash -c "$A; d"'),
