@@ -18,7 +18,7 @@ OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"
 MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _WILD: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[*?]")
 _PATTERN: Final = regex(f"{OPEN}([*?]){CLOSE}")
-_ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")
+ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")
 """A variable of the pod."""
 _INPUT: Final = regex(r"[<>]\(")
 _NAMED: Final = regex(r"^\$(\w+)$")
@@ -284,7 +284,7 @@ class Expander:
         items = self.indexed.get(item[1], ("*",)) if item is not None else ()
         blank = any(re.search(r"[\s*?]", one) for one in items)
         output = splits and _OUTPUT.match(value[1:]) is not None and len(sources(value)) == 1
-        own = _ONE.fullmatch(value)
+        own = ONE.fullmatch(value)
         of_shell = splits and own is not None and own[1] in self.from_text | self.kept
         return marked(f'"{value[1:-1]}"') if blank or output or of_shell else value
 
@@ -432,7 +432,7 @@ class Expander:
 
 def _left_to_pod(text: str, name: str, known: Value | None) -> str:
     """A part of a variable, which in the pod may have another name, such as that of the rank that `mpirun` gives."""
-    other = _ONE.fullmatch(known) if isinstance(known, str) else None
+    other = ONE.fullmatch(known) if isinstance(known, str) else None
     return marked(f"${{{other[1] + text.removeprefix(name) if other is not None else text}}}")
 
 

@@ -17,6 +17,7 @@ from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
     NODES,
+    ONE,
     OPEN,
     RUN,
     RUN_ID,
@@ -37,7 +38,12 @@ _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
-_NAME: Final = regex(r"(?<![\w$])[A-Za-z_]\w*")
+_NAME: Final = regex(r"(?<![\w${])[A-Za-z_]\w*")
+_PLAIN: Final = regex(r"[\w@%+=:,./\ue004 -]*")
+_USE: Final = regex(
+    r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[])((?::?-(?:[^{}]|\$\{\w+\})*|[^{}$`'\"\\=?]*)\})?)"
+)
+"""A variable, or the start of one with another value or a part of its own, and its rest."""
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
@@ -64,7 +70,6 @@ class BatchValues(Conditions):
     """Other variables that only some cases set."""
     stops: Location | None = None
     """Whether the script ends at the first error."""
-
     unseen: tuple[Location, str] | None = None
     """The last check of a file that the machines may have."""
 
@@ -96,13 +101,11 @@ class BatchValues(Conditions):
         self.fails = ""
         """The status with which it ends, without zeros at its start."""
         self.said = ""
-        self.before: dict[str, Value] = {}
-        """Variables that a construct of the shell reads."""
+        self.before: dict[str, Value] = {}  # variables that a construct of the shell reads
         self.kept: set[str] = set()
         self.computed: set[str] = set()
         self.outputs, self.once = {}, set()
-        self.early: set[str] = set()
-        """Variables that it reads without a value."""
+        self.early: set[str] = set()  # variables that it reads without a value
         self.outside_values: dict[str, Location] = {}  # those that a program reads
         self.from_text, self.never, self.untaken = set[str](), set[str](), set[str]()
         self.bytes = b""
@@ -383,31 +386,30 @@ class BatchValues(Conditions):
         quoted = raw_parts(text)
 
         def one(match: re.Match[str]) -> str:
-            name = match[1] or match[2] or match[3]
+            name, rest = match[1] or match[2] or match[3], match[4] or ""
             if not name.startswith("SLURM_") and any(match.start() in part for part in quoted):
                 return match[0]
             sets = re.search(rf"(?<![\w$]){name}=", text[: match.start()]) is not None
             known = marked(f"${name}") if sets else self.lookup(name)
-            if match[3]:
-                if known is not None and known != marked(f"${match[3]}"):
-                    self.before.setdefault(match[3], known)
-                return match[0]
-            if isinstance(known, str) and (is_known(known) and re.fullmatch(r"[\w@%+=:,./\ue004 -]*", known)):
-                return known
-            parts = sources(known) if isinstance(known, str) and "$(" not in known.replace("$((", "") else []
+            value: Value = known if isinstance(known, str) and (is_known(known) if rest else not match[3]) else ()
+            value = self.parameter(match[0][2:-1]) if rest and value != () else value
+            if isinstance(value, str) and _PLAIN.fullmatch(value):
+                return value
+            start, rest = match[0].removesuffix(rest), rest and self.residual(rest)
+            if match[3] and isinstance(known, str) and (other := ONE.fullmatch(known)) is not None:
+                return start.replace(name, other[1]) + rest
+            parts = sources(value) if isinstance(value, str) and "$(" not in value.replace("$((", "") else []
             if len(parts) == 1 and known == marked(parts[0]) and not parts[0].startswith('"'):
                 name = parts[0].removeprefix("$")
                 joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
                 return f"${{{name}}}" if joined else parts[0]
-            name = match[1] or match[2]
             if known is not None:
                 self.before.setdefault(name, known)
-            elif not name.isdecimal() and name not in self.never:
+            elif not (match[3] or name.isdecimal() or name in self.never):
                 self.early.add(name)
-            return match[0]
+            return start + rest
 
-        text = re.sub(r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[]))", one, text)
-        return _CALCULATED.sub(lambda match: _NAME.sub(self._operand, match[0]), text)
+        return _CALCULATED.sub(lambda match: _NAME.sub(self._operand, match[0]), _USE.sub(one, text))
 
     def _operand(self, match: re.Match[str]) -> str:
         """A variable of Slurm in an integer expression, as the pod has it."""

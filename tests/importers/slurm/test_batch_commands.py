@@ -168,6 +168,15 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("(\nA=$(b)\nc $A\n)\nsrun d ${A:-e}", "c $(b)\nd e"),
         ("A=0\na || { A=1; b; }\nc $A", "A=0\na || { A=1; b; }\nc $A"),
         ("printf -v A %s-%d b\nsrun a $A", "a b-0"),
+        ("N=8\nA=$(b $((${N:-4}-1)) ${SLURM_NNODES:-1})\nsrun a $A", "a $(b $((8-1)) 2)"),
+        (
+            "A=3\nf() { a $((${SLURM_NNODES:-4} * 2)) $((${SLURM_NNODES%%(*} + ${A:-$B})); }\nwhile ask; do f; done",
+            "f() { a $((2 * 2)) $((2 + 3)); }\nwhile ask; do f; done",
+        ),
+        (
+            "srun bash -c 'while ask; do a $((${SLURM_NODEID:-0} * 2)) ${SLURM_NODEID:-0}; done'",
+            "while ask; do a $((${RANK:-0} * 2)) ${RANK:-0}; done",
+        ),
         ('A=$(b)\nif [ -n "$A" ]; then c; fi\nd', 'A=$(b)\nif [ -n "$A" ]; then c; fi\nd'),
         ("while read -r A; do b $A; done << E\nc\nE", "while read -r A; do b $A; done << E\nc\nE"),
         ('[ ! $B = x ] || A=1\n[ ! $B ] && C=2\n[ ! -n $B -o "$B" ] || D=3\nsrun a $A $C $D', "a 1 2 3"),
