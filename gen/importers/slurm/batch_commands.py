@@ -65,7 +65,7 @@ class BatchCommands(BatchValues):
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
-        is_output = any(one.startswith("$(") and not one.startswith("$((") for one in sources(value))
+        is_output = any(re.match(r"(?s)(?:\$\(\(.*)?\$\((?!\()", one) for one in sources(value))
         is_item = any(one.strip('"').startswith("${") and "[" in one for one in sources(value))
         if not name or not (is_output or is_item) or self.is_inner:
             return

@@ -13,13 +13,11 @@ from gen.base import regex
 from gen.base.shell_script import integer
 from gen.importers.shell_script import changed_value, closing_quote, expansion_end, is_refused
 
-OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"
-"""`START` is the initial folder of the script."""
+OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"  # `START` is the initial folder of the script
 MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _WILD: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[*?]")
 _PATTERN: Final = regex(f"{OPEN}([*?]){CLOSE}")
-ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")
-"""A variable of the pod."""
+ONE: Final = regex(rf"{OPEN}\$([A-Za-z_]\w*){CLOSE}")  # a variable of the pod
 _INPUT: Final = regex(r"[<>]\(")
 _NAMED: Final = regex(r"^\$(\w+)$")
 _PART: Final = regex(r":(\d{1,5}|[ ]-\d{1,5})(?::(-?\d{1,5}))?")
@@ -51,12 +49,12 @@ _ASSIGNS: Final = regex(r"\+\+|--|[^=!<>]=(?!=)|<<=|>>=")
 _CHANGED: Final = regex(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)(.*)", re.DOTALL)
 _NAME_OR_MARK: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$?\b([A-Za-z_]\w*)()")
 _MODIFIED: Final = regex(r"\$\{(#[A-Za-z_]\w*(?:\[[@*]\])?|[A-Za-z_]\w*[^\w{}][^{}]*)\}")
+_BRACKETS: Final = r"\([^()]{0,999}(?:\([^()]{0,999}(?:\([^()]{0,999}\)[^()]{0,999}){0,9}\)[^()]{0,999}){0,9}\)"
+_PROGRAM: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$(?!\(\(){_BRACKETS}|`[^`]*`")
 _INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
-RUN_ID: Final = "GEN_RUN_ID"
-"""Stands for the id of the run in shell source."""
+RUN_ID: Final = "GEN_RUN_ID"  # stands for the id of the run in shell source
 MOST: Final = 100_000  # characters of a value; a script can double one on each line
-COST_OF_WORD: Final = 20
-"""Characters that take as long as a word: a list of short words is bounded, too."""
+COST_OF_WORD: Final = 20  # characters that take as long as a word: a list of short words is bounded, too
 
 Value = str | tuple[str, ...]
 AnyValue = TypeVar("AnyValue", str, tuple[str, ...])
@@ -138,12 +136,10 @@ def _braced(word: str) -> str:
 class Expander:
     """Expands words of bash. A subclass knows the variables and the output of commands."""
 
-    budget = 2_000_000
-    """Characters that all expansions together may give."""
+    budget = 2_000_000  # characters that all expansions together may give
     indexed: dict[str, tuple[str, ...]]
     """Arrays whose item only a pod knows, for example that of its task."""
-    keyed: dict[str, dict[str, str]]
-    """Arrays of `declare -A`."""
+    keyed: dict[str, dict[str, str]]  # arrays of `declare -A`
     from_text: set[str]
     kept: set[str]
     """Variables with values that only the shell of the pod knows."""
@@ -318,13 +314,8 @@ class Expander:
             known = known[0] if known else None  # `$A` is its first item
         are_nodes = isinstance(known, tuple) and {*known} <= {ADDRESS, NODES}
         countable = known is not None and (are_nodes or all(is_known(one) for one in _all(known)))
-        if (
-            match["indirect"]
-            and index in ("@", "*")
-            and countable
-            and isinstance(known, tuple)
-            and name not in self.keyed
-        ):
+        has_numbers = countable and index in ("@", "*") and name not in self.keyed
+        if match["indirect"] and has_numbers and isinstance(known, tuple):
             return tuple(map(str, range(len(known))))
         if match["indirect"]:
             is_name = isinstance(known, str) and is_known(known)
@@ -413,6 +404,15 @@ class Expander:
 
     def _operands(self, text: str) -> str:
         """An integer expression with the values of its variables, as shell source."""
+        held: list[str] = []
+
+        def hold(part: str) -> str:
+            held.append(part)
+            return marked(f"{len(held) - 1}")
+
+        def output(match: re.Match[str]) -> str:
+            known = match[0] if match[0].startswith(OPEN) else str(self.expansion(match[0]))
+            return MARKED.sub(lambda one: hold(one[1]), known)
 
         def number(match: re.Match[str]) -> str:
             known = self.lookup(match[1] or match[2])
@@ -421,13 +421,13 @@ class Expander:
             self.is_invalid = self.is_invalid or (isinstance(known, str) and _NOT_OF_NUMBER.search(known) is not None)
             return str(known) if isinstance(known, str) else "?"
 
+        text = _PROGRAM.sub(output, text)
         text = _MODIFIED.sub(lambda match: known if isinstance(known := self.parameter(match[1]), str) else "?", text)
         plain = re.sub(r"\$(?:\{(\d+|#)\}|(\d|#))", number, text)
         plain = re.sub(r"\$\{(\w+)\}", r"\1", plain).replace("$((", "((")
         plain = _NAME_OR_MARK.sub(lambda match: number(match) if match[1] else match[0], plain)
-        if "$(" in plain and OPEN not in plain:
-            plain = self.value(plain)
-        return MARKED.sub(lambda match: _CALCULATED.sub(r"(\1)", match[1]), plain)
+        parts = (held[int(one)] if one.isdecimal() else one for one in sources(plain))
+        return MARKED.sub(lambda _: _CALCULATED.sub(r"(\1)", next(parts)), plain)
 
 
 def _left_to_pod(text: str, name: str, known: Value | None) -> str:

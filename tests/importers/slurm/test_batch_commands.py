@@ -168,6 +168,10 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("(\nA=$(b)\nc $A\n)\nsrun d ${A:-e}", "c $(b)\nd e"),
         ("A=0\na || { A=1; b; }\nc $A", "A=0\na || { A=1; b; }\nc $A"),
         ("printf -v A %s-%d b\nsrun a $A", "a b-0"),
+        (
+            "A=$(( $(b c.txt 'd $1') * 2 ))\nB=$(( $(c $(d)) ))\na $A $A $B $(( `c < d.txt` / $(echo 4) ))",
+            "A=$(($(b c.txt 'd $1') * 2))\na $A $A $(($(c $(d)))) $(($(c < d.txt) / 4))",
+        ),
         ("N=8\nA=$(b $((${N:-4}-1)) ${SLURM_NNODES:-1})\nsrun a $A", "a $(b $((8-1)) 2)"),
         (
             "A=3\nf() { a $((${SLURM_NNODES:-4} * 2)) $((${SLURM_NNODES%%(*} + ${A:-$B})); }\nwhile ask; do f; done",
