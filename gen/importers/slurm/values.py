@@ -389,7 +389,7 @@ class BatchValues(Conditions):
             name, rest = match[1] or match[2] or match[3], match[4] or ""
             if not name.startswith("SLURM_") and any(match.start() in part for part in quoted):
                 return match[0]
-            sets = re.search(rf"(?<![\w$]){name}=", text[: match.start()]) is not None
+            sets = re.search(rf"(?:^|[\s;(){{}}&|`']){name}\+?=\S*?[\s;)}}&|`]", text[: match.start()]) is not None
             known = marked(f"${name}") if sets else self.lookup(name)
             value: Value = known if isinstance(known, str) and (is_known(known) if rest else not match[3]) else ()
             value = self.parameter(match[0][2:-1]) if rest and value != () else value
