@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from gen.base import Findings, names
 from gen.importers.slurm.expansion import marked
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
-from gen.importers.slurm.site import Layout
+from gen.importers.slurm.site import OF_NODES, Layout
 
 _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
 
@@ -63,6 +63,21 @@ def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedP
         if step.exported[name] != constants.get(name):
             hint = "set the number with an option of `#SBATCH` or `srun`"
             yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)
+
+
+def copies_of_images(steps: Sequence[Step], images: Collection[str], left: list[DroppedPart]) -> set[int]:
+    """The numbers of the programs for `sbcast` of an image that only containers use, or that remove it: a pod has its
+    image. The findings about `sbcast` say so afterwards.
+    """
+    named = {one.place: at for at, one in enumerate(left) if one.what.startswith("`sbcast ")}
+    copies = {at: one for at, one in enumerate(steps) if one.words[:1] == ("cp",) and one.place in named}
+    removals = {at: {*one.words[1:]} - {"-f"} for at, one in enumerate(steps) if one.words[:1] == ("rm",)}
+    targets = {one.words[-1] for one in copies.values()} & {*images}
+    targets -= {word for at, one in enumerate(steps) if at not in copies.keys() | removals for word in one.words}
+    copies = {at: one for at, one in copies.items() if one.words[-1] in targets}
+    for at in (named[one.place] for one in copies.values()):
+        left[at] = DroppedPart(left[at].place, left[at].what, *OF_NODES["sbcast"])
+    return copies.keys() | {at for at, words in removals.items() if words <= targets}
 
 
 def gpus_of_step(step: Step) -> int:

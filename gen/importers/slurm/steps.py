@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.shell_script import assigned_in
-from gen.importers.slurm.containers import of_container, other_images, with_named_image
+from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import (
@@ -32,7 +32,7 @@ from gen.importers.slurm.programs import (
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, is_of_machines, sets_network, unclear_addresses
-from gen.importers.slurm.srun import changed_sizes, on_each_node, tasks_of, with_export
+from gen.importers.slurm.srun import changed_sizes, copies_of_images, on_each_node, tasks_of, with_export
 from gen.importers.slurm.values import expanded_part
 from gen.importers.slurm.words import INNER_SRUN
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
@@ -107,7 +107,8 @@ def runs_of(
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options), tasks, by_srun=step.by_srun) for one in inner]
-    needed = without_needless_ends(runs)
+    copies = copies_of_images(runs, named_images(script), script.left)
+    needed = [at for at in without_needless_ends(runs) if at not in copies]
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
     runs = [runs[number] for number in needed]
     for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it

@@ -261,3 +261,26 @@ COPY = "enroot import --output /home/$USER/a/b.sqsh -- docker://a/b:1"
 def test_a_file_that_is_changed_for_a_container_is_there(before: str, made: str) -> None:
     job, _ = read(f"{before}\n{A} --container-mounts=$PWD/code:/code python /code/a.py")
     assert job.fields["command"] == f"{made}python /code/a.py"
+
+
+NO_COPY = "no node needs a copy for a pod"
+
+
+@for_each(
+    ("before", "program", "made", "why"),
+    [
+        ("", "python a.py", "python a.py", NO_COPY),
+        ("mkdir -p /home/jane/c\n", "python a.py\nrm -f /tmp/b.sqsh", "python a.py", NO_COPY),
+        (
+            "",
+            "python a.py /tmp/b.sqsh",
+            "cp /home/jane/c/b.sqsh /tmp/b.sqsh\npython a.py /tmp/b.sqsh",
+            "each pod copies",
+        ),
+    ],
+)
+def test_an_image_is_not_copied_for_a_pod(before: str, program: str, made: str, why: str) -> None:
+    copy = "enroot import -o /home/jane/c/b.sqsh docker://a/b:1\nsbcast -f /home/jane/c/b.sqsh /tmp/b.sqsh"
+    job, found = read(f"{before}{copy}\nsrun --container-image=/tmp/b.sqsh {program}")
+    assert job.fields["command"] == made
+    assert [why in one for one in found if "`sbcast" in one] == [True]
