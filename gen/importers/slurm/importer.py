@@ -38,6 +38,7 @@ from gen.importers.slurm.site import (
     report_incomplete,
     without_placeholders,
 )
+from gen.importers.slurm.srun import starts_ray
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.words import needs_bash
@@ -387,11 +388,10 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
         if sum(one.background for one in started) > 1:
             why, hint = "one pod has all programs that run at the same time", _IN_ARRAY
         draft.drop(started[-1].place, what, why, hint)
-        if (ray := next((one for one in started if one.words[:2] == ("ray", "start")), None)) is not None:
+        if (ray := next((one for one in started if starts_ray(one.words)), None)) is not None:
             message = "`ray start` on several nodes makes a cluster, and a job of this kind has one pod"
-            draft.cannot_run(
-                ray.place, message, "write a job of kind `ray`: its `command` is the program for the cluster"
-            )
+            hint = "write a job of kind `ray`: its `command` is the program for the cluster"
+            draft.cannot_run(ray.place, message, hint)
     if layout.nodes == 1 or draft.fields["kind"] == "mpi":
         return
     if not any(one.by_srun for one in runs):

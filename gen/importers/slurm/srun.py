@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from msgspec.structs import replace
 
 from gen.base import Findings, names
-from gen.importers.slurm.expansion import marked
+from gen.importers.slurm.expansion import marked, source_text
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.site import OF_NODES, Layout
@@ -78,6 +79,11 @@ def copies_of_images(steps: Sequence[Step], images: Collection[str], left: list[
     for at in (named[one.place] for one in copies.values()):
         left[at] = DroppedPart(left[at].place, left[at].what, *OF_NODES["sbcast"])
     return copies.keys() | {at for at, words in removals.items() if words <= targets}
+
+
+def starts_ray(words: Sequence[str]) -> bool:
+    """Whether a program is `ray start`, with any path and behind any other program, such as `uv run`."""
+    return any(one.rpartition("/")[2] == "ray" and two == "start" for one, two in pairwise(map(source_text, words)))
 
 
 def gpus_of_step(step: Step) -> int:

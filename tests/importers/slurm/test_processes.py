@@ -25,6 +25,7 @@ srun -N 1 -n 1 -w a ray start --head --block &
 srun -N 1 -n 1 -w b ray start --address a:6379 --block &
 python train.py
 """
+OF_RAY = ("`ray start` on several nodes makes a cluster", "1 of 2 nodes is not carried")
 REFUSAL = sandbox.refusal()
 
 
@@ -139,7 +140,10 @@ def test_the_proof_compares_ranks(tmp_path: Path, changed: dict[str, object] | N
         ),
         ("srun -N 1 -n 1 hostname\nsrun python a.py", []),
         ("srun python a.py &\nsrun -N 1 -n 1 python b.py", []),
-        (RAY, ["`ray start` on several nodes makes a cluster", "1 of 2 nodes is not carried"]),
+        *(
+            (RAY.replace("ray start", f"{one} start"), [*OF_RAY])
+            for one in ("ray", "/opt/b/ray", "$A/ray", "uv run ray")
+        ),
     ],
 )
 def test_nodes_that_a_job_lacks_are_named(body: str, messages: list[str]) -> None:
