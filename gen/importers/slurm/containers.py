@@ -332,7 +332,7 @@ def mount_folders(
             )
             if max(map(len, unknown), default=0) > max(map(len, around), default=0):
                 mounted.append(max(unknown, key=len))
-                if [*roots_of(path)]:
+                if _root(path)[1:] not in _SYSTEM_FOLDERS:
                     hint = "mount a volume of the overlay at it with `data`"
                     where = _line_of(draft, source, path)
                     draft.cannot_run(where, f"no pod has the folder `{path[:80]}`", hint)

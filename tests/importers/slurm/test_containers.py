@@ -61,6 +61,8 @@ def test_mounts_of_folders_of_the_site(mounts: str, data: dict[str, Any], volume
         ("/lustre:/lustre,$A:/lustre/c", "/lustre/c/d", OUTSIDE),
         ("a.sqsh:/lustre", "/lustre/b", UNKNOWN),
         ("/data/$SLURM_JOB_ID:/lustre", "/lustre/b", "no volume has its folder"),
+        ("$PWD:/workspace/a", "/workspace/a/b /workspace/c", UNKNOWN),
+        ("$PWD:/opt/a", "/opt/a/b", UNKNOWN),
     ],
 )  # fmt: skip
 def test_a_folder_of_the_container_is_not_that_of_the_site(mounts: str, reads: str, why: str) -> None:
@@ -72,6 +74,11 @@ def test_a_folder_of_the_container_is_not_that_of_the_site(mounts: str, reads: s
     ]
     assert sorted(one.partition(": ")[2] for one in found) == sorted(messages)
     assert len(job.obstacles) == 1
+
+
+def test_an_image_has_the_folders_of_any_system() -> None:
+    job, _ = read(f"{A} --container-mounts=$PWD/a:/tmp/a,$PWD/b:/var/b python train.py --data /tmp/a /var/b")
+    assert not job.obstacles
 
 
 def test_a_template_asks_for_the_values_of_mounts() -> None:
