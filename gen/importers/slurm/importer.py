@@ -200,7 +200,7 @@ def _translate(
         return
     _arguments(draft, script, runs, lacking)
     runs = processes.side_by_side(draft, options, runs)
-    processes.whole_nodes(draft, options, of_step, runs, site)
+    processes.whole_nodes(draft, options, of_step, runs, site, script.source)
     layout = processes.set_sizes(draft, runs, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
     started = _files(draft, script, runs)

@@ -22,7 +22,7 @@ from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_of_machines, is_silent
-from gen.importers.slurm.srun import gpus_of_step
+from gen.importers.slurm.srun import gpus_of_step, uses_gpus
 from gen.importers.slurm.steps import (
     OF_KIND,
     RENDEZVOUS,
@@ -228,20 +228,22 @@ _BY_GPU: Final = {"cpus-per-gpu": "cpu", "mem-per-gpu": "memory"}
 
 
 def whole_nodes(
-    draft: JobDraft, options: Sequence[Option], of_step: Sequence[Option], runs: Sequence[Run], site: Site
+    draft: JobDraft, options: Sequence[Option], of_step: Sequence[Option], runs: Sequence[Run], site: Site, source: str
 ) -> None:
     """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site; and the sizes
-    that it has for each of them.
+    that it has for each of them. `--mem=0` asks for the memory of a node only.
     """
     if "gpus" in draft.fields:
         return
     launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
     told = [processes_of(without_set(one))[1] for one in launchers]
     number = next((int(one[:6]) for one in told if one.isdecimal() and int(one)), 0)
-    exclusive = any(one.name == "exclusive" or (one.name == "mem" and one.value == "0") for one in options)
+    exclusive = any(one.name == "exclusive" for one in options)
+    whole = exclusive or any(one.name == "mem" and one.value == "0" for one in options)
+    wanted = exclusive or (whole and uses_gpus((*options, *of_step), source)) or any(one.launcher for one in runs)
     hidden = any(one.exported.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none") for one in runs)
     of_cpus = hidden or number > int(site.nodes.get("gpus") or _MOST)
-    if not of_cpus and (number or (site.nodes.get("gpus") and (exclusive or any(one.launcher for one in runs)))):
+    if not of_cpus and (number or (site.nodes.get("gpus") and wanted)):
         draft.set(number or int(site.nodes["gpus"]), "gpus", place=draft.place)
     gpus = Option("gpus-per-node", str(draft.fields.get("gpus", 0)), draft.place)
     _, sized = allocation([*options, *of_step, gpus])
@@ -253,7 +255,7 @@ def whole_nodes(
             why, hint = "the script has no number of GPUs", f"set `{field}`, or the GPUs of a node in a site file"
             draft.drop(one.place, f"`--{one.name}`", why, hint)
     for name in ("cpu", "memory"):
-        if exclusive and name in site.nodes:
+        if whole and name in site.nodes:
             draft.fields.setdefault(name, site.nodes[name])
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, names
+from gen.base import Findings, names, regex
 from gen.importers.slurm.expansion import marked, source_text
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.site import OF_NODES, Layout
 
 _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
+
+_OF_GPUS: Final = regex(r"gpu|cuda|nccl|nvidia|rocm|hip_", re.IGNORECASE)
+_OF_PEOPLE: Final = names("chdir error job-name mail-user output")
+"""Options with names that people choose."""
+_COMMENT: Final = regex(r"(?m)(?:^|\s)#.*$")
 
 
 def on_each_node(steps: Iterable[Step], nodes: int) -> list[Step]:
@@ -84,6 +90,12 @@ def copies_of_images(steps: Sequence[Step], images: Collection[str], left: list[
 def starts_ray(words: Sequence[str]) -> bool:
     """Whether a program is `ray start`, with any path and behind any other program, such as `uv run`."""
     return any(one.rpartition("/")[2] == "ray" and two == "start" for one, two in pairwise(map(source_text, words)))
+
+
+def uses_gpus(options: Iterable[Option], text: str) -> bool:
+    """Whether the options or the commands of a script have to do with GPUs."""
+    asked = (f"{one.name}={one.value}" for one in options if one.name not in _OF_PEOPLE)
+    return any(map(_OF_GPUS.search, (*asked, _COMMENT.sub("", text))))
 
 
 def gpus_of_step(step: Step) -> int:

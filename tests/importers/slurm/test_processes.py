@@ -278,6 +278,26 @@ def test_nodes_that_slurm_chooses(
     assert named == ([f"the number of nodes for {said}"] if said else [])
 
 
+@for_each(
+    ("options", "body", "gpus"),
+    [
+        (("-c 40", "--mem=0"), "python a.py", None),
+        (("--ntasks-per-node=40", "--mem=0"), "srun ./a # on GPUs", None),
+        (("--mem=0", "-J gpu", "-o gpu.log"), "srun ./a", None),
+        (("--mem=0", "-p gpu"), "python a.py", 8),
+        (("--mem=0",), "export NCCL_DEBUG=INFO\npython a.py", 8),
+        (("--mem=0",), "torchrun a.py", 8),
+        (("--exclusive",), "python a.py", 8),
+    ],
+)
+def test_the_memory_of_a_node_is_not_its_gpus(options: tuple[str, ...], body: str, gpus: int | None) -> None:
+    site = ("site.yaml", b"nodes: {gpus: 8}")
+    text = script("-N 2", *options, body=body)
+    given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", site=site)
+    (made,) = IMPORTERS["slurm"]().read(given, Findings())
+    assert made.fields.get("gpus") == gpus
+
+
 BY_GPU = ("--exclusive", "--cpus-per-gpu=6", "--mem-per-gpu=4G")
 
 
