@@ -312,10 +312,27 @@ def _root(path: str) -> str:
     return f"/{path.split('/')[1]}"
 
 
+_FETCHES: Final = names("cp curl git gunzip mv rsync tar touch unzip wget")
+
+
+def _report_filled(draft: JobDraft, steps: Iterable[Step], mounts: Iterable[str], lacking: Sequence[str]) -> None:
+    """Report files that the script brings into a folder which the container has at another path, without a mount."""
+    parts = [(_rooted(source), target.rstrip("/")) for source, target, _ in map(_split, mounts)]
+    known = [one for one in parts if one[1] in lacking and one[0] != "." and one[0] != one[1]]
+    for step in (one for one in steps if one.words and not one.by_srun and one.words[0] in _FETCHES):
+        paths = [_rooted(word) for word in step.words[1:] if not word.startswith("-")]
+        around = [one for one in known if any(f"{path}/".startswith(f"{one[0]}/") for path in paths)]
+        for source, target in sorted(around, reverse=True)[:1]:  # the innermost
+            what, why = f"the file of `{step.words[0]}` in `{target}`", f"the folder `{source}` is another one here"
+            hint = f"write `{target}` in place of `{source}` in `command`, where a volume is mounted at it"
+            draft.drop(step.place, what, why, hint)
+
+
 def mount_folders(
     draft: JobDraft, source: str, site: Site, lacking: Lacking, steps: Sequence[Step], mounts: Sequence[str]
 ) -> None:
     """Volumes for the folders of the site, and a report of folders that no pod has, or only the image."""
+    _report_filled(draft, steps, mounts, lacking.mounts)
     in_image = dict(_roots_in_image(steps, mounts))
     command = draft.fields.get("command", "")
     texts = [command if isinstance(command, str) else " ".join(command), str(draft.fields.get("workingDir", ""))]

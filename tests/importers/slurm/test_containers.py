@@ -291,3 +291,24 @@ def test_an_image_is_not_copied_for_a_pod(before: str, program: str, made: str, 
     job, found = read(f"{before}{copy}\nsrun --container-image=/tmp/b.sqsh {program}")
     assert job.fields["command"] == made
     assert [why in one for one in found if "`sbcast" in one] == [True]
+
+
+@for_each(
+    ("before", "named"),
+    [
+        ("wget -P code a.org/b", "`wget`"),
+        ("D=$(pwd)/code\ncp -r b $D/", "`cp`"),
+        ("cd code\ngit clone a.org/b", ""),
+        ("git clone https://a.org/code", ""),
+        ("srun cp a code", ""),
+        ("chmod +x code/a.sh", ""),
+        ("cp a /lustre/a", ""),
+    ],
+)
+def test_a_file_that_the_script_brings_into_a_mount_is_named(before: str, named: str) -> None:
+    mounts = "$PWD/code:/code,/lustre/a:/data,$PWD:/e"
+    _, found = read(f"{before}\n{A} --container-mounts={mounts} python /code/a.py")
+    about = [one.partition(": ")[2] for one in found if "the file of" in one]
+    assert about == (
+        [f"the file of {named} in `/code` is not carried: the folder `./code` is another one here"] * bool(named)
+    )
