@@ -226,7 +226,7 @@ def _translate(
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
         processes.report_launcher(draft, runs)
-        steps.report_ranks(draft, started, text)
+        steps.report_ranks(draft, script.source, started, text)
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, runs)
 

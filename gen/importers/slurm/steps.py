@@ -47,6 +47,7 @@ _MODULES: Final = {
     module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
 }
 _WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
+_PYTHON: Final = regex(r"python[\d.]*")
 OF_KIND: Final = names(
     "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK LOCAL_SIZE NNODES"
 )
@@ -171,7 +172,7 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
     while at < len(words) and (words[at].rpartition("/")[2] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=|-", words[at])):
         at += 1
     program = words[at].rpartition("/")[2] if at < len(words) else ""
-    if re.fullmatch(r"python[\d.]*", program):
+    if _PYTHON.fullmatch(program):
         module = next((number for number in range(at + 1, min(at + 5, len(words))) if words[number] == "-m"), None)
         name = words[module + 1] if module is not None and module + 1 < len(words) else ""
         is_text = "-c" in words[at + 1 : module]  # with arguments of its own
@@ -369,17 +370,21 @@ _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofil
 _ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
 
 
-_PASSED: Final = regex(r"OMPI_COMM_WORLD|\$\{?RANK\b|\bRANK=")
+_PASSED: Final = regex(r"OMPI_COMM_WORLD_RANK|\$\{?RANK\b|\bRANK=")
 """Ranks in a command, which the script passes on itself."""
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
+_OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
 
-def report_ranks(draft: JobDraft, runs: Sequence[Run], command: str) -> None:
+def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str) -> None:
     """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
     by_mpi = draft.fields["kind"] == "mpi"
     for run in (one for one in runs if one.by_srun and one.launcher is None and one.nodes * one.per_node > 1):
-        program = shown(run.words[0]).rpartition("/")[2] if run.words else ""
-        if not _INTERPRETED.fullmatch(program) or _PASSED.search(command) or "--mpi" in " ".join(run.options):
+        words = [shown(one).rpartition("/")[2] for one in run.words]
+        known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
+        starts = any(_INTERPRETED.fullmatch(one) for one in words[:1]) or any(map(known.fullmatch, words))
+        is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
+        if not starts or is_of_mpi or _PASSED.search(command):
             continue
         given = "OMPI_COMM_WORLD_RANK" if by_mpi else "RANK"
         what, why = "the rank in `$SLURM_PROCID`", f"a {'process' if by_mpi else 'pod'} has it in `${given}`"

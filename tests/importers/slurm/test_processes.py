@@ -452,7 +452,15 @@ def test_programs_that_wait_for_a_free_gpu_are_named() -> None:
     [
         (4, "srun python train.py", "a process has it in `$OMPI_COMM_WORLD_RANK`"),
         (1, "srun ./train.sh", "a pod has it in `$RANK`"),
-        (4, "srun --mpi=pmix python train.py", None),  # a program of MPI
+        (4, "srun --mpi=pmix python train.py", "a process has it in `$OMPI_COMM_WORLD_RANK`"),
+        (4, "# not mpi4py\nsrun --mpi=pmix bash -c 'python a.py'", "a process has it in `$OMPI_COMM_WORLD_RANK`"),
+        (4, "srun numactl --membind=0 python train.py", "a process has it in `$OMPI_COMM_WORLD_RANK`"),
+        (1, "srun numactl -m 0 ./train.sh", "a pod has it in `$RANK`"),
+        (1, "srun nsys profile -o a python train.py", "a pod has it in `$RANK`"),
+        (4, "srun python a.py --local $SLURM_LOCALID", "a process has it in `$OMPI_COMM_WORLD_RANK`"),
+        (4, "module load horovod\nsrun --mpi=pmix python train.py", None),  # a program of MPI
+        (4, "srun --mpi=pmix python -m mpi4py train.py", None),
+        (4, "srun --mpi=pmix ./cfd a.py", None),
         (4, "srun ./all_reduce_perf -b 8", None),
         (1, "srun torchrun --nproc-per-node=4 train.py", None),
         (1, "srun -N1 -n1 python train.py", None),
