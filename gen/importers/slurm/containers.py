@@ -138,8 +138,8 @@ class Lacking(Struct):
 
     values: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
-    mounts: list[str] = field(default_factory=list)
-    """Folders of the container that have no volume."""
+    mounts: dict[str, Location] = field(default_factory=dict)
+    """Folders of the container that have no volume, and the places of their mounts."""
 
 
 def _shown_mount(part: str) -> str:
@@ -228,7 +228,7 @@ def carry_containers(
             continue
         mounted.add(target)
         if not _mount(draft, part, place, script, site, lacking):
-            lacking.mounts.append(target)
+            lacking.mounts.setdefault(target, place)
     return [*parts]
 
 
@@ -348,11 +348,11 @@ def mount_folders(
                 for some in ((*mounted, *files), lacking.mounts)
             )
             if max(map(len, unknown), default=0) > max(map(len, around), default=0):
-                mounted.append(max(unknown, key=len))
+                folder = max(unknown, key=len)
+                mounted.append(folder)
                 if _root(path)[1:] not in _SYSTEM_FOLDERS:
                     hint = "mount a volume of the overlay at it with `data`"
-                    where = _line_of(draft, source, path)
-                    draft.cannot_run(where, f"no pod has the folder `{path[:80]}`", hint)
+                    draft.cannot_run(lacking.mounts[folder], f"no pod has the folder `{(folder or path)[:80]}`", hint)
             elif known is not None and not unknown and len(known[0]) > max(map(len, around), default=0):
                 folder, volume = known
                 _mount_volume(draft, volume, {"path": folder}, _line_of(draft, source, path))

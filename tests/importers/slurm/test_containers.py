@@ -70,7 +70,7 @@ def test_a_folder_of_the_container_is_not_that_of_the_site(mounts: str, reads: s
     assert job.fields.get("data", {}) == ({"lustre": "/lustre"} if mounts.startswith("/lustre:") else {})
     messages = [
         f"the mount `{mounts.rpartition(',')[2].replace('$PWD', '.')}` is not carried: {why}",
-        f"no pod has the folder `{reads.partition(' ')[0]}`",
+        f"no pod has the folder `{mounts.rpartition(':')[2]}`",
     ]
     assert sorted(one.partition(": ")[2] for one in found) == sorted(messages)
     assert len(job.obstacles) == 1
@@ -230,7 +230,7 @@ MOUNTED = f"{A} --container-mounts=/lustre:/lustre,x:/x"
     ("body", "messages"),
     [
         (f"{MOUNTED} python /foundry/a.py --data /lustre/b", [IN_IMAGE]),
-        (f"{MOUNTED} python /x/a.py", ["no pod has the folder `/x/a.py`"]),
+        (f"{MOUNTED} python /x/a.py", ["no pod has the folder `/x`"]),
         (f"{A} python /foundry/a.py", ["no pod has the folder `/foundry/a.py`"]),
         (f"cp /foundry/b /tmp\n{MOUNTED} python /foundry/a.py", ["no pod has the folder `/foundry/b`"]),
         (f"{A} bash -c 'mkdir -p /foundry/b; CACHE=/foundry/b python a.py'", []),

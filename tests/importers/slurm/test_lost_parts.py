@@ -308,6 +308,12 @@ UNCLEAR = "the address `"
         (NODE, "A=$(curl b)\nsrun a ${A:1}", 5, "`$A` has no value in a pod: the script reads it from a file or a"),
         (NODES, "N=($(scontrol show hostnames))\na ${N[@]}", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a"),
         (NODE, "# the data\nD=/lustre/x\n\nsrun a --data $D/y", 5, "no pod has the folder `/lustre/x/y`"),
+        (
+            NODE,
+            "export D=/results/b\nsrun --container-image=a/b:1 --container-mounts=$PWD/r:/results a --data /results/c",
+            5,
+            "no pod has the folder `/results`",
+        ),
         (("<OPTIONS>",), "a", 2, "`<OPTIONS>` is a placeholder, and not an option"),
         ((), "sbatch <<E\n#SBATCH -N 1\nE", 1, "no `#SBATCH` line found before the first command"),
         (
