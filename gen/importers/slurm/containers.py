@@ -248,11 +248,12 @@ def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues,
         hint = "write the image there, or import it again with `--image`" if image else hint
         draft.cannot_run(place, f"`{open_image[0]}` is a placeholder", hint)
         named = f"change-me-{label(open_image[0], 'image')}"
-    elif script.images and not own and not TO_COMPLETE.search(written):
-        what, why = "the image of the command", "it is a file of the machines"
-        if script.is_unset(source_text(written)):
-            what, why = f"the value `{source_text(written)}` of the image", "the script gets it from outside"
+    elif script.images and not own and script.is_unset(source_text(written)):
+        hint = f"give it with `--define {source_text(written).strip('${}')}=VALUE`" if image else hint
+        what, why = f"the value `{source_text(written)}` of the image", "the script gets it from outside"
         draft.drop(place, what, why, hint)
+    elif script.images and not named and not TO_COMPLETE.search(written):
+        draft.drop(place, "the image of the command", "it is a file of the machines", hint)
     elif not named and written:
         draft.cannot_run(place, f"`{source_text(written)[:60]}` is not the reference of an image", hint)
     elif not named:

@@ -201,6 +201,12 @@ def test_an_image_to_complete(body: str) -> None:
     assert any("is a placeholder" in one.message for one in job.obstacles), found
 
 
+def test_the_image_of_the_user_is_in_the_place_of_a_file() -> None:
+    body = "apptainer exec /apps/a.sif python train.py"
+    assert read(body)[1] == []
+    assert "the image of the command is not carried" in read(body, image="")[1][0]
+
+
 PARTS = """
 export SIF=/appl/torch.sif TORCHRUN=torchrun TRAIN=train.py CACHE=/fsx/cache BINDS=/fsx/a:/a,/fsx/b:/b DATA=/fsx/data
 export PROJECT=bert

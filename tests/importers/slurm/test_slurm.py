@@ -183,7 +183,6 @@ def test_no_limit(text: str) -> None:
         (script("-N 1", body="cd $SCRATCH/a\nx"), "warning", "the folder of `cd` is not carried"),
         (script("-N 1", body="x $SCRATCH/a"), "warning", "`$SCRATCH` has no value in a pod"),
         (script("-N 1", body="x /scratch/a"), "warning", "no pod has the folder `/scratch/a`"),
-        (script("-N 1", body="apptainer exec a.sif x"), "warning", "the image of the command is not carried"),
         (script("-N 2", body="python a.py\nsrun b"), "warning", "the single start of `python` is not carried"),
         (script("-N 2", body="python a.py"), "warning", "1 of 2 nodes is not carried: the script starts its programs"),
         (script("-N 1", body="nvidia-smi\nx"), "warning", "`nvidia-smi` is not carried: it only shows"),
