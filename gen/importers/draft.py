@@ -5,7 +5,7 @@ that start a container on a machine are opened, because their image and inner co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any, Final
 
@@ -56,6 +56,11 @@ class JobDraft:
         set_value(self.fields, route, value)
         if place is not None:
             self.places.setdefault(route[0], place)
+
+    def place_lines(self, field: str, text: str, places: Iterable[Location]) -> None:
+        """Set the places of the lines of a text in a field."""
+        for line, place in zip(text.split("\n"), places, strict=False):
+            self.places.setdefault(f"{field}.{line.strip()}", place)
 
     def need(self, value: object, *route: str) -> None:
         """Set a field of the overlay."""
@@ -247,8 +252,8 @@ def place_of(job: ImportedJob, text: str, line: int) -> Location:
     """The origin of a line of a job file."""
     above = text.split("\n")[:line]
     field = _key_at(above, 0)
-    step = f"{field}.{_key_at(above, 2)}"
-    return job.places.get(step, job.places.get(field, job.place))
+    known = (f"{field}.{above[-1].strip()}", f"{field}.{_key_at(above, 2)}", field)
+    return next((job.places[one] for one in known if one in job.places), job.place)
 
 
 def _key_at(above: list[str], indent: int) -> str:

@@ -222,6 +222,7 @@ def _translate(
     _array(draft, layout, text)
     bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
+    draft.place_lines("command", text, (one.place for one in runs for _ in steps.line_of(one).split("\n")))
     if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)

@@ -22,7 +22,7 @@ from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_of_machines, is_silent
-from gen.importers.slurm.srun import gpus_of_step, uses_gpus
+from gen.importers.slurm.srun import gpus_of_step, set_at, uses_gpus
 from gen.importers.slurm.steps import (
     OF_KIND,
     RENDEZVOUS,
@@ -378,7 +378,7 @@ def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) ->
     runs = [run.with_local_variables() for run in runs]
     last = {name: str(value) for name, value in runs[-1].exported.items()}
     now = {**runs[-1].exported}
-    script.exported = {name: script.exported.get(name, runs[-1].place) for name in now}
+    script.exported = {name: script.exported.get(name) or set_at(script, name, runs[-1].place) for name in now}
     script.variables |= now
     outer = {name: script.constants[name] for name in now if name in script.constants}
     changed, lost = set[str](), dict[str, tuple[Location, str]]()
@@ -391,7 +391,8 @@ def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) ->
         left = ((name, one) for name, one in given if not ({name} & dict(run.assigned).keys() or _reads_none(run)))
         pairs = [*left, *((name, one) for name, one in alone.items() if run is runs[-1])]
         own = tuple((name, one) for name, one in pairs if _is_own(name, one, script, run, runs))
-        lost |= {name: (run.place, one) for name, one in pairs if name not in {**dict(own), **last, **lost}}
+        others = [(name, one) for name, one in pairs if name not in {**dict(own), **last, **lost}]
+        lost |= {name: (set_at(script, name, run.place), one) for name, one in others}
         in_shell = dict(one for one in own if run.text or one[0] in changed)
         if in_shell:
             text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in in_shell.items())))

@@ -9,10 +9,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, names, regex
+from gen.base import Findings, Location, names, regex
 from gen.importers.slurm.expansion import marked, source_text
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
+from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout
 
 _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
@@ -62,6 +63,17 @@ def with_export(step: Step, options: Sequence[Option]) -> Step:
     left = {name: value for name, value in step.exported.items() if name in parts or name.startswith("SLURM_")}
     exported = step.exported if "ALL" in parts or not parts else left
     return replace(step, assigned=(*step.assigned, *own), exported=exported)
+
+
+def set_at(script: BatchScript, name: str, place: Location) -> Location:
+    """The place where a script sets a variable, which can be in a text that the program of a place starts."""
+    lines = script.source.split("\n")
+    sets = regex(rf"^(?!\s*#).*(?<![\w$]){name}=")
+    at = place.line - script.first_line
+    if name in "".join(lines[at : at + 1]):
+        return place
+    found = next((number for number, one in enumerate(lines) if sets.search(one)), at)
+    return replace(place, line=script.first_line + found)
 
 
 def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:

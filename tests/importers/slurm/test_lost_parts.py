@@ -309,6 +309,12 @@ UNCLEAR = "the address `"
         (NODES, "N=($(scontrol show hostnames))\na ${N[@]}", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a"),
         (NODE, "# the data\nD=/lustre/x\n\nsrun a --data $D/y", 5, "no pod has the folder `/lustre/x/y`"),
         (
+            NODES,
+            "read -r -d '' C <<'E'\nexport NCCL_SOCKET_IFNAME=eth0\ntorchrun a\nE\nsrun bash -c \"$C\"",
+            7,
+            "the variable `NCCL_SOCKET_IFNAME` is not carried",
+        ),
+        (
             NODE,
             "export D=/results/b\nsrun --container-image=a/b:1 --container-mounts=$PWD/r:/results a --data /results/c",
             5,

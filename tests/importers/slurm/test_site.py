@@ -74,6 +74,14 @@ def test_without_a_site_file_the_report_names_what_is_missing(repo: Repository) 
     assert "renders, but cannot run" in report.summary
 
 
+def test_a_finding_about_the_command_has_the_line_of_its_program(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\n')
+    body = "python a.py\nsudo b \\\n  --c\ndocker run d\npython e.py"
+    report, _ = slurm(repo, script("-N 1", body=body), site="image: a/b:1\n", overlay="dev", yes=True)
+    places = {one.message.split("`")[1]: one.place.line for one in report.findings}
+    assert (places["sudo"], places["docker run"]) == (5, 7)
+
+
 @for_each(
     ("site", "message"),
     [
