@@ -50,6 +50,7 @@ from gen.importers.manifests.volumes import (
     selects_name,
     separate,
     set_board,
+    with_selectors,
     without_files,
 )
 from gen.job.kinds import ALL_KINDS
@@ -248,6 +249,7 @@ def _imported(
         if one.spec:
             body = replaced(body, (*one.route, "spec"), modern_pod(one.spec))
             body = body if given.as_is else _without_effect(draft, item, body, one.route)
+    body = with_selectors(body, item, facts, draft.name) if facts is model.facts else body
     pods = templates(facts, body)
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
     files = file_volumes(pods, maps)

@@ -11,16 +11,19 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Location, Route, as_list, as_mapping, as_mappings, as_texts, at, quoted, regex
+from gen.importers.comparison import cleaned
 from gen.importers.draft import JobDraft, literal, texts_in, validated
 from gen.importers.manifests.objects import USUAL, inside
 from gen.job.kinds import ALL_KINDS
-from gen.kubernetes.objects import Body, present
+from gen.kubernetes.facts.jobset import JOBSET
+from gen.kubernetes.objects import JOB_LABEL, Body, present
 from gen.render.parts.data import FILES
 
 if TYPE_CHECKING:
     from gen.importers import Fields, ImportInput
     from gen.importers.manifests.objects import Item, Template
     from gen.job.kinds.base import Job
+    from gen.kubernetes.facts.base import Resource
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the mount path, not a file of this process
 _FOLDERS: Final = (None, "", "Directory", "DirectoryOrCreate")
@@ -331,8 +334,35 @@ def report_ports(draft: JobDraft, item: Item, every: Sequence[Template], model: 
 def selects_name(item: Item, run: Item) -> bool:
     """Whether an object selects pods of a run by its name, in a label that only the operator sets."""
     selector = as_mapping(at(item.body, "spec", "selector"))
-    own = {str(key) for labels in inside(run.body, "labels") for key in as_mapping(labels)}
+    own = {str(key) for labels in inside(cleaned(run.body), "labels") for key in as_mapping(labels)}
     return any(value == run.name and key not in own for key, value in selector.items())
+
+
+def with_selectors(body: Body, item: Item, facts: Resource, job: str) -> Body:
+    """The object with selectors of pods by a label of gen in place of one of the operator, which has the name of the
+    object, and that of a run is another one.
+    """
+    known = (JOBSET if facts.nodes is not None else facts).run_labels
+    own = {str(key) for labels in inside(body, "labels") for key in as_mapping(labels)}
+    ends = {label.rpartition("/")[2] for label, more in known.items() if not more}
+
+    def is_name(label: object, name: object) -> bool:
+        return name == item.name and str(label).rpartition("/")[2] in ends and label not in own
+
+    def changed(value: Any, *, selects: bool = False) -> Any:
+        if isinstance(value, list):
+            return [changed(one, selects=selects) for one in value]
+        if not isinstance(value, dict):
+            return value
+        if selects and len(names := as_list(value.get("values"))) == 1 and is_name(value.get("key"), names[0]):
+            return {**value, "key": JOB_LABEL, "values": [job]}
+        own_name = {JOB_LABEL: job} if selects and any(is_name(*one) for one in value.items()) else {}
+        rest = {key: inner for key, inner in value.items() if not own_name or not is_name(key, inner)}
+        return {
+            key: changed(inner, selects=selects or key == "labelSelector") for key, inner in rest.items()
+        } | own_name
+
+    return {**body, "spec": changed(body["spec"])}
 
 
 def report_services(draft: JobDraft, item: Item, every: Sequence[Item]) -> None:

@@ -158,3 +158,25 @@ def test_elastic_hosts_of_arena() -> None:
     job = job_of(f"arena submit etjob --name=p --image=r/x:1 --gpus=1 --workers=2 '{command}'\n")
     message = "`/etc/edl/discover_hosts.sh` is a file of Arena's operator, which the pods of an MPIJob do not have"
     assert [one.message for one in job.obstacles] == [message]
+
+
+@for_each(
+    ("selector", "expected"),
+    [
+        ({"matchLabels": {"training.kubeflow.org/job-name": "run"}}, {"matchLabels": {"gen/job": "run"}}),
+        ({"matchLabels": {"job-name": "run", "a": "run"}}, {"matchLabels": {"a": "run", "gen/job": "run"}}),
+        ({"matchLabels": {"job-name": "other"}}, {"matchLabels": {"job-name": "other"}}),
+        (
+            {"matchExpressions": [{"key": "job-name", "operator": "In", "values": ["run"]}]},
+            {"matchExpressions": [{"key": "gen/job", "operator": "In", "values": ["run"]}]},
+        ),
+    ],
+)
+def test_selectors_of_pods_have_the_label_of_the_job(selector: dict[str, Any], expected: dict[str, Any]) -> None:
+    """The label of the operator has the name of a run, and with the old one no pod would match."""
+    terms = [{"topologyKey": "rack", "labelSelector": selector}]
+    proof = proof_of(pytorch("x", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}))
+    assert proof.patch is not None
+    (operation,) = proof.patch["patch"]
+    (term,) = operation["value"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert (term["labelSelector"], proof.remaining) == (expected, ())
