@@ -20,6 +20,7 @@ from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.server_defaults import CONTAINER_DEFAULTS, JOB_DEFAULTS, POD_DEFAULTS
 from gen.kubernetes.facts.volcano import DEFAULT_QUEUE
 from gen.kubernetes.objects import Body, present
+from gen.kubernetes.schemas.registry import Schema, Schemas
 
 LIST_KEYS: Final = {
     **dict.fromkeys(("containers", "initContainers", "volumes", "env", "imagePullSecrets"), "name"),
@@ -345,3 +346,21 @@ def _has_meaning(value: object, key: str, field: str) -> bool:
 
 def _is_added(key: str) -> bool:
     return key in _ADDED_KEYS or key.startswith(_ADDED_PREFIXES)
+
+
+def pruned(value: Any, schema: Schema, known: Schemas, gone: list[Route], route: Route = ()) -> Any:
+    """A value without the fields that its schema does not have, whose routes are added to `gone`."""
+    schema = known.resolve(schema)
+    if isinstance(value, list):
+        each = schema.get("items", {})
+        return [pruned(one, each, known, gone, (*route, index)) for index, one in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    fields, others = schema.get("properties", {}), schema.get("additionalProperties")
+    if fields and others is False:
+        gone += [(*route, name) for name in value if name not in fields]
+        value = {name: inner for name, inner in value.items() if name in fields}
+    inner_of = others if isinstance(others, dict) else {}
+    return {
+        name: pruned(inner, fields.get(name, inner_of), known, gone, (*route, name)) for name, inner in value.items()
+    }

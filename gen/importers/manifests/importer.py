@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, Route, as_list, as_mapping, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
-from gen.importers.comparison import cleaned
+from gen.importers.comparison import cleaned, pruned
 from gen.importers.draft import JobDraft, is_secret, texts_in, validated, with_hosts
 from gen.importers.manifests.objects import (
     START,
@@ -63,7 +63,7 @@ from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body, present
 from gen.kubernetes.schemas.kubernetes import POD_TEMPLATE, reference
-from gen.kubernetes.schemas.registry import Schema, schemas, versions
+from gen.kubernetes.schemas.registry import Schema, has_schema, schemas, versions
 
 _FIELDS: Final = {"timeZone": ("timeZone",), "concurrencyPolicy": ("concurrency",)}
 _NUMBERS: Final = {
@@ -245,10 +245,11 @@ def _imported(
         return
     draft = JobDraft(item.name, kind, namespace, place, found)
     body = _modern(draft, item, model, facts)
-    for one in templates(facts, body) if facts.nodes is None else ():
-        if one.spec:
-            body = replaced(body, (*one.route, "spec"), modern_pod(one.spec))
-            body = body if given.as_is else _without_effect(draft, item, body, one.route)
+    routes = [one.route for one in templates(facts, body) if one.spec and facts.nodes is None]
+    body = body if given.as_is else _without_unknown(draft, item, body, routes)
+    for route in routes:
+        body = replaced(body, (*route, "spec"), modern_pod(follow(body, (*route, "spec"))))
+        body = body if given.as_is else _without_effect(draft, item, body, route)
     body = with_selectors(body, item, facts, draft.name) if facts is model.facts else body
     pods = templates(facts, body)
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
@@ -279,25 +280,23 @@ def _imported(
         yield made
 
 
+def _without_unknown(draft: JobDraft, item: Item, body: Body, templates: Sequence[Route]) -> Body:
+    """The object without fields that its kind does not have; if gen has no schema of that, without those of pods."""
+    known, version = schemas(versions()[-1]), body["apiVersion"]
+    routes: dict[Route, Schema] = dict.fromkeys(templates, reference(POD_TEMPLATE))
+    if version == item.body["apiVersion"] and has_schema(version, body["kind"]):
+        routes = {(): known.schema(version, body["kind"])}
+    gone: list[Route] = []
+    for route, schema in routes.items():
+        body = replaced(body, route, pruned(follow(body, route), schema, known, gone, route))
+    for route in gone:
+        hint = "remove it, or write it where Kubernetes has it"
+        draft.drop(item.place(*route), f"the unknown field `{route[-1]}`", "an API server drops it", hint)
+    return body
+
+
 def _without_effect(draft: JobDraft, item: Item, body: Body, template: Route) -> Body:
-    """The object without fields that no pod has, and without pull secrets that cannot exist, in one of its templates.
-    The kubelet pulls without these.
-    """
-    known = schemas(versions()[-1])
-
-    def pruned(value: Any, schema: Schema, route: Route) -> Any:
-        schema = known.resolve(schema)
-        fields = schema.get("properties", {})
-        if isinstance(value, list):
-            return [pruned(one, schema.get("items", {}), (*route, key)) for key, one in enumerate(value)]
-        if not isinstance(value, dict) or not fields:
-            return value
-        for name in (one for one in value if one not in fields):
-            hint = "remove it, or write it where Kubernetes has it"
-            draft.drop(item.place(*route, name), f"the unknown field `{name}`", "an API server drops it", hint)
-        return {name: pruned(one, fields[name], (*route, name)) for name, one in value.items() if name in fields}
-
-    body = replaced(body, template, pruned(follow(body, template), reference(POD_TEMPLATE), template))
+    """The object without pull secrets that cannot exist, in one of its templates. The kubelet pulls without these."""
     route = (*template, "spec", "imagePullSecrets")
     kept = []
     for number, one in enumerate(as_list(follow(body, route))):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gen.base import follow
 from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS, ImportInput
 from gen.importers.comparison import cleaned
@@ -558,6 +559,23 @@ def test_variables_with_other_values_are_reported_at_their_lines() -> None:
     assert job.obstacles == ()
     (job,), _ = read(of_container(env=[{"name": "RANK", "value": "7"}, {"name": "ARGS", "value": "--rank=$(RANK)"}]))
     assert [one.message for one in job.obstacles] == ["`ARGS` refers to `RANK`, which the operator sets only behind it"]
+
+
+@for_each(
+    ("name", "above"),
+    [
+        ("batch-on-a-schedule", "spec.jobTemplate.spec"),
+        ("paddle", "spec.paddleReplicaSpecs.Worker"),
+        ("ray", "spec.rayClusterSpec"),
+    ],
+)
+def test_fields_that_no_object_has_are_reported(name: str, above: str) -> None:
+    body = deepcopy(EQUAL[name])
+    follow(body, tuple(above.split("."))).update(ttlSecondAfterFinished=5)
+    proof = proof_of(body)
+    assert (proof.patch, proof.remaining) == (None, ())
+    message = "the unknown field `ttlSecondAfterFinished` is not carried: an API server drops it"
+    assert messages(body) == [message]
 
 
 def test_fields_that_no_pod_has_are_reported() -> None:
