@@ -132,8 +132,9 @@ class BatchJob(IndexedJob):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """Tasks in place of pods that only share a counter of failures."""
-        return {**body, "spec": with_whole_rules(_as_tasks(body["spec"]))}
+        """Tasks in place of pods that only share a counter of failures, and no selector that the API server made."""
+        spec = {name: value for name, value in body["spec"].items() if name != "selector"}
+        return {**body, "spec": with_whole_rules(_as_tasks(body["spec"] if spec.get("manualSelector") else spec))}
 
     @classmethod
     def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:

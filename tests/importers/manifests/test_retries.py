@@ -146,3 +146,13 @@ def test_roles_have_the_restart_policy_of_their_operator(kind: str, version: str
         del fields["restartPolicy"]
     proof = proof_of(body)
     assert (proof.job.fields.get("restart"), proof.patch, proof.remaining) == (restart, None, ())
+
+
+@pytest.mark.parametrize("manual", [False, True])
+def test_a_selector_of_the_api_server_is_not_carried(manual: bool) -> None:
+    body = job()
+    labels = {"controller-uid": "u1", "batch.kubernetes.io/controller-uid": "u1"}
+    body["spec"] |= {"selector": {"matchLabels": labels}, "manualSelector": manual}
+    body["spec"]["template"]["metadata"] = {"labels": {**labels, "job-name": "run"}}
+    proof = proof_of(body)
+    assert [one.route[1] for one in proof.remaining] == ["selector", "manualSelector"] * manual
