@@ -6,21 +6,23 @@ compared by route.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
 from gen.base import Route, as_mapping, as_mappings, at, follow, replaced
 from gen.importers import Fields
-from gen.importers.manifests.objects import main_index
+from gen.importers.draft import JobDraft
+from gen.importers.manifests.objects import Item, main_index
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.server_defaults import CONTAINER_DEFAULTS, JOB_DEFAULTS, POD_DEFAULTS
 from gen.kubernetes.facts.volcano import DEFAULT_QUEUE
 from gen.kubernetes.objects import Body, present
-from gen.kubernetes.schemas.registry import Schema, Schemas
+from gen.kubernetes.schemas.kubernetes import POD_TEMPLATE, reference
+from gen.kubernetes.schemas.registry import Schema, Schemas, has_schema, schemas, versions
 
 LIST_KEYS: Final = {
     **dict.fromkeys(("containers", "initContainers", "volumes", "env", "imagePullSecrets"), "name"),
@@ -348,12 +350,27 @@ def _is_added(key: str) -> bool:
     return key in _ADDED_KEYS or key.startswith(_ADDED_PREFIXES)
 
 
-def pruned(value: Any, schema: Schema, known: Schemas, gone: list[Route], route: Route = ()) -> Any:
+def without_unknown(draft: JobDraft, item: Item, body: Body, templates: Sequence[Route]) -> Body:
+    """The object without fields that its kind does not have; if gen has no schema of that, without those of pods."""
+    known, version = schemas(versions()[-1]), body["apiVersion"]
+    routes: dict[Route, Schema] = dict.fromkeys(templates, reference(POD_TEMPLATE))
+    if version == item.body["apiVersion"] and has_schema(version, body["kind"]):
+        routes = {(): known.schema(version, body["kind"])}
+    gone: list[Route] = []
+    for route, schema in routes.items():
+        body = replaced(body, route, _pruned(follow(body, route), schema, known, gone, route))
+    for route in gone:
+        hint = "remove it, or write it where Kubernetes has it"
+        draft.drop(item.place(*route), f"the unknown field `{route[-1]}`", "an API server drops it", hint)
+    return body
+
+
+def _pruned(value: Any, schema: Schema, known: Schemas, gone: list[Route], route: Route = ()) -> Any:
     """A value without the fields that its schema does not have, whose routes are added to `gone`."""
     schema = known.resolve(schema)
     if isinstance(value, list):
         each = schema.get("items", {})
-        return [pruned(one, each, known, gone, (*route, index)) for index, one in enumerate(value)]
+        return [_pruned(one, each, known, gone, (*route, index)) for index, one in enumerate(value)]
     if not isinstance(value, dict):
         return value
     fields, others = schema.get("properties", {}), schema.get("additionalProperties")
@@ -362,5 +379,5 @@ def pruned(value: Any, schema: Schema, known: Schemas, gone: list[Route], route:
         value = {name: inner for name, inner in value.items() if name in fields}
     inner_of = others if isinstance(others, dict) else {}
     return {
-        name: pruned(inner, fields.get(name, inner_of), known, gone, (*route, name)) for name, inner in value.items()
+        name: _pruned(inner, fields.get(name, inner_of), known, gone, (*route, name)) for name, inner in value.items()
     }

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, Route, as_list, as_mapping, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
-from gen.importers.comparison import cleaned, pruned
+from gen.importers.comparison import cleaned, without_unknown
 from gen.importers.draft import JobDraft, is_secret, texts_in, validated, with_hosts
 from gen.importers.manifests.objects import (
     START,
@@ -62,29 +62,36 @@ from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body, present
-from gen.kubernetes.schemas.kubernetes import POD_TEMPLATE, reference
-from gen.kubernetes.schemas.registry import Schema, has_schema, schemas, versions
 
-_FIELDS: Final = {"timeZone": ("timeZone",), "concurrencyPolicy": ("concurrency",)}
+_POLICY: Final = "concurrencyPolicy"
 _NUMBERS: Final = {
     "successfulJobsHistoryLimit": ("history", "succeeded"),
     "failedJobsHistoryLimit": ("history", "failed"),
 }
 
 
-def as_schedule(draft: JobDraft, item: Item, body: Body) -> None:
-    """Set `schedule` from a CronJob. Without a policy, its runs may overlap, which a job has to say."""
+def as_schedule(draft: JobDraft, item: Item, body: Body) -> Body:
+    """Set `schedule` from a CronJob. By default, its runs may overlap, for which a job needs a time limit. Returns the
+    object without a policy that is not carried.
+    """
     spec = body["spec"]
     values: Fields = {"cron": spec.get("schedule", "")}
-    for name, route in _FIELDS.items():
-        if name in spec:
-            values[route[0]] = spec[name]
+    if "timeZone" in spec:
+        values["timeZone"] = spec["timeZone"]
+    policy = spec.get(_POLICY, "Allow")
+    if is_lost := policy == "Allow" and "timeout" not in draft.fields:
+        place = item.place("spec", _POLICY if _POLICY in spec else "schedule")
+        hint = "set `timeout`, and `concurrency: Allow` of `schedule`"
+        draft.drop(place, "the policy `Allow`", "runs that overlap need a time limit", hint)
+    elif policy != "Forbid":
+        values["concurrency"] = policy
     for name, (outer, inner) in _NUMBERS.items():
         if isinstance(spec.get(name), int):
             values.setdefault(outer, {})[inner] = spec[name]
     if isinstance(deadline := spec.get("startingDeadlineSeconds"), int):
         values["deadline"] = quantity.duration(deadline)
     draft.set(values if len(values) > 1 else values["cron"], "schedule", place=item.place("spec", "schedule"))
+    return with_field(body, ("spec", _POLICY), None) if is_lost else body
 
 
 def without_secrets(spec: Body, job: str, gone: frozenset[str], model: type[Job], main: int = 0) -> Body:
@@ -246,7 +253,7 @@ def _imported(
     draft = JobDraft(item.name, kind, namespace, place, found)
     body = _modern(draft, item, model, facts)
     routes = [one.route for one in templates(facts, body) if one.spec and facts.nodes is None]
-    body = body if given.as_is else _without_unknown(draft, item, body, routes)
+    body = body if given.as_is else without_unknown(draft, item, body, routes)
     for route in routes:
         body = replaced(body, (*route, "spec"), modern_pod(follow(body, (*route, "spec"))))
         body = body if given.as_is else _without_effect(draft, item, body, route)
@@ -255,9 +262,8 @@ def _imported(
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
     files = file_volumes(pods, maps)
     carry_metadata(draft, item, body, facts)
-    if facts is not model.facts:
-        as_schedule(draft, item, body)
     holders = read_run(draft, item, body, model, facts, files)
+    body = as_schedule(draft, item, body) if facts is not model.facts else body
     separate(draft, holders, [one for one in every if one.namespace in ("", item.namespace)])
     report_ports(draft, item, pods, model)
     report_services(draft, item, every)
@@ -278,21 +284,6 @@ def _imported(
     made = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
     if made is not None:
         yield made
-
-
-def _without_unknown(draft: JobDraft, item: Item, body: Body, templates: Sequence[Route]) -> Body:
-    """The object without fields that its kind does not have; if gen has no schema of that, without those of pods."""
-    known, version = schemas(versions()[-1]), body["apiVersion"]
-    routes: dict[Route, Schema] = dict.fromkeys(templates, reference(POD_TEMPLATE))
-    if version == item.body["apiVersion"] and has_schema(version, body["kind"]):
-        routes = {(): known.schema(version, body["kind"])}
-    gone: list[Route] = []
-    for route, schema in routes.items():
-        body = replaced(body, route, pruned(follow(body, route), schema, known, gone, route))
-    for route in gone:
-        hint = "remove it, or write it where Kubernetes has it"
-        draft.drop(item.place(*route), f"the unknown field `{route[-1]}`", "an API server drops it", hint)
-    return body
 
 
 def _without_effect(draft: JobDraft, item: Item, body: Body, template: Route) -> Body:

@@ -428,7 +428,7 @@ def test_devices_of_the_network_train_nothing(resource: str) -> None:
 
 def test_changes_of_a_runtime() -> None:
     """Beside those of gen, so that a patch must not replace the list."""
-    spec = {"serviceAccountName": "sa", "nodeSelector": {"pool": "a"}, "schedulerName": "x"}
+    spec = {"serviceAccountName": "sa", "nodeSelector": {"pool": "a"}, "terminationGracePeriodSeconds": 99}
     node = {"name": "node", "template": {"spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}}}}
     changes = {"manager": "me.io/x", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [node]}}}}
     body = deepcopy(EQUAL["train"])
@@ -441,8 +441,9 @@ def test_changes_of_a_runtime() -> None:
         {"a": "b"},
     )
     assert "runtime" not in fields
-    assert proof.patch is None
-    assert [one.route[-1] for one in proof.remaining] == ["schedulerName"]
+    assert proof.patch is not None
+    assert [one["path"].rpartition("/")[2] for one in proof.patch["patch"]] == ["terminationGracePeriodSeconds"]
+    assert proof.remaining == ()
 
 
 def autoscaled() -> dict[str, Any]:
@@ -553,7 +554,12 @@ def test_the_queue_of_a_schedule_is_that_of_its_runs(
     metadata: dict[str, str], of_run: dict[str, str], queue: str | None, message: str
 ) -> None:
     template = {"metadata": {"labels": of_run}, "spec": job()["spec"]}
-    body = an_object("batch/v1", "CronJob", {"schedule": "0 3 * * *", "jobTemplate": template}, labels=metadata)
+    body = an_object(
+        "batch/v1",
+        "CronJob",
+        {"schedule": "0 3 * * *", "concurrencyPolicy": "Forbid", "jobTemplate": template},
+        labels=metadata,
+    )
     proof = proof_of(body)
     assert (proof.job.fields.get("queue"), proof.patch, proof.remaining) == (queue, None, ())
     assert messages(body) == ([message] if message else [])

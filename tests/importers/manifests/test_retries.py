@@ -156,3 +156,26 @@ def test_a_selector_of_the_api_server_is_not_carried(manual: bool) -> None:
     body["spec"]["template"]["metadata"] = {"labels": {**labels, "job-name": "run"}}
     proof = proof_of(body)
     assert [one.route[1] for one in proof.remaining] == ["selector", "manualSelector"] * manual
+
+
+@for_each(
+    ("policy", "seconds", "expected"),
+    [
+        ({"concurrencyPolicy": "Allow"}, None, None),
+        ({}, None, None),
+        ({"concurrencyPolicy": "Allow"}, 3600, "Allow"),
+        ({}, 3600, "Allow"),
+        ({"concurrencyPolicy": "Replace"}, None, "Replace"),
+    ],
+)
+def test_runs_of_a_schedule_that_overlap_need_a_time_limit(
+    policy: dict[str, str], seconds: int | None, expected: str | None
+) -> None:
+    limit = {} if seconds is None else {"activeDeadlineSeconds": seconds}
+    spec = {"schedule": "0 3 * * *", **policy, "jobTemplate": {"spec": {**job()["spec"], **limit}}}
+    body = an_object("batch/v1", "CronJob", spec)
+    proof = proof_of(body)
+    schedule = proof.job.fields["schedule"]
+    assert (schedule if isinstance(schedule, str) else schedule.get("concurrency")) == (expected or "0 3 * * *")
+    lost = ["the policy `Allow` is not carried: runs that overlap need a time limit"]
+    assert (proof.patch, proof.remaining, messages(body)) == (None, (), [] if expected else lost)
