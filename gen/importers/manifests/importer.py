@@ -6,7 +6,7 @@ policies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import product
 from typing import Any, ClassVar, Final
 
@@ -41,9 +41,9 @@ from gen.importers.manifests.run import read_run, reserved
 from gen.importers.manifests.volumes import (
     FileVolumes,
     boards,
-    carried_maps,
     file_volumes,
     has_idle_ports,
+    maps_of,
     report_ports,
     report_services,
     report_variables,
@@ -169,7 +169,7 @@ class ManifestsImporter(Importer):
         runs = [(one, known) for one in every if (known := _kind_of(one.body)) is not None]
         if not runs and not pipelines and not found.failed():
             _report_none(every, given, found)
-        used: set[int] = set()
+        used: dict[int, bool] = {}  # by object: whether no run needs it beside its job
         for item, known in runs:
             with contained(found, item.place(), f"import {item.body['kind']} `{item.name}`"):
                 jobs += _imported(item, known, every, given, found, used)
@@ -232,7 +232,12 @@ def _kind_of(body: Body) -> tuple[str, Resource] | None:
 
 
 def _imported(
-    item: Item, known: tuple[str, Resource], every: list[Item], given: ImportInput, found: Findings, used: set[int]
+    item: Item,
+    known: tuple[str, Resource],
+    every: list[Item],
+    given: ImportInput,
+    found: Findings,
+    used: dict[int, bool],
 ) -> Iterator[ImportedJob]:
     kind, facts = known
     item, placeholders = filled(item)
@@ -270,11 +275,13 @@ def _imported(
     report_variables(draft, item, pods, given)
     _report_secrets(draft, item, pods, facts)
     _lose_ttl(draft, item, body, facts)
-    carried = carried_maps(pods, files)
-    used.update(id(one) for one in every if _is_map(one, carried, item))
+    maps_used = maps_of(pods, files)
+    for one in every:
+        if _is_map(one, maps_used, item):
+            used[id(one)] = maps_used[one.name] and used.get(id(one), True)
     board = next((one for one in boards(every, item) if id(one[0]) not in used), None)
     if board is not None:
-        used.update(set_board(draft, board))
+        used.update(dict.fromkeys(set_board(draft, board), True))
     gone = reserved(model, draft.fields)
     if facts is model.facts:
         body = _with_hosts(draft, item, body, pods, model)
@@ -384,7 +391,7 @@ def _maps(every: list[Item], run: Item) -> dict[str, Body]:
     }
 
 
-def _is_map(one: Item, names: set[str], run: Item) -> bool:
+def _is_map(one: Item, names: Container[str], run: Item) -> bool:
     return one.body["kind"] == "ConfigMap" and one.name in names and one.namespace in ("", run.namespace)
 
 
@@ -417,10 +424,10 @@ def _original(
     return Original(body=body, place=item.place())
 
 
-def _report_others(every: list[Item], runs: list[Item], used: set[int], found: Findings) -> None:
+def _report_others(every: list[Item], runs: list[Item], used: dict[int, bool], found: Findings) -> None:
     """Report objects that were not imported."""
     for item in every:
-        if id(item) in used or any(item is run for run in runs):
+        if used.get(id(item)) or any(item is run for run in runs):
             continue
         what = f"{item.body['kind']} `{item.name}`"
         why = "gen has no kind of job for it"

@@ -193,17 +193,17 @@ def _containers(spec: Body) -> Iterator[Body]:
         yield from as_mappings(spec.get(field))
 
 
-def carried_maps(every: Sequence[Template], files: FileVolumes) -> set[str]:
-    """Names of the ConfigMaps that the pods need only as files of the job."""
-    carried: set[str] = set()
-    needed: set[str] = set()
+def maps_of(every: Sequence[Template], files: FileVolumes) -> dict[str, bool]:
+    """Names of the ConfigMaps of the pods, each with whether they need it only as files of the job."""
+    found: dict[str, bool] = {}
     for one in every:
         for volume in as_mappings(one.spec.get("volumes")):
-            names = carried if (one.route, str(volume.get("name"))) in files else needed
-            names.update(str(at(source, "name")) for source in inside(volume, *_MAP_SOURCES))
+            carried = (one.route, str(volume.get("name"))) in files
+            for name in (str(at(source, "name")) for source in inside(volume, *_MAP_SOURCES)):
+                found[name] = carried and found.get(name, True)
         for container in _containers(one.spec):
-            needed.update(str(at(source, "name")) for source in inside(container, *_MAP_SOURCES))
-    return carried - needed
+            found |= dict.fromkeys((str(at(source, "name")) for source in inside(container, *_MAP_SOURCES)), False)
+    return found
 
 
 _MAP_SOURCES: Final = ("configMap", "configMapRef", "configMapKeyRef")

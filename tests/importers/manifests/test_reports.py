@@ -154,6 +154,17 @@ def test_a_map_that_is_read_in_another_way_is_not_carried() -> None:
     assert [item.message for item in found] == [NOT_CARRIED]
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_map_that_another_job_reads_is_not_carried(first: int) -> None:
+    files = on_volume({}, {})
+    files["metadata"] = {"name": "two", "namespace": "team"}
+    both = [of_container(envFrom=[{"configMapRef": {"name": "settings"}}]), files]
+    jobs, found = read(SETTINGS, both[first], both[1 - first])
+    assert (len(jobs), [item.message for item in found]) == (2, [NOT_CARRIED])
+    jobs, found = read(SETTINGS, files)
+    assert (len(jobs), list(found)) == (1, [])
+
+
 def test_pods_with_other_texts_of_a_file_keep_their_volumes() -> None:
     body = on_volume({}, {})
     other = {**SETTINGS, "metadata": {"name": "others"}, "data": {"a.sh": "echo 2\n"}}
