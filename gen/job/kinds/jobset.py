@@ -23,7 +23,7 @@ from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Positive
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.builtin import INDEX
-from gen.kubernetes.facts.jobset import COUNTS, FAILURE_REASONS, JOB_INDEX, JOBSET
+from gen.kubernetes.facts.jobset import COUNTS, DEFAULT_RESTART, FAILURE_REASONS, JOB_INDEX, JOBSET
 from gen.kubernetes.objects import Body, present
 
 WORKER: Final = "worker"
@@ -75,6 +75,20 @@ def _rule(number: int) -> str:
     return f"rule{number}"
 
 
+def _with_restart(spec: Body) -> Body:
+    """A Job whose failed containers start again by default, unless the first failure ends it."""
+    pod = at(spec, "template", "spec")
+    if (
+        not isinstance(pod, dict)
+        or "restartPolicy" in pod
+        or spec.get("backoffLimit") == 0
+        or "podFailurePolicy" in spec
+    ):
+        return spec
+    changed: Body = replaced(spec, ("template", "spec"), {"restartPolicy": DEFAULT_RESTART, **pod})
+    return changed
+
+
 class JobSetJob(IndexedJob):
     """JobSet, ready for `torch.distributed`. `workers` is the number of pods of the role `worker`, ranked from 0."""
 
@@ -102,12 +116,12 @@ class JobSetJob(IndexedJob):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """With the names that gen gives to rules."""
+        """With the restart policy of the webhook, and the names that gen gives to rules."""
         jobs = at(body, "spec", "replicatedJobs")
         for number in range(len(jobs)) if isinstance(jobs, list) else ():
             route = ("spec", "replicatedJobs", number, "template", "spec")
             if isinstance(spec := follow(body, route), dict):
-                body = replaced(body, route, with_whole_rules(spec))
+                body = replaced(body, route, with_whole_rules(_with_restart(spec)))
         rules = at(body, "spec", "failurePolicy", "rules")
         if not isinstance(rules, list):
             return body

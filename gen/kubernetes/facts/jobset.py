@@ -30,6 +30,8 @@ _COMPLETIONS = base.Count(route=(*_JOB, "template", "spec", "completions"), defa
 JOB_INDEX: Final = "metadata.annotations['jobset.sigs.k8s.io/job-index']"
 """Field of a pod with the index of its Job in its role."""
 
+DEFAULT_RESTART: Final = "OnFailure"
+"""Restart policy of pods without one (`pkg/webhooks/jobset_webhook.go`)."""
 _JOB_SPEC: base.Pattern = (*_JOB, "template", "spec")
 
 JOBSET: Final = base.Resource(

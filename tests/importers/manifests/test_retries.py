@@ -179,3 +179,26 @@ def test_runs_of_a_schedule_that_overlap_need_a_time_limit(
     assert (schedule if isinstance(schedule, str) else schedule.get("concurrency")) == (expected or "0 3 * * *")
     lost = ["the policy `Allow` is not carried: runs that overlap need a time limit"]
     assert (proof.patch, proof.remaining, messages(body)) == (None, (), [] if expected else lost)
+
+
+@for_each(
+    ("of_pod", "failures", "expected"),
+    [
+        ({}, {}, "OnFailure"),
+        ({}, {"backoffLimit": 3}, "OnFailure"),
+        ({}, {"backoffLimit": 0}, None),
+        ({"restartPolicy": "Never"}, {"backoffLimit": 3}, None),
+    ],
+)
+def test_failed_containers_of_a_set_start_again_by_default(
+    of_pod: dict[str, Any], failures: dict[str, int], expected: str | None
+) -> None:
+    """Its webhook gives pods without a policy another one than that of gen."""
+    template = pod("main")
+    template["spec"] |= of_pod
+    spec = {"parallelism": 2, "completions": 2, **failures, "template": template}
+    body = an_object(
+        "jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": [{"name": "w", "template": {"spec": spec}}]}
+    )
+    proof = proof_of(body)
+    assert (proof.job.fields.get("restart"), proof.remaining) == (expected, ())
