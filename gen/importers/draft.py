@@ -134,7 +134,28 @@ class JobDraft:
         routes = {field.partition(".")[0] for field in model.copied} | {"command", "args", "env", "files", "roles"}
         fields = {field: value for field, value in self.fields.items() if field in routes}
         self.fields |= with_hosts(fields, hosts, "{{ run.id }}", self.namespace)
+        for role in ({}, *self.fields.get("roles", {}).values()):
+            self._rename_parts(form, (name, *services), role)
         return hosts
+
+    def _rename_parts(self, form: re.Pattern[str], names: Sequence[str], role: Fields) -> None:
+        """Replace the names of an object in variables that programs of a role make host names of."""
+        env = {**self.fields.get("env", {}), **role.get("env", {})}
+        plain = {name: value for name, value in env.items() if isinstance(value, str) and "{{" not in value}
+        programs = [one.get(field) for one in (self.fields, role) for field in (*_PROGRAM, "env", "files")]
+        text = "\n".join(text for _, text in texts_in(programs))
+
+        def made(values: Fields) -> list[str]:
+            known = _VARIABLE.sub(lambda found: values.get(found[1] or found[2] or found[3], found[0]), text)
+            return [found[0] for found in form.finditer(known)]
+
+        for name, value in plain.items():
+            if value in names and made(plain) != made({key: one for key, one in plain.items() if key != name}):
+                holder = role if name in role.get("env", {}) else self.fields
+                holder["env"][name] = "{{ run.id }}"
+                why = "it is a part of the host name of a pod, and those of a run have another one"
+                hint = "check that the program uses it for nothing else: the job has `{{ run.id }}` in its place"
+                self.drop(self.places.get("env", self.place), f"`{name}: {value}`", why, hint)
 
     def finished(self, comment: str, originals: tuple[Original, ...] = ()) -> ImportedJob | None:
         """The job; None if it has a secret, judging by its form. Values of `env` have been replaced before."""
@@ -361,6 +382,7 @@ def with_object(job: ImportedJob, other: ImportedJob, run: str) -> tuple[Importe
 
 
 _PROGRAM: Final = ("command", "args")
+_VARIABLE: Final = regex(r"\$(?:\{(\w+)\}|\((\w+)\)|(\w+))")
 _RUN: Final = regex(r"(?:sudo\s+)?(?:nvidia-)?(?:docker|podman)\s+run\b")
 _DAEMON: Final = regex(
     r"(?:sudo\s+)?(?:(?:service|systemctl)\b.*\bdocker\b|docker\s+(?:pull|login|load)\b).*|set\s+[-+]x"

@@ -180,3 +180,24 @@ def test_selectors_of_pods_have_the_label_of_the_job(selector: dict[str, Any], e
     (operation,) = proof.patch["patch"]
     (term,) = operation["value"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert (term["labelSelector"], proof.remaining) == (expected, ())
+
+
+@for_each(
+    ("words", "value", "expected"),
+    [
+        ("x --to=${JOB}-master-0", "run", "{{ run.id }}"),
+        ("x --to=$(JOB)-master-0.team", "run", "{{ run.id }}"),
+        ("x $JOB-master-0", "run", "{{ run.id }}"),
+        ("x $JOB-master", "run", "run"),
+        ("x $JOB run-master-0", "run", "run"),
+        ("x $JOB-master-0", "other", "other"),
+    ],
+)
+def test_a_variable_that_is_a_part_of_a_host_name(words: str, value: str, expected: str) -> None:
+    body = pytorch("sh", "-c", words)
+    (container,) = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
+    container["env"] = [{"name": "JOB", "value": value}]
+    proof = proof_of(body)
+    assert (proof.job.fields["env"], proof.patch, proof.remaining) == ({"JOB": expected}, None, ())
+    message = "`JOB: run` is not carried: it is a part of the host name of a pod, and those of a run have another one"
+    assert [one.message for one in read(body)[1]] == [message] * (expected != value)
