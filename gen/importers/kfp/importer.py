@@ -5,12 +5,7 @@ One job of kind `pipeline` is assembled from the jobs of the steps.
 
 from __future__ import annotations
 
-import gzip
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
 from operator import methodcaller
 from typing import ClassVar, Final
 
@@ -19,18 +14,18 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_texts
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
-from gen.base.repository.files import MAX_BYTES
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo
 from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, pipeline_name, volume_of
 from gen.importers.kfp.graph import OF_STEP, Group, Pipeline, When
-from gen.importers.kfp.ir import VOLUME, as_go_yaml_3, pipeline_of_ir
+from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
 from gen.importers.kfp.parts import Part, param_name, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds.pipeline import PipelineJob
-from gen.kubernetes.manifests.read import Manifests, read_manifests
+from gen.kubernetes.manifests.files import unpacked
+from gen.kubernetes.manifests.read import Manifests, as_go_yaml_3, read_manifests
 
 _MAX_SHOWN: Final = 100
 _ACCOUNT: Final = "gen-pipeline"
@@ -240,36 +235,6 @@ _COMPILE: Final = (
     "compile it with its SDK, and name the result: `kfp dsl compile --py FILE --output pipeline.yaml` (version 2), "
     "`dsl-compile --py FILE --output pipeline.yaml` (version 1), or `python FILE` if it calls the compiler itself"
 )
-_UNREADABLE: Final = (OSError, EOFError, ValueError, RuntimeError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
-
-
-def _unpacked(raw: bytes) -> bytes:
-    """The YAML file of an archive; other files as they are. No file of an archive is written."""
-    if raw.startswith(b"\x1f\x8b"):
-        with gzip.GzipFile(fileobj=BytesIO(raw)) as packed:
-            whole = packed.read(MAX_BYTES + 1)
-        if len(whole) > MAX_BYTES:
-            raise ValueError("its files are too large")
-        with tarfile.open(fileobj=BytesIO(whole), mode="r:") as archive:
-            content = next((archive.extractfile(one) for one in archive if one.isfile() and _is_yaml(one.name)), None)
-            if content is not None:
-                return content.read()
-    elif raw.startswith(b"PK\x03\x04"):
-        with zipfile.ZipFile(BytesIO(raw)) as files:
-            name = next((one for one in files.namelist() if _is_yaml(one)), None)
-            if name is not None:
-                with files.open(name) as member:
-                    whole = member.read(MAX_BYTES + 1)
-                if len(whole) > MAX_BYTES:
-                    raise ValueError("its files are too large")
-                return whole
-    else:
-        return raw
-    raise ValueError("it has no YAML file")
-
-
-def _is_yaml(name: str) -> bool:
-    return name.endswith((".yaml", ".yml"))
 
 
 class KfpImporter(Importer):
@@ -289,11 +254,12 @@ class KfpImporter(Importer):
             )
             return ()
         try:
-            raw = as_go_yaml_3(_unpacked(raw))
-        except _UNREADABLE as error:
+            raw = unpacked(raw)
+        except ValueError as error:
             hint = "name an archive of the compiler, which has one YAML file of at most 4 MiB"
             found.error(INVALID_MANIFEST, Location(given.file), f"cannot read the archive: {error}", hint)
             return ()
+        raw = as_go_yaml_3(raw) if b"pipelineInfo" in raw else raw  # IR, which the server reads so
         read = read_manifests(raw, given.file, found)
         if read is None:
             return ()

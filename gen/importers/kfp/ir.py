@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import yaml
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex
@@ -30,7 +29,6 @@ from gen.importers.kfp.graph import (
     with_values,
 )
 from gen.importers.manifests.pods import script_place
-from gen.kubernetes.manifests.read import resolved
 from gen.kubernetes.objects import Body, present
 
 _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
@@ -426,22 +424,3 @@ def _limits(resources: object) -> Body:
     limits = present(cpu=str(cpu) if cpu else None, memory=memory)
     limits = {name: _inputs(text) for name, text in limits.items()}
     return {**limits, _inputs(device): _inputs(str(number))} if isinstance(device, str) and number else limits
-
-
-_OLD_TRUTH: Final = regex(rb"(?m)(?:^|[\s\[{,])(?i:y|n|yes|no|on|off)\s*(?:[:,\]}]|$)")
-
-
-def as_go_yaml_3(raw: bytes) -> bytes:
-    """IR with quotes around `y`, `no` and `on`: the server reads it with go-yaml 3, which takes them for texts."""
-    if b"pipelineInfo" not in raw or not _OLD_TRUTH.search(raw):
-        return raw
-    text = raw.decode("utf-8", "replace")
-    try:
-        plain = [one for one in yaml.parse(text, yaml.CLoader) if isinstance(one, yaml.ScalarEvent) and one.implicit[0]]
-    except yaml.YAMLError:
-        return raw
-    for one in reversed(plain):
-        old = isinstance(resolved(one.value), bool) and one.value.lower() not in ("true", "false")
-        if old and one.start_mark is not None and one.end_mark is not None:
-            text = f'{text[: one.start_mark.index]}"{one.value}"{text[one.end_mark.index :]}'
-    return text.encode()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from io import BytesIO
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 from gen.base import UsageError
 from gen.base.parallel import WARM_UP_ITEMS
+from gen.base.repository.files import MAX_BYTES as MAX_WRITTEN
 from gen.kubernetes.manifests.read import MAX_BYTES
 
 STDIN = "-"
@@ -98,3 +100,57 @@ def _size(file: str) -> int:
     with suppress(OSError, ValueError):
         return os.stat(file).st_size  # noqa: PTH116 - called for every file
     return 0
+
+
+def unpacked(raw: bytes) -> bytes:
+    """The YAML file of a `.tar.gz` or `.zip`; other files as they are. No file of an archive is written. ValueError if
+    it has none that can be read.
+    """
+    import tarfile
+    import zipfile
+    import zlib
+
+    try:
+        if raw.startswith(b"\x1f\x8b"):
+            return _of_tar(raw)
+        return _of_zip(raw) if raw.startswith(b"PK\x03\x04") else raw
+    except (OSError, EOFError, RuntimeError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise ValueError(str(error)) from None
+
+
+def _of_tar(raw: bytes) -> bytes:
+    import gzip
+    import tarfile
+
+    with gzip.GzipFile(fileobj=BytesIO(raw)) as packed:
+        whole = _limited(packed.read)
+    with tarfile.open(fileobj=BytesIO(whole), mode="r:") as archive:
+        content = next((archive.extractfile(one) for one in archive if one.isfile() and _is_yaml(one.name)), None)
+        if content is None:
+            raise ValueError(_NO_FILE)
+        return content.read()
+
+
+def _of_zip(raw: bytes) -> bytes:
+    import zipfile
+
+    with zipfile.ZipFile(BytesIO(raw)) as files:
+        name = next((one for one in files.namelist() if _is_yaml(one)), None)
+        if name is None:
+            raise ValueError(_NO_FILE)
+        with files.open(name) as member:
+            return _limited(member.read)
+
+
+_NO_FILE: Final = "it has no YAML file"
+
+
+def _limited(read: Callable[[int], bytes]) -> bytes:
+    whole = read(MAX_WRITTEN + 1)
+    if len(whole) > MAX_WRITTEN:
+        raise ValueError("its files are too large")
+    return whole
+
+
+def _is_yaml(name: str) -> bool:
+    return name.endswith((".yaml", ".yml"))

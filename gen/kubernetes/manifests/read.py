@@ -391,3 +391,24 @@ def _json(text: str) -> Any | None:
 
 def _refuse(word: str) -> None:
     raise ValueError(f"{word} is not a valid JSON number")
+
+
+_OLD_TRUTH: Final = regex(rb"(?m)(?:^|[\s\[{,])(?i:y|n|yes|no|on|off)\s*(?:[:,\]}]|$)")
+
+
+def as_go_yaml_3(raw: bytes) -> bytes:
+    """A document with quotes around `y`, `no` and `on`: go-yaml 3 takes them for texts."""
+    if not _OLD_TRUTH.search(raw):
+        return raw
+    import yaml
+
+    text = raw.decode("utf-8", "replace")
+    try:
+        plain = [one for one in yaml.parse(text, yaml.CLoader) if isinstance(one, yaml.ScalarEvent) and one.implicit[0]]
+    except yaml.YAMLError:
+        return raw
+    for one in reversed(plain):
+        old = isinstance(resolved(one.value), bool) and one.value.lower() not in ("true", "false")
+        if old and one.start_mark is not None and one.end_mark is not None:
+            text = f'{text[: one.start_mark.index]}"{one.value}"{text[one.end_mark.index :]}'
+    return text.encode()
