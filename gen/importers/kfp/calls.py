@@ -15,7 +15,7 @@ from gen.importers import Fields
 from gen.importers.draft import label
 from gen.importers.kfp import graph
 from gen.importers.kfp.argo import MAX_TEXT
-from gen.importers.kfp.ir import output_of, with_files
+from gen.importers.kfp.ir import QUOTED, WITH_ESCAPES, output_of, with_files
 from gen.kubernetes.objects import Body, present
 
 _STATUS: Final = regex(
@@ -116,6 +116,18 @@ def pipeline_name(wanted: str, steps: Iterable[str]) -> str:
     """A name of a pipeline that leaves room for those of its steps."""
     name = shortened(label(wanted, "pipeline"), max(_MAX_NAMES - max(map(len, steps)), _LEAST_NAME))
     return name if name[:1].isalpha() else f"pipeline-{name}"
+
+
+def param_name(name: str) -> str:
+    """The name of a parameter of a job, after that of a pipeline."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return plain if plain[:1].isalpha() else f"p_{plain}"
+
+
+def expression(name: str) -> str:
+    """The value of a parameter of a pipeline, as a job has it."""
+    plain = name.removesuffix(QUOTED)
+    return f"{{{{ params.{param_name(plain)}{WITH_ESCAPES if plain != name else ''} }}}}"
 
 
 class Call(Struct, frozen=True, kw_only=True):

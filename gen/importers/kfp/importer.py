@@ -17,10 +17,10 @@ from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OT
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo
-from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, pipeline_name, volume_of
+from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of
 from gen.importers.kfp.graph import OF_STEP, Group, Pipeline, When
-from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
-from gen.importers.kfp.parts import Part, param_name, parts_of
+from gen.importers.kfp.ir import VOLUME, pipeline_of_ir, with_quoted
+from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds.pipeline import PipelineJob
@@ -275,7 +275,7 @@ class KfpImporter(Importer):
                 return ()
             pipeline = _pipeline(document, platforms)
             if pipeline is not None:
-                pipeline = replace(pipeline, parameters={**pipeline.parameters, **given.define})
+                pipeline = replace(pipeline, parameters=with_quoted({**pipeline.parameters, **given.define}))
                 own = replace(given, otherwise=pipeline.namespace or given.otherwise)
                 jobs += _imported(pipeline, number, read, own, places, found)
         if not places and not found.failed():

@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex
+from gen.importers.draft import is_secret
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -26,6 +27,7 @@ from gen.importers.kfp.graph import (
     items_of,
     retries_of_task,
     whole,
+    with_defaults,
     with_values,
 )
 from gen.importers.manifests.pods import script_place
@@ -43,6 +45,10 @@ _STUBS: Final = "argostub/"
 """Start of the images of steps that Kubeflow Pipelines does itself, without a container."""
 ARTIFACT: Final = "artifacts."
 """Start of the names of artifacts among the values of inputs."""
+QUOTED: Final = ".genquotedz"
+"""End of the name of a parameter in place of its value in JSON in quotes of a shell."""
+WITH_ESCAPES: Final = r' | replace("\u0027", "\\u0027")'
+"""Filter of an expression with that value: `'` ends the quotes, and JSON has an escape for it."""
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"
 _OF_TASK: Final = frozenset(
     {"componentRef", "dependentTasks", "inputs", "triggerPolicy", "parameterIterator", "taskInfo", "cachingOptions"}
@@ -83,6 +89,12 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
         templates=_with_parameters(templates, parameters),
         parameters=parameters,
     )
+
+
+def with_quoted(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Parameters, and those with `'` once more, as they are in quotes. The value of a secret is in neither."""
+    own = {name: value for name, value in parameters.items() if "'" in value and not is_secret(name, value)}
+    return {**parameters, **{f"{name}{QUOTED}": value.replace("'", r"\u0027") for name, value in own.items()}}
 
 
 def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, str]) -> dict[str, Leaf | Group]:
@@ -269,7 +281,16 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
         container["command"] = ["sh", "-c", f"{text} \\\n  {options}" if options else text]
         files = {_SOURCE: source}
     pod = {**leaf.pod, **volumes, "containers": [container]}
-    return replace(leaf, pod=pod, words=(*words["command"], *words["args"]), files=files)
+    fixed = (*leaf.fixed, *(_fixed(given, leaf, values, parameters) if launched else ()))
+    return replace(leaf, pod=pod, words=(*words["command"], *words["args"]), files=files, fixed=fixed)
+
+
+def _fixed(given: str, leaf: Leaf, values: Mapping[str, str], parameters: Mapping[str, str]) -> Iterator[str]:
+    """Parameters whose values are in the inputs of a component in their place."""
+    kept = {match[1].removesuffix(QUOTED) for match in PARAMETER.finditer(given)}
+    for name in as_mapping(at(leaf.component, "inputDefinitions", "parameters")):
+        names = (match[1] for match in PARAMETER.finditer(values.get(name, "")))
+        yield from (one for one in names if one in parameters and one not in kept)
 
 
 def _with_folders(words: Mapping[str, list[str]], folders: Iterable[str]) -> dict[str, list[str]]:
@@ -352,12 +373,14 @@ def _executor_input(
 
 
 def _as_json(text: str, kind: object, parameters: Mapping[str, str]) -> str:
-    """A value of an input as JSON; a text with a parameter of the pipeline keeps it if its value needs no escape. Only
-    texts have quotes, also if their value is unknown.
+    """A value of an input as JSON; a text with a parameter of the pipeline keeps it if no filter is needed but that for
+    `'`. Only texts have quotes, also if their value is unknown.
     """
-    known = PARAMETER.sub(lambda match: parameters.get(match[1], match[0]), text)
+    known = with_defaults(text, parameters)
+    quoted = {name: f"{{{{workflow.parameters.{name}{QUOTED}}}}}" for name in parameters if name + QUOTED in parameters}
+    text = with_defaults(text, quoted)
     if kind == "STRING":
-        return json.dumps(text if json.dumps(known) == f'"{known}"' and "'" not in known else known)
+        return json.dumps(text if json.dumps(known) == f'"{known}"' else known)
     try:
         json.loads(known)
     except (ValueError, RecursionError):

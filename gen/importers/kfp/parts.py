@@ -7,7 +7,6 @@ kubeflow/pipelines 1.8.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +19,8 @@ from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
-from gen.importers.kfp.ir import ARTIFACT
+from gen.importers.kfp.calls import expression, param_name
+from gen.importers.kfp.ir import ARTIFACT, QUOTED
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
@@ -217,9 +217,10 @@ def parts_of(
     carried: dict[str, str] = {}
     marked = jobs
     for name, mark in marks.items() if not own.failed() else ():
-        other = next(one for one in parameters if param_name(one) == param_name(name)) != name
+        plain_name = name.removesuffix(QUOTED)
+        other = next(one for one in parameters if param_name(one) == param_name(plain_name)) != plain_name
         if other or name in call.leaf.fixed or is_secret(name, parameters[name]):
-            _report_fixed(name, parameters[name], call, place, found)
+            _report_fixed(plain_name, parameters[plain_name], call, place, found)
             continue
         tried = _jobs(replace(known, parameters={**parameters, **carried, name: mark}, unknown={}), Findings())
         if (
@@ -232,7 +233,7 @@ def parts_of(
         ):
             carried[name], marked = mark, tried
         else:
-            _report_fixed(name, parameters[name], call, place, found)
+            _report_fixed(plain_name, parameters[plain_name], call, place, found)
     parts = []
     for plain, one in zip(jobs, marked, strict=True):
         part = _part(replace(plain, fields=one.fields), carried, call, place)
@@ -275,8 +276,8 @@ def _report_fixed(name: str, value: str, call: Call, place: Location, found: Fin
 
 def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Location) -> Part:
     text = json.dumps(job.fields)
-    params = frozenset(name for name, mark in carried.items() if mark in text)
-    written = {name: f"{{{{ params.{param_name(name)} }}}}" for name in carried}
+    params = frozenset(name.removesuffix(QUOTED) for name, mark in carried.items() if mark in text)
+    written = {name: expression(name) for name in carried}
     fields = with_texts(job.fields, lambda text: text.replace("{{ run.id }}", graph.OF_STEP))
     fields = _without(fields, {**carried, graph.RUN_ID: graph.RUN_ID}, {**written, graph.RUN_ID: "{{ run.id }}"})
     limited = ALL_KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
@@ -298,21 +299,13 @@ def _of_run(body: Body, name: str) -> Body:
     return {**made, "metadata": {**made["metadata"], "name": name}}
 
 
-def param_name(name: str) -> str:
-    """The name of a parameter of a job, after that of a pipeline."""
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return plain if plain[:1].isalpha() else f"p_{plain}"
-
-
 def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
     leaf, given = known.call.leaf, known.given
     jobs = [job for text in _manifests(known) for job in _of_object(known, text, found)]
     for words in _submissions(known):
-        jobs += ArenaImporter().read(replace(given, words=tuple(known.text(word, found) for word in words)), found)
+        jobs += _of_arena(words, known, found)
     if (launched := launcher_of([graph.with_values(word, known.call.values) for word in leaf.words])) is not None:
-        made = ArenaImporter().read(
-            replace(given, words=tuple(known.text(word, found) for word in launched.words)), found
-        )
+        made = _of_arena(launched.words, known, found)
         fields = {key: _texts(value, known, found) for key, value in launched.fields.items()}
         jobs += [replace(job, fields={**job.fields, **fields}) for job in made]
         for option in launched.lost:
@@ -370,6 +363,10 @@ def _with_secrets(fields: Fields, known: _Known, found: Findings) -> Fields:
         hint = f"create a Secret `{source['secret']}` with the key `{variable}` in the namespace"
         found.warning(NEEDS_SECRET, known.place, message, hint)
     return {**fields, "env": {**fields.get("env", {}), **env}} if env else fields
+
+
+def _of_arena(words: Iterable[str], known: _Known, found: Findings) -> Sequence[ImportedJob]:
+    return ArenaImporter().read(replace(known.given, words=tuple(known.text(one, found) for one in words)), found)
 
 
 def _of_manifest(text: str, given: ImportInput, found: Findings) -> list[ImportedJob]:

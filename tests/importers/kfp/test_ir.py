@@ -13,6 +13,7 @@ from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, Proof, judge, overlay_text, prove
+from gen.render.expressions import evaluate
 from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, order, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_kfp import read
@@ -209,8 +210,10 @@ FOLDERS = "mkdir -p /pipeline/{{ run.id }}/prepare /tmp/outputs"
 TEXT = "{{$.inputs.parameters['text']}}"
 
 
-def _input_of(step: dict[str, Any]) -> Any:
-    words = shlex.split(step["command"])
+def _input_of(step: dict[str, Any], **params: str) -> Any:
+    """The inputs and outputs that the program of a step gets, with these values of parameters."""
+    command = evaluate(step["command"], {"params": {"text": "it's", **params}, "run": {"id": "flow-1"}})
+    words = shlex.split(command)
     return json.loads(words[words.index("--executor_input") + 1])
 
 
@@ -221,12 +224,43 @@ def test_functions_of_python_get_their_source_as_a_file_and_their_inputs() -> No
     assert lines[0] == "python3 -m pip install kfp==2.7.0 &&"
     assert lines[2] == "  --function_to_execute train \\"
     assert _input_of(steps["prepare"])["inputs"] == {"parameterValues": {"rows": 3, "text": "it's"}}
+    assert steps[""]["params"] == {"text": "it's"}
     outputs = _input_of(steps["prepare"])["outputs"]
-    path = "/pipeline/{{ run.id }}/prepare/rows"
+    path = "/pipeline/flow-1/prepare/rows"
     assert outputs["artifacts"]["rows"]["artifacts"][0]["uri"] == path
     assert outputs["parameters"] == {"n": {"outputFile": "/tmp/outputs/n"}}  # noqa: S108 - in the pod
     assert _input_of(steps["train"])["inputs"]["artifacts"]["rows"]["artifacts"][0]["uri"] == path
     assert steps[""]["data"] == {"pipeline": "/pipeline"}
+
+
+@for_each(
+    ("kind", "default", "given"),
+    [
+        ("STRING", "it's", "'$HOME' isn't"),
+        ("LIST", ["it's", "'a  b'"], '["\'$HOME\'", "a\'b"]'),
+        ("STRUCT", {"it's": "$(date)'"}, '{"\'a": "  \'"}'),
+    ],
+)
+def test_quotes_of_a_shell_in_values_are_escapes_of_json(kind: str, default: object, given: str) -> None:
+    document = deepcopy(FUNCTIONS)
+    document["components"]["comp-prepare"]["inputDefinitions"]["parameters"]["text"]["parameterType"] = kind
+    definition = {"defaultValue": default, "parameterType": kind}
+    document["root"]["inputDefinitions"]["parameters"]["text"] = definition
+    steps = pipeline(document, ARTIFACTS)
+    value = steps[""]["params"]["text"]
+    assert value == (default if kind == "STRING" else json.dumps(default))
+    assert _input_of(steps["prepare"], text=value)["inputs"]["parameterValues"]["text"] == default
+    other = given if kind == "STRING" else json.loads(given)
+    assert _input_of(steps["prepare"], text=given)["inputs"]["parameterValues"]["text"] == other
+
+
+def test_a_text_that_needs_other_escapes_is_not_a_parameter() -> None:
+    document = deepcopy(FUNCTIONS)
+    document["root"]["inputDefinitions"]["parameters"]["text"]["defaultValue"] = text = 'say "it\'s"'
+    message = f"the parameter `text` of step `prepare` is not carried: the job is that of its default value `{text}`"
+    steps = pipeline(document, ARTIFACTS, message)
+    assert "params" not in steps[""]
+    assert _input_of(steps["prepare"])["inputs"]["parameterValues"]["text"] == text
 
 
 def test_outputs_of_containers_are_files_in_folders_of_the_run() -> None:
