@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from gen.base import Route, as_list, at, regex
 from gen.importers import Fields
-from gen.importers.draft import label
+from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.argo import MAX_TEXT
-from gen.importers.kfp.ir import QUOTED, WITH_ESCAPES, output_of, with_files
+from gen.importers.kfp.ir import QUOTED, output_of, with_files
 from gen.kubernetes.objects import Body, present
 
 _STATUS: Final = regex(
@@ -124,10 +124,20 @@ def param_name(name: str) -> str:
     return plain if plain[:1].isalpha() else f"p_{plain}"
 
 
+def with_quoted(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Parameters, and those with `'` once more, as they are in quotes. The value of a secret is in neither."""
+    own = {name: value for name, value in parameters.items() if "'" in value and not is_secret(name, value)}
+    return {**parameters, **{f"{name}{QUOTED}": value.replace("'", r"\u0027") for name, value in own.items()}}
+
+
 def expression(name: str) -> str:
     """The value of a parameter of a pipeline, as a job has it."""
     plain = name.removesuffix(QUOTED)
-    return f"{{{{ params.{param_name(plain)}{WITH_ESCAPES if plain != name else ''} }}}}"
+    return f"{{{{ params.{param_name(plain)}{_WITH_ESCAPES if plain != name else ''} }}}}"
+
+
+_WITH_ESCAPES: Final = r' | replace("\u0027", "\\u0027")'
+"""Filter of an expression with that value: `'` ends the quotes, and JSON has an escape for it."""
 
 
 class Call(Struct, frozen=True, kw_only=True):

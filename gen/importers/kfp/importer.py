@@ -17,9 +17,9 @@ from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OT
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo
-from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of
+from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of, with_quoted
 from gen.importers.kfp.graph import OF_STEP, Group, Pipeline, When
-from gen.importers.kfp.ir import VOLUME, pipeline_of_ir, with_quoted
+from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge

@@ -13,7 +13,6 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex
-from gen.importers.draft import is_secret
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -47,8 +46,6 @@ ARTIFACT: Final = "artifacts."
 """Start of the names of artifacts among the values of inputs."""
 QUOTED: Final = ".genquotedz"
 """End of the name of a parameter in place of its value in JSON in quotes of a shell."""
-WITH_ESCAPES: Final = r' | replace("\u0027", "\\u0027")'
-"""Filter of an expression with that value: `'` ends the quotes, and JSON has an escape for it."""
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"
 _OF_TASK: Final = frozenset(
     {"componentRef", "dependentTasks", "inputs", "triggerPolicy", "parameterIterator", "taskInfo", "cachingOptions"}
@@ -89,12 +86,6 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
         templates=_with_parameters(templates, parameters),
         parameters=parameters,
     )
-
-
-def with_quoted(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Parameters, and those with `'` once more, as they are in quotes. The value of a secret is in neither."""
-    own = {name: value for name, value in parameters.items() if "'" in value and not is_secret(name, value)}
-    return {**parameters, **{f"{name}{QUOTED}": value.replace("'", r"\u0027") for name, value in own.items()}}
 
 
 def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, str]) -> dict[str, Leaf | Group]:
@@ -431,19 +422,26 @@ def _pod(container: Any, words: tuple[str, ...]) -> Body:
         command=list(words[:count]),
         args=list(words[count:]),
         env=at(container, "env"),
-        resources=present(limits=_limits(at(container, "resources"))),
+        resources=present(**_amounts(at(container, "resources"))),
     )
     return {"containers": [made]}
 
 
-def _limits(resources: object) -> Body:
-    """Limits by name; older compilers write numbers, of memory in units of 10^9 bytes."""
-    cpu = at(resources, "resourceCpuLimit") or at(resources, "cpuLimit")
-    memory = at(resources, "resourceMemoryLimit") or at(resources, "memoryLimit")
-    if isinstance(memory, int | float):
-        memory = f"{memory:g}G"
+def _amounts(resources: object) -> dict[str, Body]:
+    """Limits and requests by name; older compilers write numbers, of memory in units of 10^9 bytes: `getPodResource` in
+    `backend/src/v2/driver/driver.go` of kubeflow/pipelines.
+    """
+    found: dict[str, Body] = {}
+    for part in ("Limit", "Request"):
+        amounts: Body = {}
+        for name, unit in (("cpu", ""), ("memory", "G")):
+            old = at(resources, f"{name}{part}")
+            old = f"{whole(old)}{unit}" if old and isinstance(old, int | float) else old
+            if amount := at(resources, f"resource{name.title()}{part}") or old:
+                amounts[name] = _inputs(str(amount))
+        found[f"{part.lower()}s"] = amounts
     device = at(resources, "accelerator", "resourceType") or at(resources, "accelerator", "type")
     number = at(resources, "accelerator", "resourceCount") or at(resources, "accelerator", "count")
-    limits = present(cpu=str(cpu) if cpu else None, memory=memory)
-    limits = {name: _inputs(text) for name, text in limits.items()}
-    return {**limits, _inputs(device): _inputs(str(number))} if isinstance(device, str) and number else limits
+    if isinstance(device, str) and number:
+        found["limits"][_inputs(device)] = _inputs(str(number))
+    return found

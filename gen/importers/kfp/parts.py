@@ -378,8 +378,9 @@ def _job(known: _Known, found: Findings) -> Any:
     """The container of a step as a Job."""
     pod = {"restartPolicy": "Never", **_texts(known.call.leaf.pod, known, found)}
     container = pod["containers"][0]
-    if isinstance(limits := at(container, "resources", "limits"), dict):  # a number cannot be unknown
-        container["resources"]["limits"] = dict(_limits(limits, known, found))
+    for part in ("limits", "requests"):
+        if isinstance(amounts := at(container, "resources", part), dict):  # a number cannot be unknown
+            container["resources"][part] = dict(_amounts(amounts, known, found))
     if container.get("command"):  # as one list, so that a shell with a script becomes a text
         container["command"] = [*as_texts(container["command"]), *as_texts(container.pop("args", None))]
     template = {"spec": pod, **present(metadata=_texts(known.call.leaf.metadata, known, found))}
@@ -387,9 +388,9 @@ def _job(known: _Known, found: Findings) -> Any:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
 
 
-def _limits(limits: Body, known: _Known, found: Findings) -> Iterator[tuple[str, object]]:
-    """Limits with a known name and a known value. Names of accelerators of Google Cloud are none of Kubernetes."""
-    for key, value in limits.items():
+def _amounts(amounts: Body, known: _Known, found: Findings) -> Iterator[tuple[str, object]]:
+    """Amounts with a known name and a known value. Names of accelerators of Google Cloud are none of Kubernetes."""
+    for key, value in amounts.items():
         name = known.text(str(key), found)
         gone = {_name_of(one) for one in known.unknown}
         if not gone & {name, value} and "/" not in name and not name.startswith(_OWN_RESOURCES):

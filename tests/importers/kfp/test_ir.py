@@ -106,7 +106,7 @@ def test_ir_has_the_same_meaning() -> None:
     assert (steps[""]["params"], steps[""]["gpus"], steps[""]["cpu"], steps[""]["memory"]) == (
         {"lr": "0.5"},
         "1",
-        "2.0",
+        "2",
         "4G",
     )
 
@@ -589,6 +589,34 @@ def test_memory_that_gen_refuses_is_a_patch() -> None:
     assert proof.patch is not None
     (patch,) = proof.patch["patch"]
     assert (patch["path"].rpartition("/")[2], patch["value"]) == ("memory", "0.256G")
+
+
+@for_each(
+    ("resources", "fields", "limits"),
+    [
+        ({"cpuRequest": 1.0, "memoryRequest": 2.0}, {"cpu": "1", "memory": "2G"}, {}),
+        ({"cpuRequest": 0.5, "cpuLimit": 2.0}, {"cpu": "0.5"}, {"cpu": "2"}),
+        (
+            {"cpuLimit": 9.0, "resourceCpuLimit": "4", "resourceCpuRequest": "1", "resourceMemoryRequest": "2Gi"},
+            {"cpu": "1", "memory": "2Gi"},
+            {"cpu": "4"},
+        ),
+    ],
+)
+def test_requests_are_fields_and_other_limits_patches(
+    resources: dict[str, Any], fields: dict[str, str], limits: dict[str, str]
+) -> None:
+    document = deepcopy(IR)
+    document["deploymentSpec"]["executors"]["exec"]["container"]["resources"] = resources
+    document["root"]["dag"]["tasks"].pop("inner")
+    (job,), found = read(document)
+    assert {name: job.fields[name] for name in ("cpu", "memory") if name in job.fields} == fields
+    assert found == []
+    text, own = overlay_text(fragment([job])), Findings()
+    proof = next(iter(prove(PROJECT, job, NAME, text, own)))
+    assert proof.remaining == ()
+    patches = proof.patch["patch"] if proof.patch is not None else []
+    assert {one["path"].rpartition("/limits/")[2]: one["value"] for one in patches} == limits
 
 
 def test_placeholders_of_steps_are_parameters_of_the_pipeline() -> None:
