@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import PurePosixPath
 from typing import Final
@@ -316,7 +316,7 @@ def _root(path: str) -> str:
 _FETCHES: Final = names("cp curl git gunzip mv rsync tar touch unzip wget")
 
 
-def _report_filled(draft: JobDraft, steps: Iterable[Step], mounts: Iterable[str], lacking: Sequence[str]) -> None:
+def _report_filled(draft: JobDraft, steps: Iterable[Step], mounts: Iterable[str], lacking: Container[str]) -> None:
     """Report files that the script brings into a folder which the container has at another path, without a mount."""
     parts = [(_rooted(source), target.rstrip("/")) for source, target, _ in map(_split, mounts)]
     known = [one for one in parts if one[1] in lacking and one[0] != "." and one[0] != one[1]]

@@ -368,8 +368,6 @@ def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> b
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
 """A shell without a script."""
 _ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
-
-
 _PASSED: Final = regex(r"OMPI_COMM_WORLD_RANK|\$\{?RANK\b|\bRANK=")
 """Ranks in a command, which the script passes on itself."""
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
