@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
-from gen.base.yaml.user_text import written
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import processes, steps
@@ -30,12 +29,14 @@ from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, lay
 from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, log_files, read_by, reads_arguments, with_traps
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
+    TEMPLATE_NAMES,
     Layout,
     Site,
     carry_values_of_file,
     constants,
     read_site,
     report_incomplete,
+    text_of_template,
     without_placeholders,
 )
 from gen.importers.slurm.srun import starts_ray
@@ -53,6 +54,7 @@ _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
+_ASKS: Final = regex(r"`--define (\w+)=VALUE`(?!, if it is set)")
 _NEEDED_VALUES: Final = (
     "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
 )
@@ -116,12 +118,14 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
             draft.drop(Location(given.file, number), f"`{line.strip()}`", why, "remove it")
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
     if _gives_up(script, found):
+        lacking.values += sorted(script.decided_by)
         return None, lacking
     asked = named_images(script)
     image = given.image or site.image
     _incomplete(draft, text, [one for one in marks if not image or one[1] not in asked])
     report_incomplete(draft, text, site, unfinished)
     _translate(draft, script, options, image, site, lacking)
+    lacking.values += [name for one in script.left for name in _ASKS.findall(one.hint)]
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
@@ -413,37 +417,27 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
             draft.drop(one.place, what, "each pod computes it", hint)
 
 
-_MOST: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}
-_MOST_FOLDERS: Final = 5
-_MOST_VALUES: Final = 11
-"""Names of each kind in a template, so that it has at most 30 lines."""
+_MOST_CHECKS: Final = 9
+"""Checks of values from outside, one behind another, at which a script ends."""
 
 
 def site_template(scripts: Iterable[tuple[str, str]]) -> str:
     """A site file for scripts, with their most frequent names. The values are to be completed."""
-    names: dict[str, Counter[str]] = {one: Counter() for one in _MOST}
+    names: dict[str, Counter[str]] = {one: Counter() for one in TEMPLATE_NAMES}
     folders: Counter[str] = Counter()
     values: Counter[str] = Counter()
     for file, text in scripts:
-        _, lacking = read_script(ImportInput(file=file, text=text, namespace="team", image="a:1"), Findings())
+        known: dict[str, str] = {}
+        job, lacking = None, Lacking()
+        for _ in range(_MOST_CHECKS):
+            given = ImportInput(file=file, text=text, namespace="team", image="a:1", define=known)
+            job, lacking = read_script(given, Findings())
+            if job is not None or not {*lacking.values} - known.keys():
+                break
+            known |= dict.fromkeys(lacking.values, "a")
         folders.update([*dict.fromkeys(lacking.folders)])
-        values.update([*dict.fromkeys(lacking.values)])
+        values.update([*dict.fromkeys((*known, *lacking.values))])
         for one in {one.name: one for one in directives(text, file, Findings())[0]}.values():
             if one.name in names and not {*"<>{}$"} & {*one.value}:
                 names[one.name][one.value.split(",")[0] if one.name == "partition" else one.value] += 1
-    partitions, accounts, constraints, images = ([*dict(names[one].most_common(most))] for one, most in _MOST.items())
-    image = "<IMAGE>"
-    fields = {
-        "image": image,
-        "nodes": {"gpus": 8},
-        "partitions": dict.fromkeys(partitions, ""),
-        "accounts": dict.fromkeys(accounts, ""),
-        "constraints": {name: {} for name in constraints},
-        "images": dict.fromkeys(images, image),
-        "paths": {name: label(name, "data") for name in dict(folders.most_common(_MOST_FOLDERS))},
-        "define": {
-            name: f"<ARGUMENT_{name}>" if name.isdecimal() else f"<{name}>"
-            for name in dict(values.most_common(_MOST_VALUES))
-        },
-    }
-    return written({name: value for name, value in fields.items() if value})
+    return text_of_template(names, folders, values)

@@ -139,10 +139,12 @@ def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:
             continue  # which has a value
         unset = name in script.early or name in script.kept or name not in script.variables
         if one.value == marked(f"${name}") and name not in _GIVEN and unset:
-            what = f"the value `${name}` of `--{one.name}`"
-            why = "only a shell decides it" if name in script.kept else "the script gets it from outside"
-            why = "the script sets it only in a later line" if name in script.early & script.variables.keys() else why
-            script.left.append(DroppedPart(one.place, what, why, "set it in the script, or remove the option"))
+            what, why = f"the value `${name}` of `--{one.name}`", "the script gets it from outside"
+            hint = f"give it with `--define {name}=VALUE`, or set it in the script"
+            if (later := name in script.early & script.variables.keys()) or name in script.kept:
+                why = "the script sets it only in a later line" if later else "only a shell decides it"
+                hint = "set it in the script, or remove the option"
+            script.left.append(DroppedPart(one.place, what, why, hint))
 
 
 def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str]) -> list[Step]:
@@ -359,9 +361,8 @@ def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> b
     programs = {
         word for one in runs for word in one.words if word == one.words[one.at] or word.endswith((".py", ".sh"))
     }
-    own = programs | script.container_words
     plain = re.sub(f"{OPEN}[^{CLOSE}]*{CLOSE}", "", text)
-    is_part = is_address or len(plain.split()) > 1 or {*text.split(",")} <= own
+    is_part = is_address or len(plain.split()) > 1 or {*text.split(",")} <= programs | script.container_words
     return is_part and used.search(script.source) is not None and not left
 
 
@@ -384,10 +385,9 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
         if not starts or is_of_mpi or _PASSED.search(command):
             continue
-        given = "OMPI_COMM_WORLD_RANK" if by_mpi else "RANK"
-        what, why = "the rank in `$SLURM_PROCID`", f"a {'process' if by_mpi else 'pod'} has it in `${given}`"
+        why = "a process has it in `$OMPI_COMM_WORLD_RANK`" if by_mpi else "a pod has it in `$RANK`"
         hint = "if the program reads it, as that of Lightning does, start it with `torchrun`"
-        draft.drop(run.place, what, why, hint)
+        draft.drop(run.place, "the rank in `$SLURM_PROCID`", why, hint)
         return
 
 

@@ -290,8 +290,8 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
         reader.said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
     unset = [one for one in sources(" ".join(called.words)) if one[1:] in reader.early]
     if program == ":" and unset:
-        why, hint = "the script gets it from outside", "give it with `--define`, if the job needs it"
-        reader.drop(called, f"the check of `{unset[0]}`", why, hint)
+        hint = f"give it with `--define {unset[0].strip('${}')}=VALUE`, if the job needs it"
+        reader.drop(called, f"the check of `{unset[0]}`", "the script gets it from outside", hint)
     elif program == "umask" and called.words[1:]:
         hint = "write it into `command`, if others use the files of the job"
         reader.drop(called, f"`{text[:60]}`", "a pod has that of its image", hint)

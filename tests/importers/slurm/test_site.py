@@ -107,12 +107,13 @@ def test_a_template_has_the_names_of_the_scripts(repo: Repository) -> None:
     folder.mkdir()
     for number in range(30):
         options = ("-N 1", f"-p part{number % 3}", "-A abc@v100", "-C v100")
-        (folder / f"{number}.sh").write_text(script(*options, body=f"{BODY}{number} /fs{number}/a $V{number}"))
+        (folder / f"{number}.sh").write_text(script(*options, body=f"{BODY}{number} /fs{number}/a $V{number:02}"))
     (folder / "other.txt").write_text("a")
     report, code = run_import(repo.root, str(folder), importer="slurm", site_template=True)
     assert code == 0
     lines = report.summary.splitlines()
-    assert len(lines) <= 30
+    assert len(lines) == 30
+    assert lines[-1] == "  # and 49 more: V13, NAME14, V14, NAME15, V15, …"
     assert lines[:3] == ["image: <IMAGE>", "nodes:", "  gpus: 8"]
     assert {"  /lustre: lustre", "  OUT: <OUT>", "  abc@v100: ''", "  part0: ''", "  v100: {}"} <= set(lines)
 
@@ -126,6 +127,11 @@ def test_a_template_has_the_names_of_the_scripts(repo: Repository) -> None:
         (("-p <PARTITION>", "-A $ACCOUNT"), "python a.py", "image: <IMAGE>", "partitions accounts"),
         ((), "python a.py --id=<YOUR_ORG>/a-b", "image: <IMAGE>", "paths"),
         (("--container-image=<image>",), "python a.py", "image: <IMAGE>", "images"),
+        ((), "if [ -z $A ]; then exit 1; fi\npython a.py $B", "A: <A>", ""),
+        ((), "if [ -z $A ]; then exit 1; fi\npython a.py $B", "B: <B>", ""),
+        ((), ': "${A:?not set}"\npython a.py', "A: <A>", ""),
+        ((), "srun --ntasks-per-node=$A --container-image=$B python a.py", "A: <A>", ""),
+        ((), 'B=1\nif [ "$A" = 1 ]; then python c.py; fi\npython a.py $B', "image: <IMAGE>", "define"),
     ],
 )
 def test_a_template_has_names_of_the_site_only(
