@@ -17,7 +17,7 @@ from gen.importers.draft import JobDraft
 from gen.importers.manifests.objects import Item, main_index
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object
-from gen.kubernetes.facts.pods import pod_sets
+from gen.kubernetes.facts.pods import matches, pod_sets
 from gen.kubernetes.facts.server_defaults import CONTAINER_DEFAULTS, JOB_DEFAULTS, POD_DEFAULTS
 from gen.kubernetes.facts.volcano import DEFAULT_QUEUE
 from gen.kubernetes.objects import Body, present
@@ -41,6 +41,11 @@ def aligned(original: Body, rendered: Body) -> Body:
     facts = resource_of_object(rendered["apiVersion"], rendered["kind"])
     if facts is None:
         return original
+    for route, ours in matches(rendered, facts.nodes.changes) if facts.nodes is not None else ():
+        found = _same_template(original, route, rendered)
+        both = (at(found and found[1], "spec"), at(ours, "spec"))
+        if found is not None and all(at(one, "containers") and at(one, "volumes") for one in both):
+            original = replaced(original, (*found[0], "spec"), _aligned_pod(*both, facts.container))
     for pods in pod_sets(facts, rendered):
         template = _same_template(original, pods.route, rendered)
         spec = at(template[1], "spec") if template is not None else None

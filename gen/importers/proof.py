@@ -27,6 +27,8 @@ from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers import Fields, ImportedJob, Original
 from gen.importers.comparison import Difference, aligned, cleaned, differences, is_default
 from gen.importers.draft import place_of, text_of
+from gen.job.kinds import ALL_KINDS
+from gen.job.kinds.base import Job
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body
@@ -348,7 +350,9 @@ def _run_of(body: Body, job: ImportedJob, original: Original) -> Body:
     if original.step:
         templates = body["spec"]["templates"]
         body = json.loads(next(one for one in templates if one["name"] == original.step)["resource"]["manifest"])
-    body = cleaned(body)
+    facts = resource_of_object(body["apiVersion"], body["kind"])
+    model = next((one for one in ALL_KINDS.values() if one.facts is facts and facts.nodes is not None), Job)
+    body = model.modern(cleaned(body))  # releases of an operator have their own forms of changes
     name, wanted = body["metadata"]["name"], original.body["metadata"].get("name", job.name)
     renamed: Body = with_texts(body, lambda text: text.replace(name, wanted).replace(run, wanted))
     return renamed

@@ -17,6 +17,7 @@ from gen.base import (
     Route,
     as_list,
     as_mapping,
+    as_mappings,
     as_texts,
     at,
     entries,
@@ -373,6 +374,9 @@ def _of_nodes(facts: Resource, body: Body) -> Template:
     container["resources"] = resources if isinstance(resources, dict) else {}
     changes = (one for route, one in matches(body, nodes.changes) if _is_named(body, route, nodes))
     template = next(changes, None)
+    pods = as_mappings(at(template, "spec", "containers"))
+    mounts = next((at(one, "volumeMounts") for one in pods if one.get("name") == facts.container), None)
+    container |= {"volumeMounts": mounts} if mounts is not None else {}
     return Template(
         role=nodes.name,
         route=nodes.count[:-1],

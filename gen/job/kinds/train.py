@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
-from gen.base import as_mapping, at, regex
+from gen.base import Route, as_mapping, as_mappings, at, regex
 from gen.job.fields import POD_NETWORK
 from gen.job.kinds.base import Job, Problem
 from gen.job.kinds.rendezvous import LOCAL, PROCESS, Rendezvous
@@ -23,7 +23,7 @@ from gen.job.scalars import Positive, Text, matching
 from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.builtin import INDEX
 from gen.kubernetes.facts.runtimes import NODE, Runtime, created_jobset
-from gen.kubernetes.facts.trainer import RESERVED_ENV, RUNTIME_KINDS, TRAINJOB, frameworks_of
+from gen.kubernetes.facts.trainer import OPERATOR, RESERVED_ENV, RUNTIME_KINDS, TRAINJOB, frameworks_of
 from gen.kubernetes.objects import ACCELERATOR_LABEL, Body, present
 
 MANAGER: Final = "gen.invalid/render"
@@ -36,6 +36,13 @@ RELEASES: Final = TRAINJOB.served
 _URI: Final = regex(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 
 StorageURI = Annotated[str, matching(_URI, 2048, "a URI", "use a form like `hf://team/dataset` or `s3://bucket/path`")]
+
+
+_PATCHES: Final = "runtimePatches"
+_OVERRIDES: Final = {"podTemplateOverrides": "2.1", "podSpecOverrides": "2.0"}
+"""Changes of pods in former releases."""
+_OF_JOBSETS: Final = ("labels", "annotations")
+"""Metadata of the JobSet in former releases."""
 
 
 class RuntimeReference(Model):
@@ -118,11 +125,27 @@ class TrainJob(Job):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """Changes of the pods by somebody, which are those of gen in a job."""
-        patches = at(body, "spec", "runtimePatches")
-        if not isinstance(patches, list) or len(patches) != 1 or str(at(patches[0], "manager")).startswith("kueue"):
-            return body
-        return {**body, "spec": {**body["spec"], "runtimePatches": [{**as_mapping(patches[0]), "manager": MANAGER}]}}
+        """Changes of the pods by somebody, which are those of gen in a job, in the form of the current release."""
+        spec = {name: value for name, value in body["spec"].items() if name not in _OF_JOBSETS}
+        patches = spec.get(_PATCHES)
+        if _PATCHES not in spec and (jobs := _overridden(spec)) is not None:
+            spec = {name: value for name, value in spec.items() if name not in _OVERRIDES}
+            spec[_PATCHES] = [_patch(jobs)]
+        elif isinstance(patches, list) and len(patches) == 1 and not str(at(patches[0], "manager")).startswith("kueue"):
+            spec[_PATCHES] = [{**as_mapping(patches[0]), "manager": MANAGER}]
+        return {**body, "spec": spec}
+
+    @classmethod
+    def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
+        spec = as_mapping(body.get("spec"))
+        for name, release in _OVERRIDES.items():
+            if name in spec:
+                message = f"`{name}` is a field of the Kubeflow Trainer {release}, and becomes that of 2.2 and later"
+                hint = f'set `operators: {{{OPERATOR}: "{release}"}}` in the overlay if the cluster has it'
+                yield ("spec", name), message, hint
+        for name in (one for one in _OF_JOBSETS if one in spec):
+            message = f"`{name}` of the JobSet is not carried: the Kubeflow Trainer has it only up to 2.1"
+            yield ("spec", name), message, "set `podLabels` or `podAnnotations` of the job, if pods need them"
 
     @property
     def reference(self) -> RuntimeReference:
@@ -274,10 +297,23 @@ def _changes(release: str, jobs: list[str], template: Body) -> Body:
         return present(labels=accelerator, podSpecOverrides=[{"targetJobs": targets, **spec}] if spec else None)
     if release == "2.1":
         return {"podTemplateOverrides": [{"targetJobs": targets, **present(metadata=template["metadata"], spec=spec)}]}
-    changed = present(metadata=template["metadata"], spec=spec)
-    replicated = [{"name": name, "template": {"spec": {"template": changed}}} for name in jobs]
-    return {
-        "runtimePatches": [
-            {"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}}}
-        ]
-    }
+    return {_PATCHES: [_patch(dict.fromkeys(jobs, present(metadata=template["metadata"], spec=spec)))]}
+
+
+def _patch(jobs: Mapping[str, Body]) -> Body:
+    """The changes of the pods of each job of a runtime."""
+    replicated = [{"name": name, "template": {"spec": {"template": changed}}} for name, changed in jobs.items()]
+    return {"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}}}
+
+
+def _overridden(spec: Body) -> dict[str, Body] | None:
+    """The changes of pods by job in the form of a former release; None without any, or if one job has several."""
+    name = next((one for one in _OVERRIDES if one in spec), "")
+    jobs: dict[str, Body] = {}
+    for one in as_mappings(spec.get(name)):
+        pod = {key: value for key, value in one.items() if key != "targetJobs"}
+        for target in as_mappings(one.get("targetJobs")):
+            if str(target.get("name")) in jobs:
+                return None
+            jobs[str(target.get("name"))] = {"spec": pod} if name == "podSpecOverrides" else pod
+    return jobs or None

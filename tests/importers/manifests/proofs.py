@@ -21,13 +21,13 @@ def read(*bodies: dict[str, Any]) -> tuple[list[ImportedJob], Findings]:
     return list(IMPORTERS["manifests"]().read(given, found)), found
 
 
-def proof_of(*bodies: dict[str, Any]) -> Proof:
-    """The proof of the only job."""
+def proof_of(*bodies: dict[str, Any], **overlay: Any) -> Proof:
+    """The proof of the only job, in an overlay with these fields besides those of the job."""
     jobs, found = read(*bodies)
     assert not found.failed(), list(found)
     (job,) = jobs
     check_text(job, text_of(job, ""), found)
-    made = next(prove(PROJECT, job, NAME, overlay_text(fragment([job])), found), None)
+    made = next(prove(PROJECT, job, NAME, overlay_text({**overlay, **fragment([job])}), found), None)
     assert made is not None, list(found)
     assert not found.failed(), list(found)
     return made

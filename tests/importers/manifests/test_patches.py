@@ -446,6 +446,30 @@ def test_changes_of_a_runtime() -> None:
     assert proof.remaining == ()
 
 
+@for_each("form", ["runtimePatches", "podTemplateOverrides", "podSpecOverrides"])
+def test_volumes_and_accounts_of_a_runtime_are_fields(form: str) -> None:
+    """In the forms of the Trainer 2.2, 2.1 and 2.0; an API server drops those of other releases."""
+    spec = {
+        "serviceAccountName": "sa",
+        "nodeSelector": {"pool": "a"},
+        "volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}],
+        "containers": [{"name": "node", "volumeMounts": [{"name": "d", "mountPath": "/data"}]}],
+    }
+    node = {"name": "node", "template": {"spec": {"template": {"spec": spec}}}}
+    patch = {"manager": "me.io/x", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [node]}}}}
+    targets = {"targetJobs": [{"name": "node"}]}
+    forms = {"runtimePatches": patch, "podTemplateOverrides": {**targets, "spec": spec}}
+    body = deepcopy(EQUAL["train"])
+    body["spec"][form] = [forms.get(form, {**targets, **spec})]
+    proof = proof_of(body)
+    expected = {"serviceAccount": "sa", "placement": {"nodeSelector": {"pool": "a"}}, "data": {"data": "/data"}}
+    assert {name: proof.job.fields.get(name) for name in expected} == expected
+    assert len(messages(body)) == (form != "runtimePatches")
+    for release in ("2.2", "2.1", "2.0"):
+        proof = proof_of(body, operators={"train": release})
+        assert (proof.patch, proof.remaining) == (None, ())
+
+
 def autoscaled() -> dict[str, Any]:
     target = {"type": "Utilization", "averageUtilization": 90}
     metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
