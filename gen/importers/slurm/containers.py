@@ -161,6 +161,7 @@ def _mount(draft: JobDraft, part: str, place: Location, script: BatchValues, sit
         if unset := [one[1:].strip("{}") for one in sources(part) if script.is_unset(one)]:
             why, hint = f"the script gets `${unset[0]}` from outside", f"give it with `--define {unset[0]}=VALUE`"
             lacking.values += unset
+            lacking.folders += roots_of(source.partition(OPEN)[0])
     elif OPEN in plain:
         why, hint = "no volume has its folder", "map a folder above it with `paths` of a site file"
         lacking.folders += roots_of(source)

@@ -428,14 +428,15 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
     values: Counter[str] = Counter()
     for file, text in scripts:
         known: dict[str, str] = {}
-        job, lacking = None, Lacking()
+        seen, lacking = dict[str, None](), Lacking()
         for _ in range(_MOST_CHECKS):
             given = ImportInput(file=file, text=text, namespace="team", image="a:1", define=known)
             job, lacking = read_script(given, Findings())
+            seen |= dict.fromkeys(lacking.folders)
             if job is not None or not {*lacking.values} - known.keys():
                 break
             known |= dict.fromkeys(lacking.values, "a")
-        folders.update([*dict.fromkeys(lacking.folders)])
+        folders.update([*seen])
         values.update([*dict.fromkeys((*known, *lacking.values))])
         for one in {one.name: one for one in directives(text, file, Findings())[0]}.values():
             if one.name in names and not {*"<>{}$"} & {*one.value}:

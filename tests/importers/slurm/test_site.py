@@ -205,6 +205,11 @@ def test_arguments_that_nobody_gives(body: str, messages: list[str]) -> None:
     assert ("'1': <ARGUMENT_1>" in text) == any("has no script" in one for one in messages)
 
 
+def test_a_template_has_the_folder_above_a_value_from_outside() -> None:
+    text = site_template([("a.sh", script("-N 1", body="srun --container-mounts=/fsx/$USER/b:/b python a.py"))])
+    assert ("/fsx: fsx" in text, "USER: <USER>" in text) == (True, True)
+
+
 def test_a_placeholder_for_the_first_argument_is_reported(repo: Repository) -> None:
     repo.overlay('kubernetes: "1.34"\n')
     report, code = slurm(
