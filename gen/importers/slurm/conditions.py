@@ -21,6 +21,7 @@ from gen.importers.slurm.expansion import (
     OPEN,
     PORT,
     RUN,
+    RUN_ID,
     START,
     Expander,
     Value,
@@ -342,7 +343,7 @@ class Conditions(Expander):
         if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not FIRST.search(command):
             answer = NODES
         if answer is None:
-            answer = marked(f"$({self.residual(command)})")
+            answer = marked(f"$({self.residual(command, is_output=True)})")
             self.once |= {answer[1:-1]} if not self.in_task else set()
             if programs - ASKS:
                 before = self.outputs if self.in_task else {}
@@ -359,7 +360,7 @@ class Conditions(Expander):
     def _asked_for(self, command: str) -> str | None:
         """The output of a command that asks for nodes, ids and the like, as a value of a pod."""
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
-        nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command))
+        nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command)).replace(RUN, RUN_ID)
         known = answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
         if (field := _OF_JOB.search(command)) is not None:
             known = f"{START}/{SCRIPT}" if field[1] == "Command" else START
@@ -377,11 +378,10 @@ class Conditions(Expander):
         if known is None and re.match(r"whoami|id ", command):
             known = self.outside("USER")
         if known is not None:
-            return known
+            return known.replace(RUN_ID, RUN)
         calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
-        if command in ("date +%s", "date +%s.%N") and (
-            _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
-        ):
+        is_number = _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
+        if is_number and command in ("date +%s", "date +%s.%N"):
             return marked(f"$({command})")
         if _ID.search(command) and not self.in_task and "scontrol" not in command:
             return self.random

@@ -161,7 +161,7 @@ class Expander:
         """Replacement of the output of a command."""
         raise NotImplementedError
 
-    def residual(self, text: str) -> str:
+    def residual(self, text: str, *, is_output: bool = False) -> str:
         """Shell source with the known values of its variables."""
         raise NotImplementedError
 

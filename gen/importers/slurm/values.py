@@ -381,7 +381,7 @@ class BatchValues(Conditions):
         self.is_invalid = self.is_invalid or RUN[1:-1] in known  # the id of a run is not a number
         return known
 
-    def residual(self, text: str) -> str:
+    def residual(self, text: str, *, is_output: bool = False) -> str:
         """Shell source with the known values of its variables. In quotes, only those of Slurm have one."""
         quoted = raw_parts(text)
 
@@ -393,9 +393,9 @@ class BatchValues(Conditions):
             known = marked(f"${name}") if sets else self.lookup(name)
             value: Value = known if isinstance(known, str) and (is_known(known) if rest else not match[3]) else ()
             value = self.parameter(match[0][2:-1]) if rest and value != () else value
-            if isinstance(value, str) and _PLAIN.fullmatch(value):
-                return value
-            start, rest = match[0].removesuffix(rest), rest and self.residual(rest)
+            if isinstance(value, str) and _PLAIN.fullmatch(value.replace(RUN, "") if is_output else value):
+                return value.replace(RUN, RUN[1:-1])
+            start, rest = match[0].removesuffix(rest), rest and self.residual(rest, is_output=is_output)
             if match[3] and isinstance(known, str) and (other := ONE.fullmatch(known)) is not None:
                 return start.replace(name, other[1]) + rest
             parts = sources(value) if isinstance(value, str) and "$(" not in value.replace("$((", "") else []

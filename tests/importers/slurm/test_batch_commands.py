@@ -169,6 +169,10 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("A=0\na || { A=1; b; }\nc $A", "A=0\na || { A=1; b; }\nc $A"),
         ("printf -v A %s-%d b\nsrun a $A", "a b-0"),
         (
+            "A=/d/$SLURM_JOB_ID\na $(dirname $A) $(basename $A) $(cd $A; pwd) $(ls $A/* | wc -l)",
+            "a /d {{ run.id }} /d/{{ run.id }} $(ls /d/{{ run.id }}/* | wc -l)",
+        ),
+        (
             'A=1\nwhile ask; do a "A=$A" "b,SLURM_NNODES=$SLURM_NNODES" $A; done',
             'while ask; do a "A=1" "b,SLURM_NNODES=2" 1; done',
         ),
