@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
+from gen.importers import Fields
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
@@ -238,9 +239,9 @@ def whole_nodes(
     launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
     told = [processes_of(without_set(one))[1] for one in launchers]
     number = next((int(one[:6]) for one in told if one.isdecimal() and int(one)), 0)
-    exclusive = any(one.name == "exclusive" for one in options)
+    exclusive, of_gpus = any(one.name == "exclusive" for one in options), uses_gpus((*options, *of_step), source)
     whole = exclusive or any(one.name == "mem" and one.value == "0" for one in options)
-    wanted = exclusive or (whole and uses_gpus((*options, *of_step), source)) or any(one.launcher for one in runs)
+    wanted = exclusive or (whole and of_gpus) or any(one.launcher for one in runs)
     hidden = any(one.exported.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none") for one in runs)
     of_cpus = hidden or number > int(site.nodes.get("gpus") or _MOST)
     if not of_cpus and (number or (site.nodes.get("gpus") and wanted)):
@@ -254,9 +255,10 @@ def whole_nodes(
         else:
             why, hint = "the script has no number of GPUs", f"set `{field}`, or the GPUs of a node in a site file"
             draft.drop(one.place, f"`--{one.name}`", why, hint)
-    for name in ("cpu", "memory"):
-        if whole and name in site.nodes:
-            draft.fields.setdefault(name, site.nodes[name])
+    sizes: Fields = {name: site.nodes[name] for name in ("cpu", "memory") if whole and name in site.nodes}
+    if not (of_gpus or launchers or "gpus" in draft.fields) and (tasks := layout_of(options).per_node) > 1:
+        sizes.setdefault("cpu", tasks)  # Slurm gives one to each
+    draft.fields |= {name: size for name, size in sizes.items() if name not in draft.fields}
 
 
 def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]) -> list[Run]:
@@ -445,6 +447,5 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
         replace(one, words=("mpirun", *passed, *one.words[1:])) if one.by_srun and one.words[:1] == ("mpirun",) else one
         for one in runs
     ]
-    text = f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
-    first = runs[0]
+    first, text = runs[0], f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
     return [Run(text=text, place=first.place, folder=first.folder, folder_place=first.folder_place), *runs]

@@ -298,6 +298,28 @@ def test_the_memory_of_a_node_is_not_its_gpus(options: tuple[str, ...], body: st
     assert made.fields.get("gpus") == gpus
 
 
+@for_each(
+    ("options", "body", "cpu"),
+    [
+        (("--ntasks-per-node=40", "--mem-per-cpu=2G"), "srun ./a", 40),
+        (("--ntasks=40",), "mpirun -np 40 ./a", 40),
+        (("--ntasks=40",), "srun -n 1 ./a &\nsrun -n 1 ./b &\nwait", 40),
+        (("--ntasks-per-node=4", "-c 5"), "srun ./a", 20),
+        (("--ntasks-per-node=4", "--exclusive"), "srun ./a", "96"),
+        (("--ntasks-per-node=4", "--gres=gpu:4"), "srun ./a", None),
+        (("--ntasks-per-node=4", "-C gpu"), "srun ./a", None),
+        (("--ntasks-per-node=4",), "srun torchrun a.py", None),
+        (("--ntasks=1",), "./a", None),
+    ],
+)
+def test_each_task_has_a_cpu(options: tuple[str, ...], body: str, cpu: int | str | None) -> None:
+    site = ("site.yaml", b"nodes: {cpu: 96}")
+    text = script("-N 1", *options, body=body)
+    given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", site=site)
+    (made,) = IMPORTERS["slurm"]().read(given, Findings())
+    assert made.fields.get("cpu") == cpu
+
+
 BY_GPU = ("--exclusive", "--cpus-per-gpu=6", "--mem-per-gpu=4G")
 
 
