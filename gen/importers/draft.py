@@ -34,6 +34,8 @@ from gen.render.model import parse_job
 _EXPRESSION: Final = regex(r"\$+(?=\{[{%])|\{[{%]|(?<!\$)\{#(?=[^\n#]*#\})")
 """What gen takes for its own syntax, and not `${#A[@]}` of shells."""
 _MAX_LABEL: Final = 63
+_TO_REPLACE: Final = regex(r"<[^<>]*>|(?:your|change|insert|todo)[\W_].*|.*[\W_]here\W*|[*.xX]{3,}", re.IGNORECASE)
+"""Values that people replace with a secret."""
 
 
 class JobDraft:
@@ -89,6 +91,7 @@ class JobDraft:
         """The value of a variable, or a reference in place of a secret. `given` is whether the text has the secret."""
         if not is_secret(name, text):
             return literal(text)
+        given = given and _TO_REPLACE.fullmatch(text) is None
         secret = f"{self.name}-env"
         hint = f"create a Secret `{secret}` with the key `{name}` in the namespace"
         hint = f"{hint}, and revoke the old value" if given else hint

@@ -24,7 +24,7 @@ from gen.importers.slurm.containers import (
     mount_folders,
     named_images,
 )
-from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
+from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, log_files, read_by, reads_arguments, with_traps
 from gen.importers.slurm.script import BatchScript
@@ -130,12 +130,17 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
 
+def _said(text: str) -> str:
+    """A text of the script in a finding."""
+    return text.replace(START, ".").replace(f"${RUN_ID}", "{{ run.id }}")
+
+
 def _gives_up(script: BatchScript, found: Findings) -> bool:
     """Report that the script ends before it starts a program."""
     if script.ended is None or script.steps:
         return False
     place, said = script.ended
-    what = f"the script ends here without a program{': ' * bool(said)}{said.replace(START, '.')}"
+    what = f"the script ends here without a program{': ' * bool(said)}{_said(said)}"
     _refuse_empty(script, place, what, _NEEDED_VALUES, found)
     return True
 
@@ -171,7 +176,7 @@ def _unread(draft: JobDraft, script: BatchScript) -> None:
         draft.cannot_run(*script.unreadable)
     if script.ended is not None and re.fullmatch(r"-?\d+", script.fails):
         place, said = script.ended
-        why = f": {said.replace(START, '.')}" if said else ""
+        why = f": {_said(said)}" if said else ""
         draft.cannot_run(place, f"the script ends here with an error{why}", _NEEDED_VALUES)
     elif script.ended is not None and script.fails:
         what, why = "the error at the end of the script", "the job succeeds if its last program does"
@@ -192,7 +197,7 @@ def _translate(
     last = {one.name: one for one in (*options, *of_step)}
     mounted = carry_containers(draft, last, script, image, site, lacking)
     for one in dict.fromkeys(script.left):
-        draft.drop(one.place, one.what.replace(START, "."), one.why, one.hint)
+        draft.drop(one.place, _said(one.what), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = runs and processes.with_own_variables(draft, script, runs)
     runs = [*in_container(runs, ",".join(mounts).split(","), script.left)]
@@ -244,7 +249,7 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
     script.files |= written.files
     script.left += written.left
     for problem in written.missing:
-        draft.cannot_run(*problem)
+        draft.cannot_run(problem[0], _said(problem[1]), problem[2])
     return runs
 
 

@@ -407,7 +407,8 @@ def _is_open(draft: JobDraft, option: Option | None, what: str, field: str, know
     value = option.value if option is not None else ""
     if option is None or value in known or ("$" not in value and not _OPEN.search(value)):
         return False
-    hint = f"replace it, or set `{field}` of the job"
+    given = next((f"give it with `--define {one or other}=VALUE`" for one, other in _DEFINED.findall(value)), "")
+    hint = f"{given or 'replace it'}, or set `{field}` of the job"
     draft.drop(option.place, f"the {what} `{value[:60]}`", "it is a placeholder", hint)
     return True
 

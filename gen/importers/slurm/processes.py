@@ -23,7 +23,7 @@ from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, Site, is_of_machines, is_silent
-from gen.importers.slurm.srun import gpus_of_step, set_at, uses_gpus
+from gen.importers.slurm.srun import gpus_of_step, set_at, uses_gpus, why_of_part
 from gen.importers.slurm.steps import (
     OF_KIND,
     RENDEZVOUS,
@@ -409,7 +409,7 @@ def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) ->
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
         elif not (name in OF_KIND | DEVICES or name in script.secrets or name.startswith("SLURM_")):
             is_text = is_part(name, value, script, runs)
-            why = "the command has its value" if is_text else "its value is known only on the machines"
+            why = why_of_part(value)[0] if is_text else "its value is known only on the machines"
             draft.drop(place, f"the variable `{name}`", why, "write it in front of the program, if that reads it")
     return made
 

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
-from gen.importers.slurm.expansion import marked, source_text
+from gen.importers.slurm.expansion import marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.script import BatchScript
@@ -74,6 +74,21 @@ def set_at(script: BatchScript, name: str, place: Location) -> Location:
         return place
     found = next((number for number, one in enumerate(lines) if sets.search(one)), at)
     return replace(place, line=script.first_line + found)
+
+
+def why_of_part(text: str) -> tuple[str, str]:
+    """Why a variable with a part of the command is not in the job, and what to do."""
+    if " " not in text and any("$MASTER_ADDR" in one for one in sources(text)):
+        return "a pod has the address of the first one in `$MASTER_ADDR`", "read that in the program, if it needs it"
+    return "the command has its value", "add it to `env` if the program reads it"
+
+
+def why_of_machines(script: BatchScript, name: str) -> tuple[str, str]:
+    """Why a variable whose value only the machines know is not in the job, and what to do."""
+    why = "its value is known only on the machines"
+    if script.lists_nodes(name):
+        return why, "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
+    return why, "set it in `env`, or give the values in it with `--define NAME=VALUE`"
 
 
 def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:

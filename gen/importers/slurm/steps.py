@@ -32,7 +32,15 @@ from gen.importers.slurm.programs import (
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, is_of_machines, sets_network, unclear_addresses
-from gen.importers.slurm.srun import changed_sizes, copies_of_images, on_each_node, tasks_of, with_export
+from gen.importers.slurm.srun import (
+    changed_sizes,
+    copies_of_images,
+    on_each_node,
+    tasks_of,
+    why_of_machines,
+    why_of_part,
+    with_export,
+)
 from gen.importers.slurm.values import expanded_part
 from gen.importers.slurm.words import INNER_SRUN
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
@@ -318,8 +326,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         if is_of_machines(name):
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
         elif is_part(name, text, script, runs):
-            hint = "add it to `env` if the program reads it"
-            draft.drop(place, f"the variable `{name}`", "the command has its value", hint)
+            draft.drop(place, f"the variable `{name}`", *why_of_part(text))
         elif is_known(text):
             draft.variable(name, text, place)
         elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
@@ -333,9 +340,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             before = lacking_steps(script.steps, runs, line.text, place.line)
             runs = [*runs[:first], *map(as_run, before), line, *runs[first:]]
         elif not name.startswith("SLURM_"):
-            why = "its value is known only on the machines"
-            hint = "set it in `env`, or give the values in it with `--define NAME=VALUE`"
-            draft.drop(place, f"the variable `{name}`", why, hint)
+            draft.drop(place, f"the variable `{name}`", *why_of_machines(script, name))
     return runs
 
 

@@ -13,6 +13,33 @@ UNCLEAR = "the address `"
 
 
 @for_each(
+    ("options", "body", "hint"),
+    [
+        (NODE, "srun --ntasks-per-node=$A b", "give it with `--define A=VALUE`, or set it in the script"),
+        (NODE, "if ask; then C=1; fi\nsrun -c $C a", "set it in the script, or remove the option"),
+        (("-N 1", "-p $PARTITION"), "a", "give it with `--define PARTITION=VALUE`, or set `queue` of the job"),
+        (NODE, "export HF_TOKEN='<Your Token>'\na", "with the key `HF_TOKEN` in the namespace"),
+        (NODE, "export WANDB_API_KEY=YOUR_WANDB_API_KEY_HERE\na", "with the key `WANDB_API_KEY` in the namespace"),
+        (
+            NODE,
+            "export HF_TOKEN=hf_0123456789\na",
+            "with the key `HF_TOKEN` in the namespace, and revoke the old value",
+        ),
+        (NODES, "export H=$(hostname):1\nsrun torchrun a --b $H", "read that in the program, if it needs it"),
+        (
+            NODES,
+            f"export H=$({NAMES})\nsrun a",
+            "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`",
+        ),
+    ],
+)
+def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
+    _, found = read(script(*options, body=body, interpreter=BASH))
+    hints = [one.hint for one in found]
+    assert any(one.endswith(hint) for one in hints), hints
+
+
+@for_each(
     ("options", "body", "line", "message"),
     [
         (("-N 2", "--ntasks-per-node=2"), "srun torchrun a", 5, "2 starts of `torchrun` on each node is not carried"),
@@ -295,6 +322,7 @@ UNCLEAR = "the address `"
         (NODE, "declare -A A=([b]=1)\na ${A[@]}", 5, "gen cannot read the syntax of the shell here"),
         (NODE, "module load x &\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "a\nmv slurm-*.out b", 5, "`mv slurm-*.out b` is not carried: no pod has the log of Slurm"),
+        (NODE, "echo a > b$SLURM_JOB_ID\nc", 4, "the file `b{{ run.id }}` is not carried"),
         (NODE, "sbcast a b\nc", 4, "`sbcast a b` is not carried: each pod copies the file itself"),
         (NODE, "if ask; then C=1; fi\nsrun -c $C a", 5, "the value `$C` of `--cpus-per-task` is not carried: only"),
         (NODE, "A=$(cat b)\nsrun $A --wait=0 c", 5, "only a shell knows the options `$(cat b)` of `srun`"),
