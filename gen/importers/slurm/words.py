@@ -274,11 +274,30 @@ def _conda(reader: BatchCommands, called: Called) -> bool:
     return called.words[1:2] != ("run",) and reader.drop(called, f"`{called.text}`", *OWN_ENVIRONMENT)
 
 
+_ACTIVATE: Final = "/bin/activate"
+_MAKES_ENVIRONMENT: Final = regex(
+    r"(?:^|[\s;/])(?:python[\d.]* (?:-\S+ )*-m (?:venv|virtualenv)|virtualenv|uv venv)(?=\s|$)"
+)
+
+
+def _makes(step: Step, folder: str) -> bool:
+    """Whether a program, or one in a construct, makes the virtual environment in a folder."""
+    text = step.text or " ".join(step.words)
+    behind = (word.rstrip(";") for word in text.split()) if step.text else step.words
+    made = {joined(step.folder, word) for word in (*behind, *((".venv",) if text == "uv venv" else ()))}
+    return folder in made and _MAKES_ENVIRONMENT.search(text) is not None
+
+
 def _source(reader: BatchCommands, called: Called) -> bool:
+    file = "".join(called.words[1:2])
+    folder = joined(reader.folder, file.removesuffix(_ACTIVATE))
+    if file.endswith(_ACTIVATE) and any(_makes(one, folder) for one in reader.steps):
+        reader.add(Step(text=f"source {shown(file)}", place=called.place))
+        return True
     if SETUP.search(called.text):
         return _conda(reader, called)
-    hint, file = "put the file into the image, or write its variables as `env`", shown("".join(called.words[1:2]))
-    return reader.drop(called, f"the file `{file}`", "gen reads no files that a script names", hint)
+    hint = "put the file into the image, or write its variables as `env`"
+    return reader.drop(called, f"the file `{shown(file)}`", "gen reads no files that a script names", hint)
 
 
 def _shows(reader: BatchCommands, called: Called) -> bool:
@@ -295,6 +314,9 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     elif program == "umask" and called.words[1:]:
         hint = "write it into `command`, if others use the files of the job"
         reader.drop(called, f"`{text[:60]}`", "a pod has that of its image", hint)
+    elif program == "ulimit" and any(not one.startswith("-") for one in called.words[1:]):
+        hint = "write it into `command`, if the limits of its nodes are too low"
+        reader.drop(called, f"`{text[:60]}`", "a pod has those of its node", hint)
     elif (reader.in_task and program not in ("true", ":", "set")) or program in OF_STATE:
         reader.drop(called, f"`{text[:60]}`", *ONLY_SHOWS)
     return True

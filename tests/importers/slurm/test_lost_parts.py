@@ -135,6 +135,14 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, '[ -n "$X" ] && A=1 || A=2\na $A', 4, 'the other case of `[ -n "$X" ] && A=1` is not carried: the'),
         (NODE, "a\nif [ -f b ]; then rm -f b; touch c; fi", 5, "the other case of `[ -f b ]` is not carried: gen does"),
         (NODE, "umask 002\na", 4, "`umask 002` is not carried: a pod has that of its image"),
+        (
+            NODE,
+            "ulimit -a\nulimit -n\nulimit -n 65536\na",
+            6,
+            "`ulimit -n 65536` is not carried: a pod has those of its",
+        ),
+        (NODE, "srun bash -c 'ulimit -s unlimited; a'", 4, "`ulimit -s unlimited` is not carried: a pod has those of"),
+        (NODE, "python -m venv b\n. c/bin/activate\na", 5, "`. c/bin/activate` is not carried: a container has"),
         (NODE, "srun bash -c 'umask 002; a'", 4, "`umask 002` is not carried: a pod has that of its image"),
         (NODE, "nvidia-smi dmon > b &\na\nkill $!", 4, "`nvidia-smi dmon` is not carried: it only shows the state"),
         (

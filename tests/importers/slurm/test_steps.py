@@ -673,3 +673,24 @@ def test_a_value_that_a_pod_has_is_not_from_outside(body: str, expected: str) ->
 )
 def test_words_with_several_variables_and_sums(body: str, expected: str) -> None:
     assert job(script("-N 1", body=f"X=x\nY=y\n{body}", interpreter=BASH)).fields["command"] == expected
+
+
+@for_each(
+    ("makes", "file", "expected"),
+    [
+        ("python3 -m venv --clear /e", "/e/bin/activate", "source /e/bin/activate"),
+        ("E=$PWD/e\nvirtualenv $E", "$E/bin/activate", "source ./e/bin/activate"),
+        ("cd b\nuv venv", ".venv/bin/activate", "source .venv/bin/activate"),
+        ("if ask; then python -m venv e; fi", "e/bin/activate", "source e/bin/activate"),
+        ("python -m venv f", "e/bin/activate", ""),
+        ("python -m pip install e", "e/bin/activate", ""),
+    ],
+)
+def test_an_environment_that_the_script_makes_is_that_of_its_programs(makes: str, file: str, expected: str) -> None:
+    made, found = read(script("-N 1", body=f"{makes}\nsource {file}\npip install x", interpreter=BASH))
+    command = made[0].fields["command"]
+    lines = command if isinstance(command, str) else command[-1]
+    assert lines.endswith(f"{expected}\npip install x".lstrip())
+    assert [one.message for one in found if "environment" in one.message] == (
+        [] if expected else ["`source e/bin/activate` is not carried: a container has an environment of its own"]
+    )
