@@ -79,6 +79,8 @@ def array_problems(job: IndexedJob, array: TaskArray) -> Iterable[Problem]:
 
 
 _JOB_NAME: Final = "JOB_NAME"
+_UIDS: Final = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid"})
+"""Labels of pods that the API server makes, and selects pods by."""
 
 
 _DRAINED: Final = FailureRule(action="Ignore", condition="DisruptionTarget")
@@ -133,8 +135,10 @@ class BatchJob(IndexedJob):
     @classmethod
     def modern(cls, body: Body) -> Body:
         """Tasks in place of pods that only share a counter of failures, and no selector that the API server made."""
-        spec = {name: value for name, value in body["spec"].items() if name != "selector"}
-        return {**body, "spec": with_whole_rules(_as_tasks(body["spec"] if spec.get("manualSelector") else spec))}
+        spec = body["spec"]
+        if set(as_mapping(at(spec, "selector", "matchLabels"))) <= _UIDS and not spec.get("manualSelector"):
+            spec = {name: value for name, value in spec.items() if name != "selector"}
+        return {**body, "spec": with_whole_rules(_as_tasks(spec))}
 
     @classmethod
     def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
