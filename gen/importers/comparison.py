@@ -15,8 +15,10 @@ from gen.base import Route, as_mapping, as_mappings, at, follow, replaced
 from gen.importers import Fields
 from gen.importers.draft import JobDraft
 from gen.importers.manifests.objects import Item, main_index
+from gen.importers.manifests.pods import without_metadata
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.base import Pattern, Resource
 from gen.kubernetes.facts.pods import matches, pod_sets
 from gen.kubernetes.facts.server_defaults import CONTAINER_DEFAULTS, JOB_DEFAULTS, POD_DEFAULTS
 from gen.kubernetes.facts.volcano import DEFAULT_QUEUE
@@ -43,6 +45,8 @@ def aligned(original: Body, rendered: Body) -> Body:
         return original
     for route, ours in matches(rendered, facts.nodes.changes) if facts.nodes is not None else ():
         found = _same_template(original, route, rendered)
+        if found is not None and isinstance(metadata := at(found[1], "metadata"), dict):
+            original = replaced(original, (*found[0], "metadata"), without_metadata(metadata))
         both = (at(found and found[1], "spec"), at(ours, "spec"))
         if found is not None and all(at(one, "containers") and at(one, "volumes") for one in both):
             original = replaced(original, (*found[0], "spec"), _aligned_pod(*both, facts.container))
@@ -215,6 +219,34 @@ class Difference(Struct, frozen=True, kw_only=True):
     def added(self) -> bool:
         """Whether only gen sets the value."""
         return self.original is None
+
+
+def compared(original: Body, rendered: Body) -> Iterator[Difference]:
+    """Values that differ, without additions that change nothing."""
+    theirs = {**original, "metadata": {**original["metadata"], "namespace": rendered["metadata"].get("namespace")}}
+    theirs["metadata"].pop("generateName", None)
+    theirs["metadata"]["name"] = rendered["metadata"]["name"]
+    facts = resource_of_object(rendered["apiVersion"], rendered["kind"])
+    known: set[Route] = set()
+    if facts is not None:
+        known.update(*(_routes(rendered, pattern, value) for pattern, value in facts.defaults.items()))
+        implied = ((value, found) for pattern, value in facts.implied.items() for found in matches(rendered, pattern))
+        known |= {route for of, (route, one) in implied if of(rendered, follow(rendered, route[:-1])) == one}
+    every = differences(aligned(theirs, rendered), rendered)
+    return (one for one in every if not (one.added and one.route in known))
+
+
+def _routes(body: Body, pattern: Pattern, value: object) -> list[Route]:
+    return [route for route, one in matches(body, pattern) if one == value and type(one) is type(value)]
+
+
+def without_defaults(body: Body, facts: Resource) -> Body:
+    """An object without values that its operator sets anyway."""
+    for pattern, value in facts.defaults.items():
+        for route in _routes(body, pattern, value):
+            holder = follow(body, route[:-1])
+            body = replaced(body, route[:-1], {key: one for key, one in holder.items() if key != route[-1]})
+    return body
 
 
 def differences(original: object, rendered: object, route: Route = ()) -> Iterator[Difference]:

@@ -25,7 +25,7 @@ from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers import Fields, ImportedJob, Original
-from gen.importers.comparison import Difference, aligned, cleaned, differences, is_default
+from gen.importers.comparison import Difference, cleaned, compared, is_default
 from gen.importers.draft import place_of, text_of
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
@@ -222,7 +222,7 @@ def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings
 def _patch_of(renders: _Renders, original: Original, job: ImportedJob, text: str) -> Fields | None:
     """The patch for all values of an original that its job lacks."""
     first = renders.of(original, job, text, Findings())
-    every = [one for one in _compared(original.body, first) if not one.added] if first is not None else []
+    every = [one for one in compared(original.body, first) if not one.added] if first is not None else []
     operations = [
         {
             "op": "add" if one.rendered is None else "replace",
@@ -249,7 +249,7 @@ def _prove(
     if patched is None and patch is not None:
         kept, with_kept, why = _accepted(partial(_patched, render, job, text, patch), patch["patch"])
         patch, last = ({**patch, "patch": kept}, with_kept) if with_kept is not None else (None, last)
-    every = list(_compared(original.body, last))
+    every = list(compared(original.body, last))
     remaining = tuple(one for one in every if not one.added)
     return Proof(job=job, original=original, patch=patch, added=_added(every), remaining=remaining, refused=why)
 
@@ -392,13 +392,6 @@ def _with_field(job: ImportedJob, original: Original, name: str, value: object) 
     steps = job.fields["steps"]
     step = {**steps[original.step], name: value}
     return replace(job, fields={**job.fields, "steps": {**steps, original.step: step}})
-
-
-def _compared(original: Body, rendered: Body) -> Iterator[Difference]:
-    theirs = {**original, "metadata": {**original["metadata"], "namespace": rendered["metadata"].get("namespace")}}
-    theirs["metadata"].pop("generateName", None)
-    theirs["metadata"]["name"] = rendered["metadata"]["name"]
-    return differences(aligned(theirs, rendered), rendered)
 
 
 def _pointer(route: Sequence[str | int]) -> str:

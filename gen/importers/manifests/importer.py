@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, Route, as_list, as_mapping, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
-from gen.importers.comparison import cleaned, without_unknown
+from gen.importers.comparison import cleaned, without_defaults, without_unknown
 from gen.importers.draft import JobDraft, is_secret, texts_in, validated, with_hosts
 from gen.importers.manifests.objects import (
     START,
@@ -252,7 +252,9 @@ def _imported(
         found.error(INVALID_MANIFEST, item.place(), "`spec` is missing", "add it, or remove the document")
         return
     model = ALL_KINDS[kind]
-    if facts.nodes is None and (problem := _without_pods(item, kind, templates(facts, _modern_body(item, model)))):
+    if facts.nodes is None and (
+        problem := _without_pods(item, kind, templates(facts, _modern_body(item, model, facts)))
+    ):
         found.error(INVALID_MANIFEST, *problem)
         return
     draft = JobDraft(item.name, kind, namespace, place, found)
@@ -363,7 +365,7 @@ def _without_pods(item: Item, kind: str, pods: Sequence[Template]) -> tuple[Loca
 
 def _modern(draft: JobDraft, item: Item, model: type[Job], facts: Resource) -> Body:
     """The object in the current version of its kind."""
-    body = _modern_body(item, model)
+    body = _modern_body(item, model, facts)
     for route, message, hint in model.changes({"spec": {}, **item.body}):
         draft.found.warning(NOT_CARRIED, item.place(*route), message, hint)
     version = str(body["apiVersion"])
@@ -378,9 +380,10 @@ def _modern(draft: JobDraft, item: Item, model: type[Job], facts: Resource) -> B
     return {**body, "apiVersion": current}
 
 
-def _modern_body(item: Item, model: type[Job]) -> Body:
+def _modern_body(item: Item, model: type[Job], facts: Resource) -> Body:
     body = cleaned(item.body)
-    return model.modern({**body, "spec": body.get("spec", {})})
+    body = model.modern({**body, "spec": body.get("spec", {})})
+    return without_defaults(body, facts)
 
 
 def _maps(every: list[Item], run: Item) -> dict[str, Body]:

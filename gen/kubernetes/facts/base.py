@@ -305,6 +305,11 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Routes of names of claims that become volumes of the pods."""
     added_volumes: tuple[str, ...] = ()
     """Names of volumes that the operator adds to the pods."""
+    defaults: Mapping[Pattern, object] = {}
+    """By route: the value of its definition, webhook or operator for a field that gen leaves to it, or that a person
+    need not write; an empty mapping for one with such values only."""
+    implied: Mapping[Pattern, Callable[[Body, Body], object]] = {}
+    """By route: the value that changes nothing, by the object and the mapping with the field."""
     filled: tuple[FilledField, ...] = ()
     """Fields that are added to its objects in a cluster."""
     updates: Updates | None = None

@@ -59,6 +59,13 @@ JOBSET: Final = base.Resource(
     scheduled_by=CRON_WORKFLOW,
     claims=(CLAIMS,),
     pod_index=(JOB_INDEX, INDEX),
+    defaults={  # of its definition and webhook
+        ("spec", "successPolicy"): {"operator": "All"},
+        ("spec", "failurePolicy", "restartStrategy"): "Recreate",
+        ("spec", "failurePolicy"): {},
+        ("spec", "managedBy"): "jobset.sigs.k8s.io/jobset-controller",
+        (*_JOB, "groupName"): "default",
+    },
     # `pkg/webhooks/jobset_webhook.go`
     filled=(
         base.FilledField(place=("spec",), field=("successPolicy",)),

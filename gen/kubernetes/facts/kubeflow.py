@@ -280,6 +280,11 @@ def _pod_name(body: Body, role: str) -> str:
     return "{run}-{role}-{0}"
 
 
+TRAINING_OPERATOR: Final = "kubeflow.org/training-operator"
+MPI_OPERATOR: Final = "kubeflow.org/mpi-operator"
+"""The operators, as `managedBy` names them."""
+
+
 def _training(
     kind: str,
     role_map: str,
@@ -311,6 +316,7 @@ def _training(
         deadline=(*_POLICY, "activeDeadlineSeconds"),
         retries=(*_POLICY, "backoffLimit"),
         ttl=(*_POLICY, "ttlSecondsAfterFinished"),
+        defaults={(*_POLICY, "managedBy"): MPI_OPERATOR if versions else TRAINING_OPERATOR, _POLICY: {}},
         cleanup=(*_POLICY, "cleanPodPolicy"),
         status=_STATUS,
         # after success and failure, in one update with the condition (`pkg/controller.v1` of the training operator)
@@ -388,6 +394,14 @@ MPIJOB: Final = replace(
     added_containers=beside_mpi,
     # `pkg/apis/kubeflow/v2beta1/default.go` of the MPI operator
     default_restarts={V2: {_LAUNCHER: "OnFailure"}, V1: {_LAUNCHER: "Never"}},
+    # of its definition; gen writes another policy of the creation
+    defaults={
+        **_MPIJOB.defaults,
+        ("spec", "launcherCreationPolicy"): "AtStartup",
+        ("spec", "mpiImplementation"): "OpenMPI",
+        ("spec", "runLauncherAsWorker"): False,
+        ("spec", "sshAuthMountPath"): "/root/.ssh",
+    },
     kueue=base.Queueing(framework="kubeflow.org/mpijob", versions=(V2,)),
     groups=(*_groups("--gang-scheduling", V2), *_groups("--gang-scheduler-name", V1)),
 )

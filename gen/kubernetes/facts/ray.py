@@ -20,6 +20,8 @@ from gen.kubernetes.objects import Body
 _VERSIONS: dict[str, tuple[str, ...]] = {"ray.io/v1": ("Never", "OnFailure", "Always")}
 _RETIRED = base.retired("ray.io/v1", "ray.io/v1alpha1", removed=False)
 HEAD: Final = "head"
+KUBERAY: Final = "ray.io/kuberay-operator"
+"""The operator, as `managedBy` names it."""
 CLUSTER_TTL: Final = ("spec", "ttlSecondsAfterFinished")
 """Route of the time for which the cluster of a RayJob stays after its end."""
 SUBMISSION_MODES: Final = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
@@ -88,6 +90,11 @@ def _filled(*spec: str) -> tuple[base.FilledField, ...]:
         base.FilledField(place=group, field=("scaleStrategy",), value={}),
         base.FilledField(place=group, field=("priority",), value=0, in_all=False),
     )
+
+
+def _fixed_replicas(body: Body, group: Body) -> object:
+    """The bound of the number of workers that changes nothing: only the autoscaler has any."""
+    return None if at(body, "spec", "rayClusterSpec", "enableInTreeAutoscaling") else group.get("replicas")
 
 
 _PORT: Final = "6379"
@@ -249,7 +256,16 @@ RAYJOB: Final = base.Resource(
     retries=("spec", "backoffLimit"),
     # each attempt has a start time of its own (`initRayJobStatusIfNeed` in `rayjob_controller.go` of KubeRay)
     limits_attempt=True,
-    kept=("spec", "ttlSecondsAfterFinished"),
+    kept=CLUSTER_TTL,
+    defaults={
+        ("spec", "backoffLimit"): 0,
+        ("spec", "managedBy"): KUBERAY,
+        CLUSTER_TTL: 0,
+    },
+    implied={
+        ("spec", "rayClusterSpec", "workerGroupSpecs", base.ANY_ITEM, name): _fixed_replicas
+        for name in ("minReplicas", "maxReplicas")
+    },
     status=base.Phases(
         succeeded=(base.Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),),
         failed=_FAILED,

@@ -128,6 +128,8 @@ JOB_DEFAULTS: Final = {
     "manualSelector": False,
 }
 
+CRON_JOB_LIMITS: Final = {"successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1}
+
 
 _MAPS: Final = frozenset(
     {
@@ -280,8 +282,7 @@ def _of_job(body: Body) -> Body:
 
 
 def _of_cron_job(body: Body) -> Body:
-    limits = {"successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1}
-    spec = over(body.get("spec"), {"concurrencyPolicy": "Allow", "suspend": False, **limits})
+    spec = over(body.get("spec"), {"concurrencyPolicy": "Allow", "suspend": False, **CRON_JOB_LIMITS})
     template = spec.get("jobTemplate")
     if isinstance(template, dict):
         job = over(template.get("spec"), {})

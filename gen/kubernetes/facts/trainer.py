@@ -22,6 +22,9 @@ _PODS = base.PodSet(
     counts=tuple(base.Count(route=("spec", "template", *count.route), default=count.default) for count in COUNTS),
 )
 
+_OF_CLUSTER: Final = "ClusterTrainingRuntime"
+CONTROLLER: Final = "trainer.kubeflow.org/trainjob-controller"
+"""The operator, as `managedBy` names it."""
 OPERATOR: Final = "train"
 """Key of its release in `operators` of an overlay: the kind of the jobs."""
 TRAINJOB: Final = base.Resource(
@@ -38,6 +41,11 @@ TRAINJOB: Final = base.Resource(
     # since 2.2, in 2.1, and in 2.0, as their labels
     partial_templates=("runtimePatches", "podTemplateOverrides", "podSpecOverrides"),
     container="node",
+    defaults={  # of its definition
+        ("spec", "managedBy"): CONTROLLER,
+        ("spec", "runtimeRef", "apiGroup"): "trainer.kubeflow.org",
+        ("spec", "runtimeRef", "kind"): _OF_CLUSTER,
+    },
     numbers_hosts=True,
     is_run=True,
     suspend=("spec", "suspend"),
@@ -82,7 +90,7 @@ TRAINING_RUNTIME: Final = base.Resource(
     group="trainer.kubeflow.org", kind="TrainingRuntime", versions=_VERSIONS, pods=(_PODS,), claims=(_CLAIMS,)
 )
 CLUSTER_TRAINING_RUNTIME: Final = base.Resource(
-    group="trainer.kubeflow.org", kind="ClusterTrainingRuntime", versions=_VERSIONS, pods=(_PODS,), claims=(_CLAIMS,)
+    group="trainer.kubeflow.org", kind=_OF_CLUSTER, versions=_VERSIONS, pods=(_PODS,), claims=(_CLAIMS,)
 )
 RUNTIME_KINDS: Final = (CLUSTER_TRAINING_RUNTIME.kind, TRAINING_RUNTIME.kind)
 """Kinds that a job can refer to, the default first."""

@@ -27,6 +27,40 @@ def test_an_object_of_each_kind_is_equal(name: str) -> None:
     assert proof.job.fields["kind"] == name.split("-", maxsplit=1)[0]
 
 
+@for_each(
+    ("name", "defaults"),
+    [
+        ("train", {"managedBy": "trainer.kubeflow.org/trainjob-controller"}),
+        ("batch", {"completionMode": "NonIndexed", "managedBy": "kubernetes.io/job-controller"}),
+        ("batch-on-a-schedule", {"failedJobsHistoryLimit": 1, "successfulJobsHistoryLimit": 3}),
+        ("jobset", {"successPolicy": {"operator": "All"}, "managedBy": "jobset.sigs.k8s.io/jobset-controller"}),
+        ("jobset", {"failurePolicy": {"maxRestarts": 3, "restartStrategy": "Recreate"}}),
+        ("ray", {"backoffLimit": 0, "managedBy": "ray.io/kuberay-operator"}),
+        ("pytorch", {"runPolicy": {"managedBy": "kubeflow.org/training-operator"}}),
+        ("mpi-v2beta1", {"launcherCreationPolicy": "AtStartup", "mpiImplementation": "OpenMPI"}),
+        ("mpi-v2beta1", {"runLauncherAsWorker": False}),
+    ],
+)
+def test_defaults_of_a_cluster_change_nothing(name: str, defaults: dict[str, Any]) -> None:
+    body = {**EQUAL[name], "spec": {**EQUAL[name]["spec"], **defaults}}
+    proof, known = proof_of(body), proof_of(EQUAL[name])
+    assert (proof.patch, proof.remaining, proof.job.fields) == (None, (), known.job.fields)
+
+
+@for_each(
+    ("name", "unchanged"),
+    [
+        ("ray", ("minReplicas", "maxReplicas")),
+        ("volcano", ("`minAvailable: 2`",)),
+        ("batch-on-a-schedule", ("HistoryLimit",)),
+        ("train", ("apiGroup", "kind")),
+    ],
+)
+def test_additions_without_effect_are_not_named(name: str, unchanged: tuple[str, ...]) -> None:
+    added = ", ".join(proof_of(EQUAL[name]).added)
+    assert [one for one in unchanged if one in added] == []
+
+
 def test_every_kind_with_pods_is_imported() -> None:
     """By hand in another form, or as gen renders it."""
     with_pods = {model.facts.kind for model in KINDS.values() if model.facts.pods or model.facts.nodes}
@@ -48,10 +82,6 @@ NOT_EQUAL = {
         "copies and logs (their volumes have a name of gen)",
     ),
     "network-host-mpijob-demo": "a variable that gen sets on this network",
-    **dict.fromkeys(
-        ("networks-of-every-profile-trainjob-gke-rdma", "train-torch-trainjob-demo"),
-        "patches of a runtime, here for shared memory",
-    ),
 }
 """Rendered runs that are not imported as they are, with what prevents it. Those with long names come besides."""
 

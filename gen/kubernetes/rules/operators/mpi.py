@@ -6,7 +6,7 @@ From `pkg/apis/kubeflow.org/v1/mpi_validation.go` of kubeflow/trainer 1.9, and
 
 from __future__ import annotations
 
-from gen.kubernetes.facts.kubeflow import MPIJOB, V2
+from gen.kubernetes.facts.kubeflow import MPI_OPERATOR, MPIJOB, V2
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas, value_rule
 from gen.kubernetes.rules.value_checks import if_set, one_of
@@ -14,7 +14,6 @@ from gen.kubernetes.rules.value_checks import if_set, one_of
 _MPI = str(MPIJOB)
 _FIELD = MPIJOB.pods[0].role_map
 _CONTROLLER = "The operator ignores the job, and only records an event."
-_OPERATOR = "kubeflow.org/mpi-operator"
 _NOT_NEGATIVE = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
 
 
@@ -94,10 +93,10 @@ mpi_words = value_rule(
 
 
 @operator_rule(
-    "mpi-managed-by", _MPI, reason=_CONTROLLER, remedy=f"Set it to `{_OPERATOR}` or `{MULTIKUEUE}`, or remove it."
+    "mpi-managed-by", _MPI, reason=_CONTROLLER, remedy=f"Set it to `{MPI_OPERATOR}` or `{MULTIKUEUE}`, or remove it."
 )
 def mpi_managed_by(view: ObjectView) -> Faults:
     """In v2beta1, `managedBy` is neither the operator nor MultiKueue."""
-    manager = (view.spec.get("runPolicy") or {}).get("managedBy", _OPERATOR)
-    if _is_v2(view) and manager not in {_OPERATOR, MULTIKUEUE}:
-        yield not_one_of(manager, (_OPERATOR, MULTIKUEUE)).at(("spec", "runPolicy", "managedBy"))
+    manager = (view.spec.get("runPolicy") or {}).get("managedBy", MPI_OPERATOR)
+    if _is_v2(view) and manager not in {MPI_OPERATOR, MULTIKUEUE}:
+        yield not_one_of(manager, (MPI_OPERATOR, MULTIKUEUE)).at(("spec", "runPolicy", "managedBy"))

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from gen.base import Route
-from gen.kubernetes.facts.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
+from gen.kubernetes.facts.ray import HEAD, KUBERAY, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.kubernetes.objects import QUEUE_LABEL, Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
 from gen.kubernetes.rules.field_checks import unique
@@ -111,7 +111,7 @@ def rayjob_mode(view: ObjectView) -> Faults:
 ray_managed_by = managed_by(
     "ray-managed-by",
     "KubeRay",
-    "ray.io/kuberay-operator",
+    KUBERAY,
     _JOB,
     _CLUSTER,
     fields=["spec.managedBy", "spec.rayClusterSpec.managedBy"],

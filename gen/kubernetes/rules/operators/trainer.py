@@ -52,7 +52,7 @@ def trainjob_env(view: ObjectView) -> Faults:
 trainjob_managed_by = managed_by(
     "trainjob-managed-by",
     "the Trainer",
-    "trainer.kubeflow.org/trainjob-controller",
+    trainer.CONTROLLER,
     _JOB,
     fields=["spec.managedBy"],
     reason=_DEFINITION,

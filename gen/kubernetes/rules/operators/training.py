@@ -189,7 +189,7 @@ def tf_success_policy(view: ObjectView) -> Faults:
 training_managed_by = managed_by(
     "training-managed-by",
     "the training operator",
-    "kubeflow.org/training-operator",
+    kubeflow.TRAINING_OPERATOR,
     *(kind for kind in _ALL if kind != str(kubeflow.JAXJOB)),
     fields=["spec.runPolicy.managedBy"],
     reason=WEBHOOK,
