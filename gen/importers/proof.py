@@ -346,14 +346,15 @@ def _accepted(
 
 
 def _run_of(body: Body, job: ImportedJob, original: Original) -> Body:
-    run = body["metadata"]["name"]
-    if original.step:
-        templates = body["spec"]["templates"]
-        body = json.loads(next(one for one in templates if one["name"] == original.step)["resource"]["manifest"])
     facts = resource_of_object(body["apiVersion"], body["kind"])
+    if facts is not None and facts.is_workflow:  # of steps, or of the run that it starts
+        made = [one for one in follow(body, (*facts.steps, "templates")) if at(one, "resource", "action") == "create"]
+        body = json.loads(next(one for one in made if original.step in ("", one["name"]))["resource"]["manifest"])
+        facts = resource_of_object(body["apiVersion"], body["kind"])
     model = next((one for one in ALL_KINDS.values() if one.facts is facts and facts.nodes is not None), Job)
     body = model.modern(cleaned(body))  # releases of an operator have their own forms of changes
     name, wanted = body["metadata"]["name"], original.body["metadata"].get("name", job.name)
+    run = name.removesuffix(f"-{original.step}")  # of a schedule, a placeholder
     renamed: Body = with_texts(body, lambda text: text.replace(name, wanted).replace(run, wanted))
     return renamed
 

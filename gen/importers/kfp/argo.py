@@ -9,13 +9,16 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Route, as_list, as_mapping, as_mappings, as_texts, at, regex
+from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings, as_texts, at, regex
+from gen.base.codes.imports import NOT_CARRIED
+from gen.importers import ImportedJob
+from gen.importers.draft import literal
 from gen.importers.kfp.graph import (
     MAX_ITEMS,
     Group,
@@ -29,6 +32,8 @@ from gen.importers.kfp.graph import (
     retries_of_template,
 )
 from gen.importers.manifests.pods import without_metadata
+from gen.job.kinds import ALL_KINDS
+from gen.kubernetes import quantity
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
@@ -84,6 +89,56 @@ def pipeline_of_argo(document: Body) -> Pipeline | None:
         namespace=str(at(document, "metadata", "namespace") or ""),
         metadata=without_metadata(_own_metadata(document.get("metadata"))),
     )
+
+
+_OF_SCHEDULE: Final = frozenset(
+    {"schedule", "schedules", "timezone", "suspend", "concurrencyPolicy", "startingDeadlineSeconds", "workflowSpec"}
+    | {"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}
+)
+_SCHEDULE: Final = "schedule"
+
+
+def with_schedule(job: ImportedJob, spec: Body, place: Callable[[str], Location], found: Findings) -> ImportedJob:
+    """The job with the times of a CronWorkflow, as far as its kind has them. Its runs overlap by default."""
+
+    def lose(field: str, what: str, why: str, hint: str) -> None:
+        found.warning(NOT_CARRIED, place(field), f"{what} is not carried: {why}", hint)
+
+    model = ALL_KINDS[job.fields["kind"]]
+    fields: Body = {**job.fields, **({"state": "suspended"} if spec.get("suspend") is True else {})}
+    times = [(name, one) for name in (_SCHEDULE, "schedules") for one in as_list(spec.get(name)) or [spec.get(name)]]
+    times = [(name, one) for name, one in times if isinstance(one, str)]
+    for name in _others(spec, _OF_SCHEDULE):
+        lose(name, f"`{name}` of the schedule", "a job has no such field", "check whether it is needed")
+    for name, one in times[1:]:
+        lose(name, f"the time `{one}`", "a schedule has one", "write a second job for it")
+    facts = model.facts.scheduled_by
+    why, hint = model.unsupported_fields().get(_SCHEDULE, ""), "set `state: suspended`, and start it at these times"
+    if facts is not None and not facts.is_workflow and "{{ run.id }}" in json.dumps(fields):
+        why, hint = "its runs have no `{{ run.id }}`", "set `schedule`, and write `$(JOB_NAME)` in its place"
+    if not times or facts is None or why:
+        why = f"{why}, and the job starts with each change of its file" if times else "it has no time"
+        lose(times[0][0] if times else _SCHEDULE, f"`{_SCHEDULE}`", why, hint)
+        return replace(job, fields=fields)
+    policy, zone = spec.get("concurrencyPolicy") or "Allow", spec.get("timezone")
+    if policy == "Allow" and (model.own_fields or "timeout" not in fields):
+        why, hint = "runs that overlap need a time limit", "set `timeout`, and `concurrency: Allow` of `schedule`"
+        if model.own_fields:
+            why, hint = (
+                "runs of a pipeline do not overlap",
+                "set `concurrency: Replace` if a run should end the one before",
+            )
+        lose("concurrencyPolicy", "the policy `Allow`", why, hint)
+        policy = "Forbid"
+    seconds = number_of(spec.get("startingDeadlineSeconds"))
+    history = {"succeeded": spec.get("successfulJobsHistoryLimit"), "failed": spec.get("failedJobsHistoryLimit")}
+    if policy == "Replace" and facts.is_workflow and history.pop("failed"):
+        lose("failedJobsHistoryLimit", "`failedJobsHistoryLimit`", "a run that was replaced would go on", "remove it")
+    wanted = {"cron": literal(times[0][1]), **present(timeZone=zone, history=present(**history))}
+    wanted |= {} if policy == "Forbid" else {"concurrency": policy}
+    wanted |= {"deadline": quantity.duration(seconds)} if seconds else {}
+    fields[_SCHEDULE] = wanted if len(wanted) > 1 else wanted["cron"]
+    return replace(job, fields=fields, places={**job.places, _SCHEDULE: place(times[0][0])})
 
 
 def _name(document: Body) -> str:

@@ -12,20 +12,22 @@ from typing import ClassVar, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_texts
+from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_field, with_texts
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
-from gen.importers.kfp.argo import pipeline_of_argo
+from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of, with_quoted
 from gen.importers.kfp.graph import OF_STEP, Group, Pipeline, When
 from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
+from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.pipeline import PipelineJob
 from gen.kubernetes.manifests.files import unpacked
 from gen.kubernetes.manifests.read import Manifests, as_go_yaml_3, read_manifests
+from gen.kubernetes.objects import present
 
 _MAX_SHOWN: Final = 100
 _ACCOUNT: Final = "gen-pipeline"
@@ -325,7 +327,29 @@ def _imported(
         message = f"the pods of programs keep the ServiceAccount `{pipeline.account}`, and the pipeline has another one"
         hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, "serviceAccountName")), message, hint)
-    return [_with_metadata(replace(job, overlay=_with_volumes(job.overlay, volumes)), pipeline) for job in jobs]
+    jobs = [_with_metadata(replace(job, overlay=_with_volumes(job.overlay, volumes)), pipeline) for job in jobs]
+    return [_scheduled(job, number, read, found) for job in jobs] if pipeline.route[1:] else jobs
+
+
+def _scheduled(job: ImportedJob, number: int, read: Manifests, found: Findings) -> ImportedJob:
+    """The job of a CronWorkflow. A workflow of gen starts its runs if no other object can."""
+    spec = read.documents[number]["spec"]
+    job = with_schedule(job, spec, lambda name: read.place(number, ("spec", name)), found)
+    facts, times = ALL_KINDS[job.fields["kind"]].facts.scheduled_by, job.fields.get("schedule")
+    if times is None or facts is None:
+        return job
+    if facts.is_workflow:
+        needed: Fields = {"argo": {"serviceAccount": _ACCOUNT}}
+        return replace(job, overlay={"pipelines": needed, **job.overlay})
+    own = {name: spec.get(name) or None for name in ("suspend", "startingDeadlineSeconds")}
+    own |= {name: spec.get(name) for name in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit")}
+    own |= {"concurrencyPolicy": at(times, "concurrency") or "Forbid", "timeZone": spec.get("timezone")}
+    made: Fields = {"apiVersion": facts.api_version(facts.served[0]), "kind": facts.kind}
+    made["spec"] = present(schedule=at(times, "cron") or times, **own)
+    route = tuple(map(str, facts.pods[0].template[:-1]))
+    bodies = (with_field({**made, "metadata": one.body["metadata"]}, route, one.body["spec"]) for one in job.originals)
+    originals = tuple(replace(one, body=body) for one, body in zip(job.originals, bodies, strict=True))
+    return replace(job, originals=originals)
 
 
 def _report_pipeline(pipeline: Pipeline, number: int, read: Manifests, found: Findings) -> None:
@@ -339,11 +363,6 @@ def _report_pipeline(pipeline: Pipeline, number: int, read: Manifests, found: Fi
     for name, route in _optional(pipeline).items():
         message = f"the optional input `{name}` of the pipeline has no value, so no step has it"
         found.warning(NOT_CARRIED, read.place(number, route), message, f"add `--define {name}=VALUE` to give it one")
-    for name in ("schedule", "schedules") if pipeline.route[1:] else ():
-        if at(read.documents[number], "spec", name) is not None:
-            hint = "set `schedule` of the job if its kind has this field"
-            message = f"`{name}` is not carried: a pipeline starts with each change of its file"
-            found.warning(NOT_CARRIED, read.place(number, ("spec", name)), message, hint)
 
 
 def _optional(pipeline: Pipeline) -> dict[str, Route]:

@@ -392,12 +392,91 @@ def test_metadata_and_namespace_are_those_of_the_workflow() -> None:
     assert (job.fields["annotations"], job.grants["metadata"]) == ({"note": "b c"}, ["example.com/x"])
 
 
-def test_the_schedule_of_a_workflow_is_reported() -> None:
-    spec = {"schedule": "0 3 * * *", "workflowSpec": workflow(dag(task("a", "x")), program("x"))["spec"]}
-    (_,), found = read({"kind": "CronWorkflow", "metadata": {"name": "flow"}, "spec": spec})
-    assert [one.message for one in found] == [
-        "`schedule` is not carried: a pipeline starts with each change of its file"
-    ]
+def scheduled(*templates: dict[str, Any], **spec: Any) -> tuple[list[Any], list[str]]:
+    """The jobs of a CronWorkflow, and the messages of findings."""
+    spec = {"schedule": "0 3 * * *", "workflowSpec": workflow(*templates)["spec"], **spec}
+    jobs, found = read({"kind": "CronWorkflow", "metadata": {"name": "flow"}, "spec": spec})
+    return jobs, [one.message for one in found]
+
+
+OVERLAP = "the policy `Allow` is not carried: runs that overlap need a time limit"
+MORE = {
+    "timezone": "Europe/Berlin",
+    "suspend": True,
+    "startingDeadlineSeconds": 600,
+    "successfulJobsHistoryLimit": 5,
+    "failedJobsHistoryLimit": 0,
+}
+LONG = {"cron": "0 3 * * *", "timeZone": "Europe/Berlin", "history": {"succeeded": 5, "failed": 0}}
+
+
+@for_each(
+    ("spec", "limit", "schedule", "state", "messages"),
+    [
+        ({"concurrencyPolicy": "Forbid"}, None, "0 3 * * *", None, []),
+        ({}, None, "0 3 * * *", None, [OVERLAP]),
+        ({"startingDeadlineSeconds": 0}, 60, {"cron": "0 3 * * *", "concurrency": "Allow"}, None, []),
+        (
+            {"concurrencyPolicy": "Replace", **MORE},
+            None,
+            {**LONG, "concurrency": "Replace", "deadline": "10m"},
+            "suspended",
+            [],
+        ),
+        (
+            {"schedule": None, "schedules": ["@daily", "@weekly"], "when": "a", "concurrencyPolicy": "Forbid"},
+            None,
+            "@daily",
+            None,
+            [
+                "the time `@weekly` is not carried: a schedule has one",
+                "`when` of the schedule is not carried: a job has no such field",
+            ],
+        ),
+        ({"schedule": None, "suspend": True}, None, None, "suspended", ["`schedule` is not carried: it has no time"]),
+    ],
+)
+def test_a_cron_workflow_is_a_job_with_a_schedule(
+    spec: dict[str, Any], limit: int | None, schedule: object, state: str | None, messages: list[str]
+) -> None:
+    template = program("x", **({"activeDeadlineSeconds": limit} if limit else {}))
+    (job,), found = scheduled(dag(task("a", "x")), template, **spec)
+    assert (job.fields.get("schedule"), job.fields.get("state")) == (schedule, state)
+    assert found == messages
+
+
+def test_a_cron_workflow_renders_as_a_cron_job() -> None:
+    (job,), _ = scheduled(dag(task("a", "x")), program("x", "y"), concurrencyPolicy="Replace", **MORE)
+    (proof,) = prove(PROJECT, job, NAME, overlay_text(fragment([job])), Findings())
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert not [one for one in proof.added if "Cron" in one or "istory" in one or "ime" in one or "Policy:" in one]
+
+
+def test_a_cron_workflow_with_several_steps_is_a_pipeline_with_a_schedule() -> None:
+    tasks = dag(task("a", "x"), task("b", "x", dependencies=["a"]))
+    more = {"concurrencyPolicy": "Replace", "failedJobsHistoryLimit": 2}
+    (job,), found = scheduled(tasks, program("x", "{{workflow.name}}"), **more)
+    assert job.fields["schedule"] == {"cron": "0 3 * * *", "concurrency": "Replace"}
+    assert found == ["`failedJobsHistoryLimit` is not carried: a run that was replaced would go on"]
+    proofs = list(prove(PROJECT, job, NAME, overlay_text(fragment([job])), Findings()))
+    assert [(one.original.step, one.patch, one.remaining) for one in proofs] == [("a", None, ()), ("b", None, ())]
+    _, found = scheduled(tasks, program("x"))
+    assert found == ["the policy `Allow` is not carried: runs of a pipeline do not overlap"]
+
+
+def test_a_cron_workflow_that_submits_a_job_is_that_job_with_a_schedule() -> None:
+    (job,), found = scheduled(dag(task("a", "train")), submits("train"), concurrencyPolicy="Forbid")
+    assert (job.fields["kind"], job.fields["schedule"], found) == ("pytorch", "0 3 * * *", [])
+    assert job.overlay["pipelines"] == {"argo": {"serviceAccount": "gen-pipeline"}}
+    (proof,) = prove(PROJECT, job, NAME, overlay_text(fragment([job])), Findings())
+    assert (proof.patch, proof.remaining) == (None, ())
+
+
+def test_a_cron_job_has_no_name_of_its_run() -> None:
+    (job,), found = scheduled(dag(task("a", "x")), program("x", "{{workflow.name}}"))
+    assert "schedule" not in job.fields
+    why = "its runs have no `{{ run.id }}`, and the job starts with each change of its file"
+    assert found == [f"`schedule` is not carried: {why}"]
 
 
 def submits(name: str, *words: str) -> dict[str, Any]:
