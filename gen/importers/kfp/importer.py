@@ -18,7 +18,7 @@ from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of, with_quoted
-from gen.importers.kfp.graph import OF_STEP, Group, Pipeline, When
+from gen.importers.kfp.graph import OF_STEP, Group, Pipeline, When, number_of
 from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
@@ -30,6 +30,7 @@ from gen.kubernetes.manifests.read import Manifests, as_go_yaml_3, read_manifest
 from gen.kubernetes.objects import present
 
 _MAX_SHOWN: Final = 100
+_LIMIT: Final = "activeDeadlineSeconds"
 _ACCOUNT: Final = "gen-pipeline"
 _MERGED: Final = frozenset({"labels", "annotations", "metrics"})
 """Fields of the pipeline as a whole that have those of all steps."""
@@ -300,7 +301,12 @@ def _imported(
 ) -> list[ImportedJob]:
     reader = Reader(pipeline)
     every = []
-    for call in reader.read():
+    calls, limit = reader.read(), number_of(at(read.documents[number], *pipeline.route, _LIMIT))
+    if limit and len(calls) == 1 and calls[0].leaf.pod and not calls[0].retries.limit:
+        leaf = replace(calls[0].leaf, seconds=min(limit, calls[0].leaf.seconds or limit))
+        calls = [replace(calls[0], leaf=leaf)]
+        pipeline = replace(pipeline, lost=tuple(name for name in pipeline.lost if name != _LIMIT))
+    for call in calls:
         place = read.place(number, call.route)
         places.append(place)
         every.append(CallJobs(call=call, place=place, parts=parts_of(call, given, place, pipeline.parameters, found)))
@@ -355,10 +361,12 @@ def _scheduled(job: ImportedJob, number: int, read: Manifests, found: Findings) 
 def _report_pipeline(pipeline: Pipeline, number: int, read: Manifests, found: Findings) -> None:
     """Report what the job does not have of the document."""
     for name in pipeline.lost:
-        message = f"`{name}` of the pipeline is not carried: a job has no such field"
-        hint = "check whether it is needed"
-        if name == "volumeClaimTemplates":
+        why, hint = "a job has no such field", "check whether it is needed"
+        if name == _LIMIT:
+            why, hint = "no field limits all steps together", "set `timeout`, which holds for each step"
+        elif name == "volumeClaimTemplates":
             hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
+        message = f"`{name}` of the pipeline is not carried: {why}"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, hint)
     for name, route in _optional(pipeline).items():
         message = f"the optional input `{name}` of the pipeline has no value, so no step has it"

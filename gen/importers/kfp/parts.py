@@ -384,7 +384,8 @@ def _job(known: _Known, found: Findings) -> Any:
     if container.get("command"):  # as one list, so that a shell with a script becomes a text
         container["command"] = [*as_texts(container["command"]), *as_texts(container.pop("args", None))]
     template = {"spec": pod, **present(metadata=_texts(known.call.leaf.metadata, known, found))}
-    spec = {"backoffLimit": known.call.retries.limit, "template": template}
+    limit = known.call.leaf.seconds if not known.call.retries.limit else None  # otherwise that of each attempt
+    spec = present(backoffLimit=known.call.retries.limit, activeDeadlineSeconds=limit, template=template)
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
 
 

@@ -392,6 +392,28 @@ def test_metadata_and_namespace_are_those_of_the_workflow() -> None:
     assert (job.fields["annotations"], job.grants["metadata"]) == ({"note": "b c"}, ["example.com/x"])
 
 
+@for_each(
+    ("own", "limit"),
+    [({}, "1h"), ({"activeDeadlineSeconds": 60}, "1m"), ({"activeDeadlineSeconds": 7200}, "1h")],
+)
+def test_the_time_limit_of_a_workflow_is_that_of_its_only_step(own: dict[str, Any], limit: str) -> None:
+    (job,), found = read(workflow(dag(task("a", "x")), program("x", **own), activeDeadlineSeconds=3600))
+    assert (job.fields["timeout"], found) == (limit, [])
+    (proof,) = proofs(job)
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert not [one for one in proof.added if "activeDeadlineSeconds" in one]
+
+
+def test_the_time_limit_of_a_workflow_with_several_steps_is_reported() -> None:
+    document = workflow(dag(task("a", "x"), task("b", "x")), program("x"), activeDeadlineSeconds=3600)
+    assert (
+        "timeout"
+        not in pipeline(
+            document, "`activeDeadlineSeconds` of the pipeline is not carried: no field limits all steps together"
+        )[""]
+    )
+
+
 def scheduled(*templates: dict[str, Any], **spec: Any) -> tuple[list[Any], list[str]]:
     """The jobs of a CronWorkflow, and the messages of findings."""
     spec = {"schedule": "0 3 * * *", "workflowSpec": workflow(*templates)["spec"], **spec}
