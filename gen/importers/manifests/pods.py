@@ -265,14 +265,14 @@ def _program(container: Body) -> Fields:
 def _environment(
     draft: JobDraft, item: Item, container: Body, route: tuple[str | int, ...]
 ) -> Iterator[tuple[str, object]]:
-    entries = container.get("env")
-    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for number, entry in enumerate(as_list(container.get("env"))):
         name = at(entry, "name")
         if not isinstance(name, str):
             continue
         source = at(entry, "valueFrom")
         if source is None:
             text, place = _plain(entry.get("value", "")), item.place(*route, number, "value")
+            draft.places[f"env.{name}"] = place
             yield name, draft.hidden(name, text, place, given=not text.startswith(START))
         elif (reference := _reference(source)) is not None:
             yield name, reference

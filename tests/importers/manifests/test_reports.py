@@ -494,6 +494,15 @@ def test_a_value_is_reported_at_its_line(repo: Repository) -> None:
     assert line == "  minAvailable: 3"
 
 
+def test_a_variable_is_reported_at_its_line(repo: Repository) -> None:
+    variables = [{"name": "A", "value": "b"}, {"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]
+    file = repo.root.parent / "job.yaml"
+    file.write_text(yaml.safe_dump(of_container(env=variables), sort_keys=False))
+    report, _ = run_import(repo.root, str(file), importer="manifests", namespace="team")
+    (finding,) = [one for one in report.findings if one.severity is Severity.ERROR]
+    assert file.read_text().splitlines()[finding.place.line - 1].strip() == "value: all"
+
+
 def test_a_port_with_a_mapping_as_its_name_ends_no_import() -> None:
     body = of_container(ports=[{"name": {"a": 1}, "containerPort": 8080}, {"name": "http", "containerPort": 80}])
     assert "the port `http` is not carried: pods reach each other without it" in messages(body)
