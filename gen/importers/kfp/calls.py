@@ -37,6 +37,27 @@ def status_in(condition: str) -> graph.When | None:
     return "succeeded" if equal == succeeded else "failed"
 
 
+def _in_ir(condition: str) -> str:
+    """A condition in the words of the IR, which has no placeholders of Argo."""
+    text = graph.OUTPUT.sub(r"inputs.parameter_values['pipelinechannel--\1-\3']", condition)
+    return graph.PARAMETER.sub(_IN_IR, graph.INPUT.sub(_IN_IR, text))
+
+
+_IN_IR: Final = r"inputs.parameter_values['\1']"
+
+
+def why_unknown(placeholder: str) -> tuple[str, str]:
+    """Why a value is unknown that no user of the pipeline gives, and the remedy."""
+    hint = "set the value in the job, or a parameter of it in `params`"
+    if graph.parameters_read(placeholder):
+        return "gen reads no expressions", hint
+    if ".json_escape[" in placeholder:
+        return "only Vertex AI has this function", hint
+    if (made := graph.OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters":
+        hint = f"let the other step print a short value, and read it from `results` of that step; otherwise {hint}"
+    return "only a run of the pipeline has its value", hint
+
+
 def holds(condition: str) -> bool | None:
     """Whether a condition on known values is true; None for one on others."""
     text = condition.strip()
@@ -396,12 +417,13 @@ class Reader:
             }
             condition = graph.with_item(graph.with_values(task.condition, inner.values), item)
             status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
+            shown = _in_ir(condition) if "" in self.pipeline.templates else condition
             if condition and true is False:
-                left = (f"task `{task.name}` is left out: its condition `{condition}` is false", task.route)
+                left = (f"task `{task.name}` is left out: its condition `{shown}` is false", task.route)
                 self.lost += [left] if left not in self.lost else []
                 continue
             starts = status if needs else None
-            unknown = (f"the condition `{condition}`",) if condition and starts is None and true is None else ()
+            unknown = (f"the condition `{shown}`",) if condition and starts is None and true is None else ()
             scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=starts or when)
             scope = replace(scope, unset=task.unset, retries=task.retries, lost=(*lost, *unknown))
             made.append(self._template(task.calls, task.name, task.route, scope))

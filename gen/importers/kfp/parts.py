@@ -19,7 +19,7 @@ from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
-from gen.importers.kfp.calls import expression, param_name
+from gen.importers.kfp.calls import expression, param_name, why_unknown
 from gen.importers.kfp.ir import ARTIFACT, QUOTED
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
@@ -140,10 +140,8 @@ class _Known(Struct, frozen=True, kw_only=True):
                 message = f"{what} has no value"
                 hint = f"replace `{_name_of(unknown)}` in the job, or import it again with `--define {name}=VALUE`"
             else:
-                read = graph.parameters_read(unknown)
-                why = "gen reads no expressions" if read else "only a run of the pipeline has its value"
+                why, hint = why_unknown(unknown)
                 message = f"{what} is not carried: {why}"
-                hint = "set the value in the job, or a parameter of it in `params`"
             found.warning(NOT_CARRIED, self.place, message, hint)
             self.unknown[unknown] = replace(found.items[-1], code=CANNOT_RUN.name)
         return graph.PLACEHOLDER.sub(lambda match: _name_of(match[0]), text)

@@ -240,7 +240,7 @@ def test_an_empty_text_is_a_value() -> None:
     assert job.fields["params"] == {"lr": ""}
     assert job.fields["steps"]["train"]["command"] == ["run", "{{ params.lr }}"]
     assert [one.message for one in found] == [
-        "task `inner` is left out: its condition `{{workflow.parameters.lr}} == 0.5` is false"
+        "task `inner` is left out: its condition `inputs.parameter_values['lr'] == 0.5` is false"
     ]
 
 

@@ -619,6 +619,30 @@ def test_requests_are_fields_and_other_limits_patches(
     assert {one["path"].rpartition("/limits/")[2]: one["value"] for one in patches} == limits
 
 
+def test_a_text_of_another_step_can_be_a_result() -> None:
+    document = deepcopy(IR)
+    _, found = read(document)
+    (item,) = [one for one in found if " of step `eval`" in one.message]
+    assert item.hint is not None
+    assert item.hint.startswith("let the other step print a short value, and read it from `results` of that step")
+
+
+def test_findings_have_the_words_of_the_ir() -> None:
+    document = deepcopy(IR)
+    name = "pipelinechannel--train-Output"
+    made = {"taskOutputParameter": {"producerTask": "train", "outputParameterKey": "Output"}}
+    document["root"]["dag"]["tasks"]["inner"] |= {
+        "inputs": {"parameters": {name: made}},
+        "triggerPolicy": {"condition": f"inputs.parameter_values['{name}'] == 'a'"},
+    }
+    document["deploymentSpec"]["executors"]["exec"]["container"]["args"] = ["{{$.json_escape[1]}}"]
+    _, found = read(document)
+    assert [one.message for one in found if " of step `eval`" in one.message] == [
+        "`{{$.json_escape[1]}}` of step `eval` is not carried: only Vertex AI has this function",
+        f"the condition `inputs.parameter_values['{name}'] == 'a'` of step `eval` is not carried",
+    ]
+
+
 def test_placeholders_of_steps_are_parameters_of_the_pipeline() -> None:
     document = deepcopy(IR)
     document["deploymentSpec"]["executors"]["exec"]["container"]["image"] = "$IMAGE"
