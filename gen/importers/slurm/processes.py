@@ -231,9 +231,7 @@ _BY_GPU: Final = {"cpus-per-gpu": "cpu", "mem-per-gpu": "memory"}
 def whole_nodes(
     draft: JobDraft, options: Sequence[Option], of_step: Sequence[Option], runs: Sequence[Run], site: Site, source: str
 ) -> None:
-    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node of the site; and the sizes
-    that it has for each of them. `--mem=0` asks for the memory of a node only.
-    """
+    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node; and sizes for each of them."""
     if "gpus" in draft.fields:
         return
     launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
@@ -253,8 +251,8 @@ def whole_nodes(
         if field in sized:
             draft.set(sized[field], field, place=one.place)
         else:
-            why, hint = "the script has no number of GPUs", f"set `{field}`, or the GPUs of a node in a site file"
-            draft.drop(one.place, f"`--{one.name}`", why, hint)
+            hint = f"set `{field}`, or the GPUs of a node in a site file"
+            draft.drop(one.place, f"`--{one.name}`", "the script has no number of GPUs", hint)
     sizes: Fields = {name: site.nodes[name] for name in ("cpu", "memory") if whole and name in site.nodes}
     if not (of_gpus or launchers or "gpus" in draft.fields) and (tasks := layout_of(options).per_node) > 1:
         sizes.setdefault("cpu", tasks)  # Slurm gives one to each

@@ -143,3 +143,19 @@ def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
     if tasks:
         nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
     return nodes, per_node or layout.per_node
+
+
+def report_unset(script: BatchScript, options: Iterable[Option], given: Collection[str]) -> None:
+    """Options with a variable that the script does not set: without a value, `srun` takes the next word for it."""
+    for one in options:
+        name = one.value[2:-1]
+        if one.name in ("nodelist", "exclude") and (name.startswith("SLURM_") or not name.isidentifier()):
+            continue  # which has a value
+        unset = name in script.early or name in script.kept or name not in script.variables
+        if one.value == marked(f"${name}") and name not in given and unset:
+            what, why = f"the value `${name}` of `--{one.name}`", "the script gets it from outside"
+            hint = f"give it with `--define {name}=VALUE`, or set it in the script"
+            if (later := name in script.early & script.variables.keys()) or name in script.kept:
+                why = "the script sets it only in a later line" if later else "only a shell decides it"
+                hint = "set it in the script, or remove the option"
+            script.left.append(DroppedPart(one.place, what, why, hint))

@@ -36,6 +36,7 @@ from gen.importers.slurm.srun import (
     changed_sizes,
     copies_of_images,
     on_each_node,
+    report_unset,
     tasks_of,
     why_of_machines,
     why_of_part,
@@ -99,7 +100,7 @@ def runs_of(
             given = [one for at, one in enumerate(step.options) if at > _MOST_OPTIONS or not _OPTIONS.fullmatch(one)]
             known, rest = options_of(given, step.place, found)
             known = with_named_image(known, images)
-            _report_unset(script, known)
+            report_unset(script, known, _GIVEN)
             script.left += changed_sizes(step, script.constants)
             tasks = tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
@@ -137,22 +138,6 @@ def runs_of(
     of_step = options.get(started[-1], of_container([*options.values(), *kept])) if runs else []
     script.left += other_images(options.values(), of_step)
     return runs, of_step
-
-
-def _report_unset(script: BatchScript, options: Sequence[Option]) -> None:
-    """Options with a variable that the script does not set: without a value, `srun` takes the next word for it."""
-    for one in options:
-        name = one.value[2:-1]
-        if one.name in ("nodelist", "exclude") and (name.startswith("SLURM_") or not name.isidentifier()):
-            continue  # which has a value
-        unset = name in script.early or name in script.kept or name not in script.variables
-        if one.value == marked(f"${name}") and name not in _GIVEN and unset:
-            what, why = f"the value `${name}` of `--{one.name}`", "the script gets it from outside"
-            hint = f"give it with `--define {name}=VALUE`, or set it in the script"
-            if (later := name in script.early & script.variables.keys()) or name in script.kept:
-                why = "the script sets it only in a later line" if later else "only a shell decides it"
-                hint = "set it in the script, or remove the option"
-            script.left.append(DroppedPart(one.place, what, why, hint))
 
 
 def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str]) -> list[Step]:
@@ -382,7 +367,6 @@ _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
 def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str) -> None:
     """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
-    by_mpi = draft.fields["kind"] == "mpi"
     for run in (one for one in runs if one.by_srun and one.launcher is None and one.nodes * one.per_node > 1):
         words = [shown(one).rpartition("/")[2] for one in run.words]
         known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
@@ -390,6 +374,7 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
         if not starts or is_of_mpi or _PASSED.search(command):
             continue
+        by_mpi = draft.fields["kind"] == "mpi"
         why = "a process has it in `$OMPI_COMM_WORLD_RANK`" if by_mpi else "a pod has it in `$RANK`"
         hint = "if the program reads it, as that of Lightning does, start it with `torchrun`"
         draft.drop(run.place, "the rank in `$SLURM_PROCID`", why, hint)
@@ -421,9 +406,9 @@ def _without_own(text: str) -> str:
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
     """Values from outside without which the programs cannot run."""
-    of_kind = {*RENDEZVOUS} if draft.fields["kind"] == "mpi" else set[str]()
-    of_kind -= {*RENDEZVOUS} if any(one.text.startswith("export MASTER_ADDR=") for one in runs) else set()
-    known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID} - of_kind
+    is_set = draft.fields["kind"] != "mpi" or any(one.text.startswith("export MASTER_ADDR=") for one in runs)
+    known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID}
+    known -= set() if is_set else {*RENDEZVOUS}
     names: dict[str, Location] = {}
     of_shell = script.kept | script.never
     for run in runs:
@@ -450,5 +435,5 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
             later = (before and name in script.early) or (behind and not before)
             where = "sets it only in a later line" if later else "does not export it" if before else "sets no value"
             hint = f"{'export it' if before and not later else 'set it before'}, or check that the job may have it"
-            what = f"`${name}`" if before or behind else f"`${name}` from outside"
+            what = f"`${name}`{'' if before or behind else ' from outside'}"
             draft.drop(place, what, f"the script {where}, and {given}", hint)
