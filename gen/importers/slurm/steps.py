@@ -44,6 +44,7 @@ from gen.importers.slurm.srun import (
 )
 from gen.importers.slurm.values import expanded_part
 from gen.importers.slurm.words import INNER_SRUN
+from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -298,11 +299,12 @@ def text_of_command(runs: Sequence[Run]) -> str:
 
 def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """Set the variables that the batch part exports. Returns the programs, behind those that only a pod knows."""
-    of_mpi = draft.fields["kind"] == "mpi"
+    of_mpi, reserved = draft.fields["kind"] == "mpi", ALL_KINDS[draft.fields["kind"]].reserved_env
     for name, place in script.exported.items():
         value = script.variables.get(name)
         of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
         of_kind = of_kind or (of_mpi and is_of_process(name, str(value)))
+        of_kind = of_kind or (name in reserved and value in ("0", marked("$RANK")))  # the number of the pod
         has_own = name in script.secrets or (name.startswith("SLURM_") and is_known(str(value)))
         in_text = value == marked(f"${name}") and any(one.text.startswith(f"export {name}=") for one in runs)
         if value is None or of_kind or has_own or in_text:
@@ -310,6 +312,8 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         text = value if isinstance(value, str) else " ".join(value)
         if is_of_machines(name):
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
+        elif name in reserved:
+            draft.drop(place, f"the variable `{name}`", "a pod has one of its own", "pass the value by another name")
         elif is_part(name, text, script, runs):
             draft.drop(place, f"the variable `{name}`", *why_of_part(text))
         elif is_known(text):

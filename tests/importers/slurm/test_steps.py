@@ -694,3 +694,19 @@ def test_an_environment_that_the_script_makes_is_that_of_its_programs(makes: str
     assert [one.message for one in found if "environment" in one.message] == (
         [] if expected else ["`source e/bin/activate` is not carried: a container has an environment of its own"]
     )
+
+
+@for_each(
+    ("nodes", "value", "said"),
+    [
+        (1, "$SLURM_NODEID", []),
+        (2, "$SLURM_NODEID", []),
+        (2, "7", ["the variable `JOB_COMPLETION_INDEX` is not carried: a pod has one of its own"]),
+    ],
+)
+def test_the_index_of_a_pod_is_that_of_its_kind(nodes: int, value: str, said: list[str]) -> None:
+    body = f"srun bash -c 'export JOB_COMPLETION_INDEX={value}; ./a'"
+    made, found = read(script(f"-N {nodes}", "--gres=gpu:8", body=body))
+    assert made[0].fields["command"] == "./a"
+    assert "env" not in made[0].fields
+    assert [one.message for one in found if "INDEX" in one.message] == said
