@@ -32,7 +32,7 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import SCRIPT, DroppedPart, absolute, formatted, joined
-from gen.importers.slurm.site import SUBMITS, is_silent
+from gen.importers.slurm.site import SUBMITS, is_silent, shows_node
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -389,8 +389,8 @@ class Conditions(Expander):
 
     def starts_program(self, node: Node) -> bool:
         """Whether a construct starts more than programs that show something."""
-        names = [self.text(one) for one in nodes_below(node, "command_name")]
-        return any(one in self.functions or not is_silent(one) for one in names)
+        called = [(self.text(one), self.text(one.parent or one)) for one in nodes_below(node, "command_name")]
+        return any(one in self.functions or not (is_silent(one) or shows_node(text)) for one, text in called)
 
     def may_fail(self, node: Node) -> bool:
         """Whether a command is a function of the script with a status that later commands need."""

@@ -39,7 +39,7 @@ from gen.importers.slurm.site import (
     text_of_template,
     without_placeholders,
 )
-from gen.importers.slurm.srun import starts_ray
+from gen.importers.slurm.srun import remedy_of_file, starts_ray
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.words import needs_bash
@@ -248,8 +248,8 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
     runs = written.carried(runs)
     script.files |= written.files
     script.left += written.left
-    for problem in written.missing:
-        draft.cannot_run(problem[0], _said(problem[1]), problem[2])
+    for place, what, hint in written.missing:
+        draft.cannot_run(place, _said(what), remedy_of_file(script, place, hint))
     return runs
 
 
@@ -433,7 +433,7 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
     values: Counter[str] = Counter()
     for file, text in scripts:
         known: dict[str, str] = {}
-        seen, lacking = dict[str, None](), Lacking()
+        seen = dict[str, None]()
         for _ in range(_MOST_CHECKS):
             given = ImportInput(file=file, text=text, namespace="team", image="a:1", define=known)
             job, lacking = read_script(given, Findings())

@@ -231,7 +231,7 @@ _BY_GPU: Final = {"cpus-per-gpu": "cpu", "mem-per-gpu": "memory"}
 def whole_nodes(
     draft: JobDraft, options: Sequence[Option], of_step: Sequence[Option], runs: Sequence[Run], site: Site, source: str
 ) -> None:
-    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node; and sizes for each of them."""
+    """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node; and its sizes."""
     if "gpus" in draft.fields:
         return
     launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]

@@ -178,6 +178,15 @@ def is_silent(program: str) -> bool:
     return program.rpartition("/")[2] in _NOT_STARTED
 
 
+_ON_NODE: Final = regex(r"ssh(?:\s+-\S+)*\s+[^\s-]\S*\s+['\"]?([\w.-]+)[^;&|<>`(\n]*")
+
+
+def shows_node(text: str) -> bool:
+    """Whether a command only shows something of another node."""
+    match = _ON_NODE.fullmatch(text)
+    return match is not None and match[1] in SILENT
+
+
 TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")
 """Something like `<YOUR OPTIONS>` in the place of options or a value."""
 OF_NETWORK: Final = regex(

@@ -91,6 +91,17 @@ def why_of_machines(script: BatchScript, name: str) -> tuple[str, str]:
     return why, "set it in `env`, or give the values in it with `--define NAME=VALUE`"
 
 
+_LISTS_NODES: Final = regex(r"\bscontrol\s+show\s+hostnames?\b|\bSLURM_(?:JOB_)?NODELIST\b|\bhostname\b")
+
+
+def remedy_of_file(script: BatchScript, place: Location, otherwise: str) -> str:
+    """What to do about a file that a script writes and no pod has: nobody can write one with the names of nodes."""
+    lines = script.source.split("\n")[place.line - script.first_line :]
+    if _LISTS_NODES.search("".join(lines[:1])) is None:
+        return otherwise
+    return "remove what reads it: nobody knows the hosts before, and `mpirun` and the launchers have them"
+
+
 def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:
     """Variables from which `srun` reads its numbers of tasks, with other values than the script has from Slurm."""
     for name in sorted(_SIZES & step.exported.keys()):
