@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import Route, as_mapping, as_mappings, at, follow, replaced
+from gen.base import Route, as_mapping, as_mappings, at, entries, follow, replaced
+from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import Fields
 from gen.importers.draft import JobDraft
 from gen.importers.manifests.objects import Item, main_index
@@ -399,7 +400,24 @@ def without_unknown(draft: JobDraft, item: Item, body: Body, templates: Sequence
     for route in gone:
         hint = "remove it, or write it where Kubernetes has it"
         draft.drop(item.place(*route), f"the unknown field `{route[-1]}`", "an API server drops it", hint)
+    for route, value in [*_other_texts(body)]:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        message = f"`{route[-1]}: {text}` is not a text, and an API server refuses it"
+        draft.found.warning(NOT_CARRIED, item.place(*route), message, f"write `'{text}'`, as the job has it")
+        body = replaced(body, route, text)
     return body
+
+
+def _other_texts(value: object, route: Route = ()) -> Iterator[tuple[Route, object]]:
+    """Labels and annotations that are numbers or truth values."""
+    for key, inner in entries(value):
+        if isinstance(inner, bool | int | float) and route[-2:-1] == ("metadata",) and route[-1] in _TEXTS:
+            yield (*route, key), inner
+        else:
+            yield from _other_texts(inner, (*route, key))
+
+
+_TEXTS: Final = ("labels", "annotations")
 
 
 def _pruned(value: Any, schema: Schema, known: Schemas, gone: list[Route], route: Route = ()) -> Any:

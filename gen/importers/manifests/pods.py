@@ -144,7 +144,7 @@ def is_carried(field: str, key: str, text: str, *, of_pods: bool) -> bool:
 
 def _entries(metadata: Body, field: str) -> Iterator[tuple[str, str]]:
     entries = metadata.get(field)
-    return ((key, str(text)) for key, text in entries.items()) if isinstance(entries, dict) else iter(())
+    return ((key, _plain(text)) for key, text in entries.items()) if isinstance(entries, dict) else iter(())
 
 
 def _is_dropped(key: str, entries: Mapping[str, object]) -> bool:

@@ -598,6 +598,17 @@ def test_fields_that_no_object_has_are_reported(name: str, above: str) -> None:
     assert messages(body) == [message]
 
 
+@for_each(("value", "text"), [(True, "true"), (3, "3"), ("True", "True")])
+def test_labels_are_texts(value: object, text: str) -> None:
+    body = deepcopy(EQUAL["batch"])
+    body["metadata"]["labels"] = {"debug": value}
+    body["spec"]["template"]["metadata"] = {"annotations": {"again": value}}
+    fields = proof_of(body).job.fields
+    assert (fields["labels"], fields["podAnnotations"]) == ({"debug": text}, {"again": text})
+    lost = [f"`{name}: {text}` is not a text, and an API server refuses it" for name in ("debug", "again")]
+    assert messages(body) == lost * (value != text)
+
+
 def test_fields_that_no_pod_has_are_reported() -> None:
     body = changed(
         of_container(imagePullSecret="x"), imagePullPolicy="Always", imagePullSecrets=[{"name": "None"}, {"name": "r"}]
