@@ -164,6 +164,7 @@ class JobDraft:
         """The job; None if it has a secret, judging by its form. Values of `env` have been replaced before."""
         if self._has_secrets():
             return None
+        self._report_absent()
         return ImportedJob(
             name=self.name,
             namespace=self.namespace,
@@ -176,6 +177,16 @@ class JobDraft:
             originals=originals,
             obstacles=tuple(self.obstacles),
         )
+
+    def _report_absent(self) -> None:
+        """Report the first file that the program uses, and the pods do not have."""
+        model = ALL_KINDS[self.fields["kind"]]
+        version = self.overlay.get("operators", {}).get(self.fields["kind"], next(iter(model.facts.versions), ""))
+        for file, hint in model.absent_files(version).items():
+            texts = texts_in({name: self.fields.get(name) for name in (*_PROGRAM, "env", "roles")})
+            if used := next((route for route, text in texts if file in text), None):
+                place = self.places.get(str(used[0]), self.place)
+                self.cannot_run(place, f"`{file}` is a file that pods of {version} do not have", hint)
 
     def _has_secrets(self) -> bool:
         known = [*known_secrets({"job": self.fields, "overlay": self.overlay, "grants": self.grants})]

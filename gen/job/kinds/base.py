@@ -132,6 +132,11 @@ class Job(JobFields, ABC):
         return {}
 
     @classmethod
+    def absent_files(cls, version: str) -> Mapping[str, str]:
+        """Files that pods of another API version or operator have, and those of this version do not, with remedies."""
+        return {}
+
+    @classmethod
     def as_written(cls, field: str, value: object) -> object:
         """A value of `copied` as authors write the field, such as `30s` for a number of seconds; None for a default."""
         return value

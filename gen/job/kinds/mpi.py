@@ -21,7 +21,7 @@ from gen.job.plan import Plan
 from gen.job.pods import RoleFields
 from gen.job.scalars import Positive
 from gen.kubernetes.facts.base import Pattern, Resource
-from gen.kubernetes.facts.kubeflow import MPIJOB, V1, V2
+from gen.kubernetes.facts.kubeflow import KUBEXEC, MPIJOB, V1, V2
 from gen.kubernetes.objects import NVIDIA_DEVICES, NVIDIA_GPU, Body, present
 
 RSH_AGENT: Final = "OMPI_MCA_plm_rsh_agent"
@@ -122,6 +122,11 @@ class MPIJob(KubeflowJob):
         for gone in ("launcherOnMaster", "mountsOnLauncher", "processingResourceType"):
             spec.pop(gone, None)
         return {**body, "spec": spec}
+
+    @classmethod
+    def absent_files(cls, version: str) -> Mapping[str, str]:
+        hint = f"remove the option, because ssh connects to the workers, or use {V1} in the overlay's `operators.mpi`"
+        return {KUBEXEC: hint} if version == V2 else {}
 
     def arena_labels(self, role: str) -> Mapping[str, str]:
         """Those of the first MPI operator (`IsMPIPod` in `pkg/apis/utils/training.go` of kubeflow/arena)."""

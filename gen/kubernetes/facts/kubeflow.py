@@ -158,6 +158,8 @@ def of_jax(pod: PodOf) -> list[Body]:
 
 
 _MPI: Final = "/etc/mpi"
+KUBEXEC: Final = f"{_MPI}/kubexec.sh"
+"""The program of v1 that connects to a worker; v2beta1 has ssh instead."""
 _CONNECT: Final = "-o ConnectionAttempts=10"
 _WITHOUT_DEVICES: Final = _env({"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""})
 
@@ -173,11 +175,11 @@ def _of_mpi_v1(pod: PodOf) -> list[Body]:
     if pod.role != _LAUNCHER:
         return []
     known = {one.get("name") for one in pod.container.get("env") or ()}
-    defaults = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": f"{_MPI}/kubexec.sh"}
+    defaults = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": KUBEXEC}
     containers = at(pod.body, "spec", "mpiReplicaSpecs", _LAUNCHER, "template", "spec", "containers") or ()
     devices = any("gpu" in name for one in containers for name in at(one, "resources", "limits") or ())
     return [
-        *_env({"OMPI_MCA_plm_rsh_agent": f"{_MPI}/kubexec.sh", "OMPI_MCA_orte_default_hostfile": f"{_MPI}/hostfile"}),
+        *_env({"OMPI_MCA_plm_rsh_agent": KUBEXEC, "OMPI_MCA_orte_default_hostfile": f"{_MPI}/hostfile"}),
         *(() if devices else _WITHOUT_DEVICES),
         *_env({name: value for name, value in defaults.items() if name not in known}),
     ]

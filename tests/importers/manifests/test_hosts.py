@@ -201,3 +201,13 @@ def test_a_variable_that_is_a_part_of_a_host_name(words: str, value: str, expect
     assert (proof.job.fields["env"], proof.patch, proof.remaining) == ({"JOB": expected}, None, ())
     message = "`JOB: run` is not carried: it is a part of the host name of a pod, and those of a run have another one"
     assert [one.message for one in read(body)[1]] == [message] * (expected != value)
+
+
+@for_each(("version", "absent"), [("v2beta1", True), ("v1alpha2", True), ("v1", False)])
+def test_a_file_of_another_version(version: str, absent: bool) -> None:
+    agent = "mpirun -mca plm_rsh_agent /etc/mpi/kubexec.sh python t.py"
+    (job,), _ = read(mpi(version, *agent.split()))
+    message = "`/etc/mpi/kubexec.sh` is a file that pods of kubeflow.org/v2beta1 do not have"
+    assert [one.message for one in job.obstacles] == [message] * absent
+    job = job_of(f"arena submit mpijob --name=p --image=r/x:1 --gpus=1 --workers=2 '{agent}'\n")
+    assert [one.message for one in job.obstacles] == [message]
