@@ -12,6 +12,7 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
+from gen.base import Route, as_mapping, as_mappings, at
 from gen.job.kinds.base import Problem
 from gen.job.kinds.kubeflow import KubeflowJob
 from gen.job.kinds.role import Hosts, Role, Target, counted_failures, counted_restarts
@@ -27,6 +28,7 @@ from gen.kubernetes.objects import NVIDIA_DEVICES, NVIDIA_GPU, Body, present
 RSH_AGENT: Final = "OMPI_MCA_plm_rsh_agent"
 """Command of Open MPI that connects to a worker."""
 
+_TRAINS: Final = "runLauncherAsWorker"
 _FILE = "/dev/shm/.environment"  # noqa: S108 - in memory, and in every container
 _SAVE = f"(umask 077; unset PWD OLDPWD; export -p >{_FILE})"
 _RESTORE = f'[ ! -r {_FILE} ] || . {_FILE}; eval "${{SSH_ORIGINAL_COMMAND:-exec sh}}"'
@@ -105,9 +107,20 @@ class MPIJob(KubeflowJob):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """`v1alpha1` had one template: the launcher ran its command, without the devices of the workers."""
+        """`v1alpha1` had one template: the launcher ran its command, without devices of workers. One that trains
+        becomes one more worker, because the launcher of a job does not.
+        """
         body = super().modern(body)
         spec = dict(body["spec"])
+        roles = spec.get(cls.facts.pods[0].role_map)
+        if spec.get(_TRAINS) is True and isinstance(at(roles, "Worker"), dict) and isinstance(roles, dict):
+            worker = {**roles["Worker"], "replicas": _whole(roles["Worker"].get("replicas")) + 1}
+            spec = {name: value for name, value in spec.items() if name != _TRAINS}
+            launcher = _without_devices(roles.get("Launcher"))
+            return {
+                **body,
+                "spec": {**spec, cls.facts.pods[0].role_map: {**roles, "Launcher": launcher, "Worker": worker}},
+            }
         template = spec.pop("template", None)
         if not isinstance(template, dict) or cls.facts.pods[0].role_map in spec:
             return body
@@ -122,6 +135,12 @@ class MPIJob(KubeflowJob):
         for gone in ("launcherOnMaster", "mountsOnLauncher", "processingResourceType"):
             spec.pop(gone, None)
         return {**body, "spec": spec}
+
+    @classmethod
+    def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
+        if at(body, "spec", _TRAINS) is True:
+            message = "the launcher of a job does not train: one more worker has its processes and devices"
+            yield ("spec", _TRAINS), message, "check `workers`, and host names in the program"
 
     @classmethod
     def absent_files(cls, version: str) -> Mapping[str, str]:
@@ -197,6 +216,17 @@ class MPIJob(KubeflowJob):
             of_v2 = {"implementation": self.implementation, "sshAuthMountPath": self.ssh_auth_mount_path}
             for field in (name for name, value in of_v2.items() if value is not None):
                 yield Problem((field,), f"`{field}` does not exist in {V1}", hint)
+
+
+def _without_devices(launcher: object) -> object:
+    """A launcher without the resources of a worker, which has its part."""
+    template = at(launcher, "template")
+    if not isinstance(launcher, dict) or not isinstance(template, dict):
+        return launcher
+    first = next(iter(as_mappings(at(template, "spec", "containers"))), {})
+    limits = as_mapping(at(first, "resources", "limits"))
+    devices = any("/" in str(name) for name in limits)
+    return {**launcher, "template": _with_container(template, resources=None)} if devices else launcher
 
 
 def _whole(value: object) -> int:

@@ -11,7 +11,7 @@ import pytest
 from tests.cases import for_each
 from tests.importers.manifests.changes import of_container
 from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod, replicas
-from tests.importers.manifests.proofs import operations, proof_of
+from tests.importers.manifests.proofs import messages, operations, proof_of
 
 
 @for_each(
@@ -135,3 +135,16 @@ def test_the_last_value_of_a_variable_counts() -> None:
 
 def test_a_variable_without_a_value_is_an_empty_one() -> None:
     assert not any("value" in one for one in proof_of(of_container(env=[{"name": "EMPTY"}])).added)
+
+
+@for_each("command", [["mpirun", "-n", "2", "python", "t.py"], ["mpirun", "python", "t.py"]])
+def test_a_launcher_that_trains_becomes_a_worker(command: list[str]) -> None:
+    gpus = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
+    roles = replicas(Launcher=(1, pod("main", command=command, **gpus)), Worker=(1, pod("main", command=[], **gpus)))
+    body = an_object("kubeflow.org/v2beta1", "MPIJob", {"runLauncherAsWorker": True, "mpiReplicaSpecs": roles})
+    proof = proof_of(body)
+    fields = proof.job.fields
+    assert (proof.patch, proof.remaining, fields["workers"], fields["gpus"]) == (None, (), "2", "1")
+    assert "roles" not in fields
+    message = "the launcher of a job does not train: one more worker has its processes and devices"
+    assert messages(body) == [message]
