@@ -76,14 +76,18 @@ def pipeline_of_argo(document: Body) -> Pipeline | None:
         for number, one in enumerate(spec["templates"])
         if isinstance(one, dict) and isinstance(one.get("name"), str)
     }
-    account = at(spec, "serviceAccountName")
+    account, at_end, hook = at(spec, "serviceAccountName"), str(at(spec, "onExit") or ""), at(spec, "hooks", "exit")
+    if not at_end and [*as_mapping(spec.get("hooks"))] == ["exit"] and {*as_mapping(hook)} <= {"template", "arguments"}:
+        at_end, own = "hooks.exit", {**as_mapping(hook), "name": str(at(hook, "template"))}
+        templates[at_end] = Group(tasks=(_task(own, (*route, "hooks", "exit"), (), "succeeded", ()),))
+        spec = {name: value for name, value in spec.items() if name != "hooks"}
     return Pipeline(
         name=_name(document),
         route=route,
         entry=str(at(spec, "entrypoint") or ""),
         templates=templates,
         parameters=_values(spec),
-        at_end=str(at(spec, "onExit") or "") or None,
+        at_end=at_end or None,
         account=account if isinstance(account, str) else "",
         lost=_others(spec, _OF_WORKFLOW),
         namespace=str(at(document, "metadata", "namespace") or ""),
@@ -220,7 +224,8 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
             pod = _pod(container, data, spec)
             if (patched := _patched(pod, spec.get(_PATCH), data.get(_PATCH))) is None:
                 lost = (*lost, _PATCH)
-            leaf = replace(leaf, words=_words(container), pod=patched or pod, metadata=metadata, lost=lost)
+            words = (*as_texts(at(container, "command")), *as_texts(at(container, "args")))
+            leaf = replace(leaf, words=words, pod=patched or pod, metadata=metadata, lost=lost)
             return replace(leaf, route=(*route, field))
     return leaf
 
@@ -305,10 +310,6 @@ def _with_mounts(container: Body, others: list[Body]) -> Body:
     own = {name: value for name, value in container.items() if name != "mirrorVolumeMounts"}
     mounts = [*(others if container.get("mirrorVolumeMounts") is True else ()), *as_list(own.get("volumeMounts"))]
     return {**own, **present(volumeMounts=mounts)}
-
-
-def _words(container: object) -> tuple[str, ...]:
-    return (*as_texts(at(container, "command")), *as_texts(at(container, "args")))
 
 
 def _dag(data: object, route: Route) -> Iterator[Task]:

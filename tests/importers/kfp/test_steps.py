@@ -414,6 +414,24 @@ def test_the_time_limit_of_a_workflow_with_several_steps_is_reported() -> None:
     )
 
 
+@for_each(
+    ("hooks", "messages"),
+    [
+        ({}, []),
+        ({"exit": {"expression": "a"}}, ["`hooks` of the pipeline is not carried: a job has no such field"]),
+        ({"running": {"template": "y"}}, ["`hooks` of the pipeline is not carried: a job has no such field"]),
+    ],
+)
+def test_the_hook_at_the_end_of_a_workflow_is_a_step(hooks: dict[str, Any], messages: list[str]) -> None:
+    bye = program("bye", "{{inputs.parameters.x}}", inputs={"parameters": [{"name": "x"}]})
+    hook = {"template": "bye", **values(x="end"), **hooks.get("exit", {})}
+    document = workflow(dag(task("a", "x"), task("b", "x")), program("x"), bye, hooks={**hooks, "exit": hook})
+    steps = pipeline(document, *messages)
+    expected = {"a": ([], "succeeded"), "b": ([], "succeeded")}
+    assert order(steps) == (expected if messages else expected | {"bye": (["a", "b"], "ended")})
+    assert messages or steps["bye"]["command"] == ["run", "end"]
+
+
 def scheduled(*templates: dict[str, Any], **spec: Any) -> tuple[list[Any], list[str]]:
     """The jobs of a CronWorkflow, and the messages of findings."""
     spec = {"schedule": "0 3 * * *", "workflowSpec": workflow(*templates)["spec"], **spec}
