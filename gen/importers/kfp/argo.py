@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings, as_texts, at, regex
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import ImportedJob
-from gen.importers.draft import literal
+from gen.importers.draft import literals
 from gen.importers.kfp.graph import (
     MAX_ITEMS,
     Group,
@@ -138,10 +138,10 @@ def with_schedule(job: ImportedJob, spec: Body, place: Callable[[str], Location]
     history = {"succeeded": spec.get("successfulJobsHistoryLimit"), "failed": spec.get("failedJobsHistoryLimit")}
     if policy == "Replace" and facts.is_workflow and history.pop("failed"):
         lose("failedJobsHistoryLimit", "`failedJobsHistoryLimit`", "a run that was replaced would go on", "remove it")
-    wanted = {"cron": literal(times[0][1]), **present(timeZone=zone, history=present(**history))}
+    wanted = {"cron": times[0][1], **present(timeZone=zone, history=present(**history))}
     wanted |= {} if policy == "Forbid" else {"concurrency": policy}
     wanted |= {"deadline": quantity.duration(seconds)} if seconds else {}
-    fields[_SCHEDULE] = wanted if len(wanted) > 1 else wanted["cron"]
+    fields[_SCHEDULE] = literals(wanted if len(wanted) > 1 else wanted["cron"])
     return replace(job, fields=fields, places={**job.places, _SCHEDULE: place(times[0][0])})
 
 

@@ -473,6 +473,13 @@ LONG = {"cron": "0 3 * * *", "timeZone": "Europe/Berlin", "history": {"succeeded
                 "`when` of the schedule is not carried: a job has no such field",
             ],
         ),
+        (
+            {"timezone": "{{ a }}", "concurrencyPolicy": "Forbid"},
+            None,
+            {"cron": "0 3 * * *", "timeZone": "{{ '{{' }} a }}"},
+            None,
+            [],
+        ),
         ({"schedule": None, "suspend": True}, None, None, "suspended", ["`schedule` is not carried: it has no time"]),
     ],
 )
