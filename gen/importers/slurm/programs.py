@@ -386,7 +386,12 @@ class WrittenFiles:
         """The programs, with the outputs and the files that later ones read."""
         made: list[AnyStep] = []
         texts: list[str] = []
+        logs = set[str]()
         for step in reversed(steps):
+            env = [str(value) for one in (step, *made[:1]) for value in one.exported.values()]
+            if step.words[:1] == ("mkdir",) and self._is_of_logs(step, logs, [*texts, *env]):
+                made[-1:] = [replace(one, joined=one.joined and step.joined) for one in made[-1:]]
+                continue
             if step.makes and self._reads_lost(step.text) and not _names(texts, step.makes):
                 what, why = f"the file `{source_text(step.makes)[:60]}`", "it is made of one that no pod has"
                 self._drop(step.place, what, why, "write it in `command`, if you need it")
@@ -396,6 +401,7 @@ class WrittenFiles:
             if is_log:
                 hint = "read the logs with `gen logs`, or redirect the output in `command`"
                 self._drop(step.place, "the redirection of the output", "the cluster keeps the logs", hint)
+                logs.add(joined(step.folder, posixpath.dirname(step.output[1])))
             made.append(replace(step, output=("", "")) if is_log else step)
             texts += self._texts(step)
         made = needed_steps(made[::-1], self._words_of)
@@ -410,6 +416,12 @@ class WrittenFiles:
             else:
                 self.files[path] = content, place
         return made
+
+    def _is_of_logs(self, step: Step, logs: set[str], texts: Sequence[str]) -> bool:
+        """Whether a program makes folders that only the logs have."""
+        paths = [one for one in step.words[1:] if not one.startswith("-")]
+        around = [one for path in paths for one in (path, posixpath.dirname(path)) if one.strip("./")]
+        return {joined(step.folder, one) for one in paths} <= logs and not any(_names(texts, one) for one in around)
 
     def _reads_lost(self, text: str) -> bool:
         """Whether a text reads a file that no pod has."""

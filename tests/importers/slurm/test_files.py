@@ -29,6 +29,14 @@ HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\n
         ("sed s/a/b/ c > d\npython a.py", "sed s/a/b/ c > d\npython a.py", {}),
         ("echo start > a.log\npython a.py > a.log", "python a.py", {}),
         (HOSTS, "python a.py", {}),
+        ("mkdir -p l\npython a.py > l/b", "python a.py", {}),
+        ("mkdir -p l && a >> ./l/b && b", "a &&\nb", {}),
+        ("a && mkdir -p l && b > l/c", "a &&\nb", {}),
+        ("mkdir -p l /d\npython a.py > l/b", "mkdir -p l /d\npython a.py", {}),
+        ("mkdir -p l\npython a.py --out l/o > l/b", "mkdir -p l\npython a.py --out l/o", {}),
+        ("mkdir -p o/l\npython a.py --out o > o/l/b", "mkdir -p o/l\npython a.py --out o", {}),
+        ("mkdir -p l\nexport L=l\npython a.py > l/b", "mkdir -p l\npython a.py", {}),
+        ("mkdir -p l\ncd c\npython a.py > l/b", "mkdir -p l\ncd c\npython a.py", {}),
     ],
 )
 def test_programs_have_the_files_that_they_read(body: str, command: str, files: dict[str, Any]) -> None:
