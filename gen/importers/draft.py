@@ -61,8 +61,8 @@ class JobDraft:
 
     def place_lines(self, field: str, text: str, places: Iterable[Location]) -> None:
         """Set the places of the lines of a text in a field."""
-        for line, place in zip(text.split("\n"), places, strict=False):
-            self.places.setdefault(f"{field}.{line.strip()}", place)
+        lines = [*zip(text.split("\n"), places, strict=False)]
+        self.places = {f"{field}.{line.strip()}": place for line, place in reversed(lines)} | self.places
 
     def need(self, value: object, *route: str) -> None:
         """Set a field of the overlay."""
@@ -144,9 +144,9 @@ class JobDraft:
     def _rename_parts(self, form: re.Pattern[str], names: Sequence[str], role: Fields) -> None:
         """Replace the names of an object in variables that programs of a role make host names of."""
         env = {**self.fields.get("env", {}), **role.get("env", {})}
-        plain = {name: value for name, value in env.items() if isinstance(value, str) and "{{" not in value}
-        programs = [one.get(field) for one in (self.fields, role) for field in (*_PROGRAM, "env", "files")]
-        text = "\n".join(text for _, text in texts_in(programs))
+        plain = {name: one for name, one in env.items() if isinstance(one, str) and "{{" not in one}
+        parts = texts_in([one.get(field) for one in (self.fields, role) for field in (*_PROGRAM, "env", "files")])
+        text = "\n".join(one for _, one in parts)
 
         def made(values: Fields) -> list[str]:
             known = _VARIABLE.sub(lambda found: values.get(found[1] or found[2] or found[3], found[0]), text)
@@ -154,10 +154,9 @@ class JobDraft:
 
         for name, value in plain.items():
             if value in names and made(plain) != made({key: one for key, one in plain.items() if key != name}):
-                holder = role if name in role.get("env", {}) else self.fields
-                holder["env"][name] = "{{ run.id }}"
+                (role if name in role.get("env", {}) else self.fields)["env"][name] = "{{ run.id }}"
                 why = "it is a part of the host name of a pod, and those of a run have another one"
-                hint = "check that the program uses it for nothing else: the job has `{{ run.id }}` in its place"
+                hint = "check that the program uses it for nothing else: the job has `{{ run.id }}`"
                 self.drop(self.places.get("env", self.place), f"`{name}: {value}`", why, hint)
 
     def finished(self, comment: str, originals: tuple[Original, ...] = ()) -> ImportedJob | None:
@@ -184,9 +183,9 @@ class JobDraft:
         version = self.overlay.get("operators", {}).get(self.fields["kind"], next(iter(model.facts.versions), ""))
         for file, hint in model.absent_files(version).items():
             texts = texts_in({name: self.fields.get(name) for name in (*_PROGRAM, "env", "roles")})
-            if used := next((route for route, text in texts if file in text), None):
-                place = self.places.get(str(used[0]), self.place)
-                self.cannot_run(place, f"`{file}` is a file that pods of {version} do not have", hint)
+            for route, _ in [one for one in texts if file in one[1]][:1]:
+                why = f"`{file}` is a file that pods of {version} do not have"
+                self.cannot_run(self.places.get(str(route[0]), self.place), why, hint)
 
     def _has_secrets(self) -> bool:
         known = [*known_secrets({"job": self.fields, "overlay": self.overlay, "grants": self.grants})]
@@ -258,8 +257,7 @@ def _ordered(fields: Fields) -> Fields:
 
 def check_text(job: ImportedJob, text: str, found: Findings) -> None:
     """Report invalid values, at the flag that set them."""
-    own = Findings()
-    file = JobFile(job.namespace, job.name).file
+    own, file = Findings(), JobFile(job.namespace, job.name).file
     source = source_of(text.encode("utf-8", "surrogateescape"), file, own)
     if source is not None:
         parse_job(source, job.namespace, own)
@@ -277,8 +275,7 @@ def _steps_of(job: ImportedJob) -> Iterator[tuple[str, Fields]]:
     """The steps of a pipeline as jobs of their own, to check their fields."""
     steps = job.fields.get("steps")
     common = {name: value for name, value in job.fields.items() if name not in PipelineJob.own_fields}
-    params = job.fields.get("params")
-    common |= {"params": params} if params is not None else {}
+    common |= {"params": params} if (params := job.fields.get("params")) is not None else {}
     for name, fields in steps.items() if isinstance(steps, dict) else ():
         yield name, {**common, **{key: value for key, value in fields.items() if key not in ("needs", "when")}}
 

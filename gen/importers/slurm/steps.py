@@ -376,7 +376,8 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
         starts = any(_INTERPRETED.fullmatch(one) for one in words[:1]) or any(map(known.fullmatch, words))
         is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
-        if not starts or is_of_mpi or _PASSED.search(command):
+        passed = _PASSED.search(" ".join((command, *map(str, run.exported.values()))))
+        if not starts or is_of_mpi or passed:
             continue
         by_mpi = draft.fields["kind"] == "mpi"
         why = "a process has it in `$OMPI_COMM_WORLD_RANK`" if by_mpi else "a pod has it in `$RANK`"

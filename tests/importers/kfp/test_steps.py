@@ -427,7 +427,7 @@ def test_the_hook_at_the_end_of_a_workflow_is_a_step(hooks: dict[str, Any], mess
     hook = {"template": "bye", **values(x="end"), **hooks.get("exit", {})}
     document = workflow(dag(task("a", "x"), task("b", "x")), program("x"), bye, hooks={**hooks, "exit": hook})
     steps = pipeline(document, *messages)
-    expected = {"a": ([], "succeeded"), "b": ([], "succeeded")}
+    expected: dict[str, tuple[list[str], str]] = {"a": ([], "succeeded"), "b": ([], "succeeded")}
     assert order(steps) == (expected if messages else expected | {"bye": (["a", "b"], "ended")})
     assert messages or steps["bye"]["command"] == ["run", "end"]
 

@@ -705,8 +705,9 @@ def test_an_environment_that_the_script_makes_is_that_of_its_programs(makes: str
     ],
 )
 def test_the_index_of_a_pod_is_that_of_its_kind(nodes: int, value: str, said: list[str]) -> None:
-    body = f"srun bash -c 'export JOB_COMPLETION_INDEX={value}; ./a'"
+    body = f"srun bash -c 'export JOB_COMPLETION_INDEX={value}; ./a.sh'"
     made, found = read(script(f"-N {nodes}", "--gres=gpu:8", body=body))
-    assert made[0].fields["command"] == "./a"
+    assert made[0].fields["command"] == "./a.sh"
     assert "env" not in made[0].fields
     assert [one.message for one in found if "INDEX" in one.message] == said
+    assert any("SLURM_PROCID" in one.message for one in found) == bool(said)
