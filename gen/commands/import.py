@@ -105,7 +105,7 @@ def run(request: Request) -> Result[Report]:
     importer = IMPORTERS[request.importer]
     given = _given_files(root, request) if importer.reads_files else _given(root, request)
     jobs = _read(importer(), given, overlay_findings, found)
-    texts = _texts(root, jobs, found)
+    texts = _texts(root, jobs, found, _remedy(request))
     for job, route, other in overlay_needs.clashes(jobs):
         message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
         hint = "import the two on their own, for different overlays, or change the name of one claim or folder"
@@ -335,7 +335,16 @@ def _schema(root: Path) -> str:
     return f"../../{SCHEMA_FILE}" if (root / SCHEMA_FILE).exists() else ""
 
 
-def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str, str]:
+def _remedy(request: Request) -> str:
+    """What to do about a job that is there already."""
+    if "name" in IMPORTERS[request.importer].options:
+        return "change `--name`, or remove the file"
+    if request.namespace:
+        return "import it without `--namespace` if the objects are in several, rename one, or remove the file"
+    return "rename one, or remove the file"
+
+
+def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings, remedy: str) -> dict[str, str]:
     """Texts of the job files by path."""
     schema = _schema(root)
     texts: dict[str, str] = {}
@@ -347,8 +356,7 @@ def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str
         file = JobFile(job.namespace, job.name).file
         if file in texts or (root / file).exists():
             where = "the input has it twice" if file in texts else "the file exists"
-            hint = "change `--name`, or remove the file"
-            found.error(ALREADY_THERE, job.place, f"{file} is there already: {where}", hint)
+            found.error(ALREADY_THERE, job.place, f"{file} is there already: {where}", remedy)
             continue
         texts[file] = text_of(job, schema)
         check_text(job, texts[file], found)

@@ -639,3 +639,14 @@ def test_other_schedules_are_those_of_a_job(version: str, kind: str, run: str) -
     (error,) = found
     hint = f"write its job template as a {run} of {version}, import that, and set `schedule` of the job"
     assert (error.message, error.hint) == (f"gen has no kind of job for {kind} of {version}", hint)
+
+
+@for_each(("namespace", "remedy"), [("team", "import it without `--namespace`"), (None, "")])
+def test_objects_with_one_name(repo: Repository, namespace: str | None, remedy: str) -> None:
+    bodies = [{**EQUAL["batch"], "metadata": {"name": "run", "namespace": one}} for one in ("a", "b")]
+    (repo.root.parent / "two.yaml").write_text("\n---\n".join(json.dumps(body) for body in bodies))
+    file = str(repo.root.parent / "two.yaml")
+    report, code = run_import(repo.root, file, importer="manifests", namespace=namespace)
+    hints = [item.hint for item in report.findings]
+    assert (code, len(hints)) == ((1, 1) if remedy else (0, 0))
+    assert all(hint.startswith(remedy) for hint in hints)
