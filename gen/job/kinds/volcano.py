@@ -5,13 +5,14 @@ Every field that the webhook would set is written, because it could not be chang
 """
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.base import Route
+from gen.base import Route, as_list, as_mappings, at, replaced
 from gen.job.kinds.base import Job, Problem, dumped, unused_workers
 from gen.job.kinds.rendezvous import JAX, LOCAL, PROCESS, TORCH_EXAMPLE, TORCHRUN, Rendezvous
 from gen.job.kinds.role import Role, Target
@@ -23,6 +24,7 @@ from gen.job.scalars import Count, Duration, Positive, Text
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.volcano import DEFAULT_QUEUE, DEFAULT_RETRIES, SCHEDULER, TORCH_PORT, VOLCANO_JOB
 from gen.kubernetes.objects import Body, present
+from gen.kubernetes.quantity import duration, seconds
 
 Plugin = Literal["env", "svc", "ssh", "pytorch", "tensorflow", "mpi", "hcclrank"]
 
@@ -111,6 +113,23 @@ class VolcanoJob(Job):
     end it otherwise]"""
     network_topology: NetworkTopology | None = None
     """How close the pods must be in the network."""
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """With times as gen writes them, and claims of all pods as volumes of the templates."""
+        spec = dict(body["spec"])
+        volumes = as_list(spec.pop("volumes", None))
+        claims = [one for one in as_mappings(volumes) if one.keys() == {"mountPath", "volumeClaimName"}]
+        others = [one for one in volumes if one not in claims]
+        tasks = [_with_claims(_with_times(one), claims) for one in as_list(spec.get("tasks"))]
+        return {**body, "spec": {**_with_times(spec), **present(volumes=others or None, tasks=tasks)}}
+
+    @classmethod
+    def as_written(cls, field: str, value: object) -> object:
+        """Policies with times as authors write them."""
+        if field.rpartition(".")[2] != "policies" or not isinstance(value, list):
+            return value
+        return [_timed(one, duration) for one in value]
 
     @property
     def given_env(self) -> frozenset[str]:
@@ -264,6 +283,41 @@ def _port(arguments: Iterable[str]) -> int:
     """The port of the plugin `pytorch` (`pkg/controllers/job/plugins/distributed-framework/pytorch`)."""
     ports = [text.rpartition("=")[2] for text in arguments if text.lstrip("-").startswith("port=")]
     return int(ports[-1]) if ports and ports[-1].isdecimal() else TORCH_PORT
+
+
+def _timed(policy: object, written: Callable[[int], str]) -> object:
+    """A policy of an object with its time in another form."""
+    text = at(policy, "timeout")
+    if not isinstance(policy, dict) or not isinstance(text, str):
+        return policy
+    with suppress(ValueError):
+        return {**policy, "timeout": written(seconds(text))}
+    return policy
+
+
+def _with_times(holder: Any) -> Any:
+    """A job or task whose policies have their times in seconds."""
+    policies = at(holder, "policies")
+    if not isinstance(policies, list):
+        return holder
+    return {**holder, "policies": [_timed(one, lambda number: f"{number}s") for one in policies]}
+
+
+def _with_claims(task: Any, claims: list[Body]) -> Any:
+    """A task whose pods have these claims in all containers, as the controller mounts them (`createJobPod`)."""
+    pod = at(task, "template", "spec")
+    if not isinstance(pod, dict):
+        return task
+    for number, claim in enumerate(claims):
+        name = f"volume-{number}"
+        volume = {"name": name, "persistentVolumeClaim": {"claimName": claim["volumeClaimName"]}}
+        mount = {"name": name, "mountPath": claim["mountPath"]}
+        containers = [
+            {**one, "volumeMounts": [*as_list(one.get("volumeMounts")), mount]}
+            for one in as_mappings(pod.get("containers"))
+        ]
+        pod = {**pod, "volumes": [*as_list(pod.get("volumes")), volume], "containers": containers}
+    return replaced(task, ("template", "spec"), pod)
 
 
 def _policy(policy: LifecyclePolicy) -> Body:

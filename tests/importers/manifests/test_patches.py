@@ -470,6 +470,21 @@ def test_volumes_and_accounts_of_a_runtime_are_fields(form: str) -> None:
         assert (proof.patch, proof.remaining) == (None, ())
 
 
+def test_policies_and_claims_of_volcano_are_fields() -> None:
+    body = deepcopy(EQUAL["volcano"])
+    policies = [{"event": "PodFailed", "action": "RestartJob", "timeout": "10m"}]
+    own = {"mountPath": "/scratch", "volumeClaim": {"accessModes": ["ReadWriteOnce"]}}
+    body["spec"] |= {"policies": policies, "volumes": [{"mountPath": "/data", "volumeClaimName": "data"}]}
+    proof = proof_of(body)
+    fields = proof.job.fields
+    assert (fields["data"], fields["policies"]) == ({"data": "/data"}, policies)
+    assert (proof.patch, proof.remaining) == (None, ())
+    body["spec"]["volumes"].append(own)
+    proof = proof_of(body)
+    assert proof.job.fields["data"] == {"data": "/data"}
+    assert [one.original for one in proof.remaining] == [[own]]
+
+
 def autoscaled() -> dict[str, Any]:
     target = {"type": "Utilization", "averageUtilization": 90}
     metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
