@@ -199,7 +199,7 @@ def shared_memory(draft: Draft, flag: str | None, memories: list[str]) -> None:
     known = [amount for text in memories if (amount := _amount(text))]
     asked = _amount(size or _SHARED_MEMORY)
     if known and asked is not None and min(known) <= asked:
-        half = f"{max(int(min(known) / 2) // (1 << 20), 1)}Mi"
+        half = quantity.canonical(f"{max(int(min(known) / 2) // (1 << 20), 1)}Mi")
         place = draft.given.place_of(*([flag] if flag else []), "memory", "worker-memory")
         message = f"`/dev/shm` gets {half} instead of {size or _SHARED_MEMORY}, because it counts against the memory"
         draft.found.warning(NOT_CARRIED, place, message, "raise `memory` if the data loaders need more")
