@@ -302,6 +302,7 @@ def _amounts(container: Body) -> Body:
     return {name: amount for part in parts for name, amount in part.items()}
 
 
+_DECIMAL: Final = regex(r"(?:0|[1-9]\d{0,3})\.\d{0,3}[1-9]")
 _DISK: Final = "ephemeral-storage"
 
 
@@ -325,7 +326,7 @@ def _accelerator(draft: JobDraft, resource: str, count: str, one: Template, fact
         return {}, Effect()
     labels = {str(key): value for key, value in as_mapping(one.spec.get("nodeSelector")).items()}
     for short, profile in ACCELERATORS.items() if count.isdecimal() else ():
-        fields = profile.of_nodes(labels, int(count))
+        fields = profile.of_pods(resource, labels, int(count))
         with suppress(ValidationError):
             known = profile.model_validate(fields) if fields is not None else None
             request = Request(int(count), one.replicas, numbers_hosts=facts.numbers_hosts, hosts=one.hosts)
@@ -348,12 +349,11 @@ def _drop_small_memory(draft: JobDraft, item: Item, fields: Fields, route: Route
     draft.drop(item.place(*route), what, why, "set `memory` to what the program needs")
 
 
-def _amount(value: object) -> str:
+def _amount(value: object) -> str | float:
     text = str(value)
-    try:
-        return text if quantity.amount(text) else "0"
-    except ValueError:
-        return text
+    with suppress(ValueError):
+        return (float(text) if _DECIMAL.fullmatch(text) else text) if quantity.amount(text) else "0"
+    return text
 
 
 def _placement(draft: JobDraft, spec: Body, effect: Effect) -> Fields:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.importers.draft import text_of
 from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
 from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod, replicas
@@ -18,6 +19,7 @@ from tests.importers.support import run_import
 if TYPE_CHECKING:
     from tests.support import Repository
 
+MIG = "nvidia.com/mig-1g.10gb"
 HTTP = {"containerPort": 8080, "name": "http"}
 
 
@@ -483,6 +485,26 @@ def test_policies_and_claims_of_volcano_are_fields() -> None:
     proof = proof_of(body)
     assert proof.job.fields["data"] == {"data": "/data"}
     assert [one.original for one in proof.remaining] == [[own]]
+
+
+@for_each(("number", "profile"), [(1, {"mig": {"profile": "1g.10gb"}}), (2, {"extended": {"resource": MIG}})])
+def test_an_instance_of_mig_is_an_accelerator(number: int, profile: dict[str, Any]) -> None:
+    template = pod("main", resources={"limits": {MIG: number}})
+    tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    template["spec"] |= {"restartPolicy": "Never", "tolerations": tolerations}
+    proof = proof_of(an_object("batch/v1", "Job", {"backoffLimit": 0, "template": template}))
+    assert [*proof.job.overlay["accelerators"].values()] == [profile]
+    assert (proof.patch is None, proof.remaining) == (number == 1, ())
+
+
+@for_each(
+    ("amount", "line"),
+    [(0.5, "cpu: 0.5"), ("0.5", "cpu: 0.5"), ("1.50", "cpu: '1.50'"), (2, "cpu: 2"), ("500m", "cpu: 500m")],
+)
+def test_numbers_of_cpus_have_no_quotes(amount: object, line: str) -> None:
+    proof = proof_of(of_container(resources={"limits": {"cpu": amount}}))
+    assert line in text_of(proof.job, "").splitlines()
+    assert (proof.patch, proof.remaining) == (None, ())
 
 
 def autoscaled() -> dict[str, Any]:

@@ -53,9 +53,9 @@ class AcceleratorProfile(Profile, ABC):
         return {resource: int(amount)}
 
     @classmethod
-    def of_nodes(cls, labels: Mapping[str, str], count: int) -> Body | None:
-        """The fields of the profile for pods with so many devices on nodes with these labels, to import them; None if
-        the labels do not name the device.
+    def of_pods(cls, resource: str, labels: Mapping[str, str], count: int) -> Body | None:
+        """The fields of the profile for pods with so many devices of a resource on nodes with these labels, to import
+        them; None if neither names the device.
         """
         return None
 

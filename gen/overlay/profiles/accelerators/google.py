@@ -67,7 +67,7 @@ class Tpu(AcceleratorProfile):
         return self.chips_per_host or min(self.chips, _CHIPS_OF_HOST)
 
     @classmethod
-    def of_nodes(cls, labels: Mapping[str, str], count: int) -> Body | None:
+    def of_pods(cls, resource: str, labels: Mapping[str, str], count: int) -> Body | None:
         fields = {field: labels.get(label) for field, label in _LABELS.items()}
         chips = {"chipsPerHost": count} if count > _CHIPS_OF_HOST else {}
         return {**fields, **chips} if all(fields.values()) else None

@@ -7,7 +7,8 @@ scheduler (HAMi, `README.md`); only Volcano's scheduler places the shares of its
 """
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -58,6 +59,9 @@ MigProfile = Annotated[
 ]
 
 
+_MIG: Final = "nvidia.com/mig-"
+
+
 class Mig(AcceleratorProfile):
     """Instances of NVIDIA GPUs that are partitioned with MIG. A pod gets one; pods cannot train together on them."""
 
@@ -68,9 +72,14 @@ class Mig(AcceleratorProfile):
     strategy: Literal["mixed", "single"] = "mixed"
     """Strategy of the device plugin."""
 
+    @classmethod
+    def of_pods(cls, resource: str, labels: Mapping[str, str], count: int) -> Body | None:
+        profile = resource.removeprefix(_MIG)
+        return {"profile": profile} if profile != resource else None
+
     @property
     def _resource(self) -> str:
-        return f"nvidia.com/mig-{self.profile}" if self.strategy == "mixed" else NVIDIA_GPU
+        return f"{_MIG}{self.profile}" if self.strategy == "mixed" else NVIDIA_GPU
 
     def effect(self, count: int) -> Effect:
         # under `single`, feature discovery labels the nodes of each profile, such as `A100-SXM4-40GB-MIG-1g.5gb`
