@@ -595,7 +595,7 @@ def test_memory_that_gen_refuses_is_a_patch() -> None:
     ("resources", "fields", "limits"),
     [
         ({"cpuRequest": 1.0, "memoryRequest": 2.0}, {"cpu": "1", "memory": "2G"}, {}),
-        ({"cpuRequest": 0.5, "cpuLimit": 2.0}, {"cpu": "0.5"}, {"cpu": "2"}),
+        ({"cpuRequest": 0.5, "cpuLimit": 2.0}, {"cpu": 0.5}, {"cpu": "2"}),
         (
             {"cpuLimit": 9.0, "resourceCpuLimit": "4", "resourceCpuRequest": "1", "resourceMemoryRequest": "2Gi"},
             {"cpu": "1", "memory": "2Gi"},
