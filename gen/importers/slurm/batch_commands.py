@@ -28,6 +28,7 @@ _BEFORE_COMMAND: Final = names("&& || | ; !")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
 _OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
+_SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 
 
@@ -46,6 +47,8 @@ class BatchCommands(BatchValues):
         """The loops around the command of now."""
         self.unclear: Location | None = None
         """A part that may leave a loop or a function, which only a shell decides."""
+        self.drawn: dict[str, str] = {}
+        """Exported random numbers, which the pod draws once."""
         self.files: dict[str, tuple[str, Location]] = {}
         """Texts that the script writes, by path."""
         self.behind: list[str] = []
@@ -65,7 +68,7 @@ class BatchCommands(BatchValues):
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
-        is_output = any(re.match(r"(?s)(?:\$\(\(.*)?\$\((?!\()", one) for one in sources(value))
+        is_output = any(re.match(r"(?s)(?:\$\(\(.*)?\$\((?!\()|\$.*\bRANDOM\b", one) for one in sources(value))
         is_item = any(one.strip('"').startswith("${") and "[" in one for one in sources(value))
         if not name or not (is_output or is_item) or self.is_inner:
             return
@@ -85,7 +88,8 @@ class BatchCommands(BatchValues):
             return
         own = self.set_for(before, name)
         start = max(name.start_byte, self.read_until)
-        words = self.words(with_braces(self.bytes[start : node.end_byte].decode("utf-8", "replace")))
+        text = _SEED.sub(r"\1$((RANDOM))", self.bytes[start : node.end_byte].decode("utf-8", "replace"))
+        words = self.words(with_braces(text))
         words += self.words(with_braces(" ".join(self.behind)))
         self.behind = []
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
@@ -378,6 +382,8 @@ class BatchCommands(BatchValues):
                 self.hidden.setdefault(name, self.variables.get(name))
             if child is not None and assigns:
                 self.assign_node(child)
+            if exports and "RANDOM" in (drawn := source_text(str(self.variables.get(name, "")))) and not self.in_task:
+                self.drawn[name], self.variables[name] = marked(drawn), marked(f"${name}")
             self._note_type(name, switches if assigns else switches.replace("i", ""))
             if exports:
                 self.exported.setdefault(name, self.place(node if child is None else child))

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 STATUS: Final = "the status of a program"
 MAX_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b")
-_OF_CLOCK: Final = regex(r"start|begin|end|now|time$", re.IGNORECASE)
+_OF_CLOCK: Final = regex(r"start|begin|end|now|time$|seed", re.IGNORECASE)
+OF_NUMBER: Final = regex(r"seed", re.IGNORECASE)
 _ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _WRITTEN: Final = regex(
@@ -381,7 +382,7 @@ class Conditions(Expander):
             return known.replace(RUN_ID, RUN)
         calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
         is_number = _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
-        if is_number and command in ("date +%s", "date +%s.%N"):
+        if is_number and re.fullmatch(r"date \+%s(?:\.%N)?|shuf [^|]*", command):
             return marked(f"$({command})")
         if _ID.search(command) and not self.in_task and "scontrol" not in command:
             return self.random

@@ -238,7 +238,7 @@ def _translate(
         processes.report_launcher(draft, runs)
         steps.report_ranks(draft, script.source, started, text)
         _lacking(draft, script, runs, lacking)
-        steps.report_shells(draft, runs)
+        steps.report_shells(draft, script, runs)
 
 
 def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:

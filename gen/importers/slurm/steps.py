@@ -49,9 +49,7 @@ from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, t
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
 _SET_BY_GEN: Final = (PROCESSES, PODS, base.ALL_PROCESSES, base.ADDRESS, base.RANK, base.PORT, base.ALONE, HOSTS)
-_MORE: Final = frozenset(
-    {"rdzv_backend", "rdzv_id", "same_network", "no_ssh", "no_ssh_check", "launcher", "force_multi"}
-)
+_MORE: Final = names("rdzv_backend rdzv_id same_network no_ssh no_ssh_check launcher force_multi")
 """Other options about the other pods."""
 _MODULES: Final = {
     module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
@@ -65,15 +63,14 @@ OF_KIND: Final = names(
 RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
 _GIVEN: Final = OF_KIND | names(
     "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
-    "SECONDS BASHPID UID PWD OLDPWD"
+    "SECONDS RANDOM BASHPID UID PWD OLDPWD"
 )
+_DRAWN: Final = regex(r"^\$\(\((?:RANDOM|[^$A-Za-z_])*\)\)$")
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
-_MOST_OPTIONS: Final = 3
-"""Number of words behind `srun` that can be such variables from outside, which are often empty."""
+_MOST_OPTIONS: Final = 3  # words behind `srun` that can be such variables from outside, which are often empty
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
-WIDE: Final = 110
-"""Characters of a line, beyond which each option gets its own."""
+WIDE: Final = 110  # characters of a line, beyond which each option gets its own
 
 
 class Run(Step, frozen=True, kw_only=True):
@@ -278,7 +275,7 @@ def is_of_process(name: str, value: str) -> bool:
 def is_of_pod(value: str, others: set[str] | None = None) -> bool:
     """Whether the shell of each pod knows a value, with those of other variables."""
     known = _GIVEN | {RUN_ID} | (others or set())
-    return all({*VARIABLE.findall(one)} <= known and "$(" not in one for one in sources(value))
+    return all({*VARIABLE.findall(one)} <= known and "$(" not in _DRAWN.sub("", one) for one in sources(value))
 
 
 def parts_of(run: Run) -> Iterator[str]:
@@ -302,6 +299,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
     of_mpi, reserved = draft.fields["kind"] == "mpi", ALL_KINDS[draft.fields["kind"]].reserved_env
     for name, place in script.exported.items():
         value = script.variables.get(name)
+        value = script.drawn.get(name, value) if value == marked(f"${name}") else value
         of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
         of_kind = of_kind or (of_mpi and is_of_process(name, str(value)))
         of_kind = of_kind or (name in reserved and value in ("0", marked("$RANK")))  # the number of the pod
@@ -362,9 +360,9 @@ def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> b
 
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
 """A shell without a script."""
+_ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
 _ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
-_PASSED: Final = regex(r"OMPI_COMM_WORLD_RANK|\$\{?RANK\b|\bRANK=")
-"""Ranks in a command, which the script passes on itself."""
+_PASSED: Final = regex(r"OMPI_COMM_WORLD_RANK|\$\{?RANK\b|\bRANK=")  # ranks in a command, passed on by the script
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
 _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
@@ -386,9 +384,18 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         return
 
 
-def report_shells(draft: JobDraft, runs: Sequence[Run]) -> None:
-    """Report shells that start nothing in a pod, or ask Slurm, and constructs of a shell in tasks of MPI."""
+def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
+    """Report shells that start nothing in a pod or ask Slurm, constructs of a shell in tasks of MPI, and numbers."""
+    hint = "give a number with `--define NAME=VALUE`, or compute one in `command`"
+    several = draft.fields["kind"] != "mpi" and any(one.nodes > 1 for one in runs)
     for run in runs:
+        values = (f"{name}={value}" for name, value in (*run.assigned, *run.exported.items()))
+        text = re.sub(f"[{OPEN}{CLOSE}]", "", " ".join((run.text, *run.words, *values)))
+        if _ID_AS_NUMBER.search(text):
+            draft.cannot_run(run.place, "the id of a run is not a number, which the script needs here", hint)
+        drawn = next((one for one in sorted(script.once) if "RANDOM" in one and one in text), "")
+        if drawn and several:
+            draft.drop(run.place, f"the single value of `{drawn[:60]}`", "each pod draws its own", hint)
         later = run.words[1:2] if run.words[:1] == ("trap",) else ()
         if any(map(INNER_SRUN.search, (run.text, *later, *parts_of(run)))):
             why = "`srun` does not work in a pod, and only its shell decides this part"

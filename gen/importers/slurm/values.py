@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Location, regex
 from gen.importers.draft import is_secret
 from gen.importers.shell_script import assigned_in, with_braces, word_end
-from gen.importers.slurm.conditions import OF_FILES, STATUS, Conditions, raw_parts
+from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
     NODES,
     ONE,
     OPEN,
+    PORT,
     RUN,
     RUN_ID,
     START,
@@ -39,6 +40,7 @@ _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _NAME: Final = regex(r"(?<![\w${])[A-Za-z_]\w*")
+_RANDOM: Final = regex(r"\$?\{?\bRANDOM\b\}?")
 _PLAIN: Final = regex(r"[\w@%+=:,./\ue004 -]*")
 _USE: Final = regex(
     r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[])((?::?-(?:[^{}]|\$\{\w+\})*|[^{}$`'\"\\=?]*)\})?)"
@@ -87,15 +89,13 @@ class BatchValues(Conditions):
         self.exported: dict[str, Location] = {}
         self.left: list[DroppedPart] = []
         self.steps: list[Step] = []
-        self.images: list[tuple[str, Location]] = []
-        """Images of the containers that run the programs of the script."""
+        self.images: list[tuple[str, Location]] = []  # of the containers that run the programs
         self.mounts: list[tuple[str, Location]] = []
         self.container_words: set[str] = set()
         """Words of the script about its containers, which no program reads."""
         self.written: dict[str, tuple[str | None, Location]] = {}
         """Lines that the script writes with `echo` and the like, by path. None for lines with unknown values."""
-        self.secrets: dict[str, tuple[str, Location]] = {}
-        """Values of variables that a job reads from a Secret."""
+        self.secrets: dict[str, tuple[str, Location]] = {}  # values of variables that a job reads from a Secret
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
         self.fails = ""
@@ -112,8 +112,7 @@ class BatchValues(Conditions):
         self.read_until = 0
         """The end of a value that the grammar has cut."""
         self.functions: dict[str, Node] = {}
-        self.fixed: set[str] = set()
-        """Readonly variables."""
+        self.fixed: set[str] = set()  # readonly variables
         self.hidden: dict[str, Value | None] | None = None
         """Outer values of the local variables in a function; None outside of functions."""
         self.unreadable: tuple[Location, str, str] | None = None  # the first part, the problem and the remedy
@@ -149,7 +148,7 @@ class BatchValues(Conditions):
         if name in _LIST and not self.in_task:
             return NODES
         if name == "RANDOM":
-            return self.random
+            return self.arithmetic(name) if OF_NUMBER.search(self._assigned) else self.random
         own = {"PWD": absolute(self.folder), RUN_ID: RUN, **({} if self.in_task else _OF_SCRIPT)}
         return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
 
@@ -375,10 +374,11 @@ class BatchValues(Conditions):
                 self.left.append(DroppedPart(step.place, what, why, hint))
 
     def arithmetic(self, text: str) -> str:
-        if re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
-            return self.random
-        known = super().arithmetic(text)
-        self.is_invalid = self.is_invalid or RUN[1:-1] in known  # the id of a run is not a number
+        if self.random == PORT and re.search(r"\b(?:RANDOM|SLURM_JOB_?ID)\b", text) and not self.in_task:
+            return PORT
+        known = super().arithmetic(_RANDOM.sub(marked("RANDOM"), text))
+        known = marked("$RANDOM") if known == marked("$((RANDOM))") else known
+        self.once |= {known[1:-1]} if "RANDOM" in known and not self.in_task else set()
         return known
 
     def residual(self, text: str, *, is_output: bool = False) -> str:

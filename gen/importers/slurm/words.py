@@ -399,7 +399,7 @@ INNER_SRUN: Final = regex(
 """`srun` in a construct of the shell, or in a value."""
 _OF_WORDS: Final = regex(
     r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
-    r"|<\(|<<<|&>|\|&|;;?&|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
+    r"|<\(|<<<|&>|\|&|;;?&|\bRANDOM\b|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
 )
 _OF_TEXT: Final = regex(
     r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|builtin|SECONDS|BASHPID|UID)\b"

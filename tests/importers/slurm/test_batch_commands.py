@@ -169,6 +169,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("(\nA=$(b)\nc $A\n)\nsrun d ${A:-e}", "c $(b)\nd e"),
         ("A=0\na || { A=1; b; }\nc $A", "A=0\na || { A=1; b; }\nc $A"),
         ("printf -v A %s-%d b\nsrun a $A", "a b-0"),
+        ("A=$((SLURM_JOB_ID % 9))\nSEED=$(date +%s)\na $SEED", "a $(date +%s)"),
         (
             "A=/d/$SLURM_JOB_ID\na $(dirname $A) $(basename $A) $(cd $A; pwd) $(ls $A/* | wc -l)",
             "a /d {{ run.id }} /d/{{ run.id }} $(ls /d/{{ run.id }}/* | wc -l)",
@@ -297,6 +298,9 @@ def test_a_task_has_the_ranks_of_its_own_step() -> None:
             "declare -A A=([b]=1)\nfor i in ${!A[@]}; do c $i; done",
             "declare -A A=([b]=1)\nfor i in ${!A[@]}; do c $i; done",
         ),
+        ("A=$((RANDOM % 9))\na $A --seed $RANDOM --id $RANDOM", "a $((RANDOM % 9)) --seed $RANDOM --id {{ run.id }}"),
+        ("SEED=${SEED-$RANDOM}\na $SEED\nb $((SEED + 1))", "SEED=$RANDOM\na $SEED\nb $(($SEED + 1))"),
+        ("export A=$((RANDOM % 9))\na $A\nb", "export A=$((RANDOM % 9))\na $A\nb"),
         ("readarray -t A < b\nsrun c ${A[0]} ${A[1]} ${#A[@]}", 'readarray -t A < b\nc $A ${A[1]} "${#A[@]}"'),
         ('IFS=, read -r A B < <(sed 1p c)\na "$A" $B', 'IFS=, read -r A B < <(sed 1p c)\na "$A" $B'),
     ],
