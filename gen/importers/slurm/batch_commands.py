@@ -198,7 +198,8 @@ class BatchCommands(BatchValues):
         """A construct of the shell as a step, after the functions that it calls."""
         for one in nodes_below(node, "command_name"):
             self.keep_function(self.text(one))
-        text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", self.residual(self.text(node)))
+        text = self.residual(_SEED.sub(r"\1$((RANDOM))", self.text(node))).replace("$((RANDOM))", "$RANDOM")
+        text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
         for line in self.assignments(text):
             name = line.partition("=")[0]
             self.add(Step(text=line, place=self.place(node), sets=name if name.isidentifier() else ""))

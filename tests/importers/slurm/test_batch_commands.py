@@ -301,6 +301,7 @@ def test_a_task_has_the_ranks_of_its_own_step() -> None:
         ("A=$((RANDOM % 9))\na $A --seed $RANDOM --id $RANDOM", "a $((RANDOM % 9)) --seed $RANDOM --id {{ run.id }}"),
         ("SEED=${SEED-$RANDOM}\na $SEED\nb $((SEED + 1))", "SEED=$RANDOM\na $SEED\nb $(($SEED + 1))"),
         ("export A=$((RANDOM % 9))\na $A\nb", "export A=$((RANDOM % 9))\na $A\nb"),
+        ("while ask; do a --seed $RANDOM; done", "while ask; do a --seed $RANDOM; done"),
         ("readarray -t A < b\nsrun c ${A[0]} ${A[1]} ${#A[@]}", 'readarray -t A < b\nc $A ${A[1]} "${#A[@]}"'),
         ('IFS=, read -r A B < <(sed 1p c)\na "$A" $B', 'IFS=, read -r A B < <(sed 1p c)\na "$A" $B'),
     ],
