@@ -59,10 +59,8 @@ _OF_POD: Final = (
 def of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
     """The variables of Slurm in a task, as those of the pod or of `mpirun`."""
     if per_node == 1 and not by_mpi:
-        return {
-            **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), marked("$RANK") if nodes > 1 else "0"),
-            "SLURM_LOCALID": "0",
-        }
+        rank = marked("$RANK") if nodes > 1 else "0"
+        return {"SLURM_PROCID": rank, "SLURM_NODEID": rank, "SLURM_LOCALID": "0"}
     return {
         "SLURM_PROCID": marked("$OMPI_COMM_WORLD_RANK"),
         "SLURM_LOCALID": marked("$OMPI_COMM_WORLD_LOCAL_RANK"),
@@ -107,10 +105,14 @@ def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
     shell = "bash" if needs_bash("", parts) else "sh"
     ranks = [f"{name}={shown(value)}" for name, value in run.assigned]
     text, behind = [*ranks, *text_of_words(run.words)], tuple[str, ...]()
-    of_words = _plain_parts(replace(run, assigned=()))
-    if (len(" ".join(text)) > WIDE or of_words & script.once) and all(map(of_launcher, of_words)):
-        text, behind = [*ranks, 'exec "$@"'], (shell, *run.words)  # options stay on lines of their own
-    for part in sorted(of_words & script.once) if not behind else ():
+    of_words = [{one.strip('"') for one in sources(word)} - _OF_RUN for word in run.words]
+    first = next((at for at, one in enumerate(of_words) if not all(map(of_launcher, one))), len(of_words))
+    first -= first > 1 and run.words[first - 1][:1] == "-" and "=" not in run.words[first - 1]  # with its option
+    rest, late = [*map(shown, run.words[first:])], {one for some in of_words[first:] for one in some}
+    once = script.once & late.union(*of_words)
+    if first and len(" ".join(rest)) < WIDE and (len(" ".join(text)) > WIDE or once - late):
+        text, behind = [*ranks, 'exec "$@"', *rest], (shell, *run.words[:first])  # options stay on lines of their own
+    for part in sorted(once & late if behind else once):
         what, hint = f"the single start of `{part[:60]}`", "compute it in a line before, into an exported variable"
         draft.drop(run.place, what, "each process computes it", hint)
     return replace(run, words=(*start, shell, "-c", source_text(" ".join(text)), *behind), assigned=())
@@ -271,8 +273,8 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
         if run.words[:1] == ("wait",):
             first, running = 0, False
         starts = run.by_srun and run.words != () and run.per_node == run.nodes == 1 and in_one_pod
+        made.append(run)
         if not starts or not (run.background or running):
-            made.append(run)
             continue
         running = True
         draft.fields |= {name: fields[name] for name in ("cpu", "gpus", "memory") if name in fields}
@@ -284,10 +286,8 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
                 if layout.nodes == 1:  # other nodes are reported
                     draft.drop(run.place, what, f"all programs start at once, on {counted(every, 'GPU')}", hint)
             devices = "CUDA_VISIBLE_DEVICES", ",".join(map(str, range(first, first + own)))
-            made.append(replace(run, assigned=(devices, *run.assigned)))
+            made[-1] = replace(run, assigned=(devices, *run.assigned))
             first += own
-        else:
-            made.append(run)
     return made
 
 
@@ -438,8 +438,7 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
     texts = " ".join(source_text(word) for one in runs for word in (*one.words, one.text))
     if "MASTER_ADDR" not in script.exported and not re.search(r"\$\{?MASTER_(?:ADDR|PORT)\b", texts):
         return runs
-    known = str(script.variables.get("MASTER_PORT", DEFAULT_PORT))
-    port = known if known.isdecimal() else DEFAULT_PORT
+    port = known if (known := str(script.variables.get("MASTER_PORT"))).isdecimal() else DEFAULT_PORT
     passed = tuple(word for name in RENDEZVOUS for word in ("-x", name))
     runs = [
         replace(one, words=("mpirun", *passed, *one.words[1:])) if one.by_srun and one.words[:1] == ("mpirun",) else one

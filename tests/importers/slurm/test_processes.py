@@ -66,6 +66,17 @@ def test_processes_have_the_variables_that_add_to_those_of_the_image(body: str, 
             {},
         ),
         (
+            f"srun bash -c 'python a.py {LONG} --rank=$SLURM_PROCID -x 1'",
+            "mpirun sh -c 'exec \"$@\" --rank=$OMPI_COMM_WORLD_RANK -x 1' sh python a.py \\\n  "
+            + LONG.replace(" --", " \\\n  --"),
+            {},
+        ),
+        (
+            f"srun bash -c 'python a.py --rank=$SLURM_PROCID {LONG}'",
+            f"mpirun sh -c 'python a.py --rank=$OMPI_COMM_WORLD_RANK {LONG}'",
+            {},
+        ),
+        (
             f"srun python a.py --id $SLURM_JOB_ID {LONG}",
             "mpirun python a.py \\\n  --id {{ run.id }} \\\n  " + LONG.replace(" --", " \\\n  --"),
             {},
@@ -508,7 +519,12 @@ def test_the_rank_of_slurm_that_a_program_may_read_is_named(tasks: int, body: st
         ),
         (
             'T=$(xxd -p /dev/urandom)\nsrun bash -c "python a.py --tag $T --rank \\$SLURM_PROCID"',
-            "mpirun sh -c 'python a.py --tag $(xxd -p /dev/urandom) --rank $OMPI_COMM_WORLD_RANK'",
+            "mpirun sh -c 'exec \"$@\" --rank $OMPI_COMM_WORLD_RANK' sh python a.py --tag $(xxd -p /dev/urandom)",
+            0,
+        ),
+        (
+            'T=$(xxd -p /dev/urandom)\nsrun bash -c "python a.py --rank \\$SLURM_PROCID --tag $T"',
+            "mpirun sh -c 'python a.py --rank $OMPI_COMM_WORLD_RANK --tag $(xxd -p /dev/urandom)'",
             1,
         ),
         (
