@@ -358,8 +358,7 @@ def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> b
     return is_part and used.search(script.source) is not None and not left
 
 
-_READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")
-"""A shell without a script."""
+_READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
 _ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
 _PASSED: Final = regex(r"OMPI_COMM_WORLD_RANK|\$\{?RANK\b|\bRANK=")  # ranks in a command, passed on by the script
