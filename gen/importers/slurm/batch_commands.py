@@ -15,7 +15,16 @@ from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
 from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, value_in_command
-from gen.importers.slurm.site import CONDA, MODULES, OF_NODES, OF_STATE, ONLY_SHOWS, OWN_ENVIRONMENT, SUBMITS
+from gen.importers.slurm.site import (
+    CONDA,
+    MODULES,
+    OF_NODES,
+    OF_STATE,
+    ONLY_SHOWS,
+    OWN_ENVIRONMENT,
+    SUBMITS,
+    shows_node,
+)
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
 if TYPE_CHECKING:
@@ -127,7 +136,7 @@ class BatchCommands(BatchValues):
             program = text.partition(" ")[0]
             if program in OF_NODES.keys() | CONDA:
                 self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
-            elif program in OF_STATE:
+            elif program in OF_STATE or shows_node(text):
                 self.leave(one, f"`{text[:60]}`", *ONLY_SHOWS)
             elif program == SUBMITS:
                 self.submit(self.place(one), self.words(text))
