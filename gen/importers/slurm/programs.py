@@ -219,12 +219,13 @@ def uses_of(name: str, text: str) -> int:
 
 
 def value_in_command(name: str, value: Value, text: str, *, is_output: bool) -> str | None:
-    """The value of a variable for a line of the command, if a text reads it several times or changes what it reads.
-    None if the value can take its place.
+    """The value of a variable for a line of the command, if a text reads it several times or changes what it reads, or
+    if it computes with a time. None if the value can take its place.
     """
     if isinstance(value, tuple):
         return f"({' '.join(map(shown, value))})" if name in _item_reads(text) else None
-    several = uses_of(name, text) > 1 or name in _inner_reads(text)
+    is_time = value[1:].startswith("$(date") and re.search(rf"\(\([^\n]{{0,300}}\b{name}\b", text) is not None
+    several = uses_of(name, text) > 1 or name in _inner_reads(text) or is_time
     return shown(value) if (several if is_output else name in _changed_reads(text)) else None
 
 
