@@ -23,6 +23,7 @@ from gen.importers.slurm.site import (
     ONLY_SHOWS,
     OWN_ENVIRONMENT,
     SUBMITS,
+    file_of_slurm,
     shows_node,
 )
 from gen.importers.slurm.values import ARGUMENT, BatchValues
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
-_OF_SLURM_ITSELF: Final = regex(rf"{re.escape(SCRIPT)}\b|\bslurm-\S*\.(?:out|err|log)\b")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
@@ -281,7 +281,7 @@ class BatchCommands(BatchValues):
             self.images += [(opened[0], place)] if opened[0] else []
             self.mounts += [(one, place) for one in opened[2]]
             self.run(place, opened[1], assigned)
-        elif called.program in _COPY and (lost := self._lost(words)):
+        elif called.program in _COPY and (lost := file_of_slurm(words, self.logs)):
             what = "the file of the script" if SCRIPT in lost else "the log of Slurm"
             hint = "leave it out: the job file is in Git, and `gen logs` shows the logs"
             self.drop(called, f"`{called.text[:60]}`", f"no pod has {what}", hint)
@@ -290,12 +290,6 @@ class BatchCommands(BatchValues):
                 hint = f"write it behind `srun`: `srun {called.program} …`"
                 self.refuse(place, f"`{called.program[:40]}` starts `srun`, which does not work in a pod", hint)
             self.start(called.words, called)
-
-    def _lost(self, words: Sequence[str]) -> str:
-        """A file among the words of a command that only Slurm has."""
-        logs = (one for one in words if {one.removeprefix("./"), one.rpartition("/")[2]} & self.logs)
-        known = _OF_SLURM_ITSELF.search(source_text(" ".join(words)))
-        return known[0] if known is not None else next(logs, "")
 
     def follow_turns(
         self, node: Node, holds: Callable[[], bool | None], body: Node, after: Callable[[], object] = lambda: None
@@ -347,10 +341,6 @@ class BatchCommands(BatchValues):
         self.left.append(DroppedPart(called.place, what, why, hint))
         return True
 
-    @property
-    def in_background(self) -> list[Step]:
-        return [one for one in self.steps if one.starts_in_background]
-
     def unset(self, words: Iterable[str]) -> None:
         of_functions = "-f" in words
         for name in {*words} - self.fixed:
@@ -377,8 +367,10 @@ class BatchCommands(BatchValues):
     def declaration(self, node: Node) -> None:
         word, *behind = self.text(node).partition("=")[0].split()
         switches = "".join(one for one in behind if one.startswith("-"))
-        if {*switches} & {*("ulcf" if word == "export" and len(behind) > 1 else "ulc" if word == "export" else "ulnc")}:
-            self.refuse(self.place(node), f"gen does not follow `{word} {switches}`", "write the value that it makes")
+        lost, self.behind = self.behind, []  # behind `>`
+        if lost or {*switches} & {*{"export": "ulcf" if behind[1:] else "ulc"}.get(word, "ulnc")}:
+            what = f"gen does not follow `{word} {' '.join(lost) or switches}`"
+            self.refuse(self.place(node), what, "write the value that it makes")
         if word == "local" and self.hidden is None:
             self.refuse(self.place(node), "bash accepts `local` in functions only", "remove `local`")
         hides = self.hidden is not None and word in ("local", "declare", "typeset") and "g" not in switches

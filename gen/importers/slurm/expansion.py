@@ -375,7 +375,7 @@ class Expander:
         changed: Value | None = None
         if known is None:
             changed = "" if self.outside(name) == "" else None  # an argument without a value
-        elif isinstance(known, str) and is_known(known):
+        elif isinstance(known, str) and is_known(known) and not (START in known and re.match("#(?!#)", rest)):
             changed = _part_of(known, int(part[1]), part[2]) if part else None
             changed = changed if part is not None else changed_value(known, rest, self.value)
         elif isinstance(known, tuple) and part is not None and NODES not in known and (name in "@*" or "[" in text):

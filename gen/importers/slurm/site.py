@@ -14,7 +14,7 @@ define: {USER: jane}                   # variables from outside
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
@@ -27,8 +27,8 @@ from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import written
 from gen.importers.draft import JobDraft, label
 from gen.importers.shell_script import assigned_in, placeholders
-from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, sources
-from gen.importers.slurm.programs import VARIABLE, DroppedPart, Step
+from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, source_text, sources
+from gen.importers.slurm.programs import SCRIPT, VARIABLE, DroppedPart, Step
 from gen.job.launchers import BY_PROGRAM, base
 
 if TYPE_CHECKING:
@@ -326,3 +326,13 @@ def carry_values_of_file(
         else:
             why = f"`{name[:60]}` reads it, and the script sets no value"
             draft.drop(place, f"`${one}` from outside", why, f"give it with `--define {one}=VALUE`, if it is set")
+
+
+_OF_SLURM_ITSELF: Final = regex(rf"{re.escape(SCRIPT)}\b|\bslurm-\S*\.(?:out|err|log)\b")
+
+
+def file_of_slurm(words: Sequence[str], logs: Collection[str]) -> str:
+    """A file among the words of a command that only Slurm has: its copy of the script, or a log."""
+    known = _OF_SLURM_ITSELF.search(source_text(" ".join(words)))
+    own = (one for one in words if one.removeprefix("./") in logs or one.rpartition("/")[2] in logs)
+    return known[0] if known is not None else next(own, "")

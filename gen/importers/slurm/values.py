@@ -16,6 +16,7 @@ from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, STATUS, Conditio
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
+    MARKED,
     NODES,
     ONE,
     OPEN,
@@ -53,15 +54,14 @@ _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
 """All arguments in a construct of the shell."""
 _INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
 OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
-_NO_NAME: Final = regex(r"[\"'|&;<>]|^[^/]* [^/]*$")
+_NO_NAME: Final = regex(r"[\"'|&;<>,]|^[^/]* [^/]*$")
 _NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?]|\$\()[^{CLOSE}]*{CLOSE}")
 
 
 class BatchValues(Conditions):
     """Variables and outputs of commands. `constants` are the variables of Slurm and those that the user gives."""
 
-    exports_all = False
-    """Whether each assignment exports its variable."""
+    exports_all = False  # whether each assignment exports its variable
     matching = ""
     """The option that changes what patterns match."""
     submitted: list[str]
@@ -358,10 +358,10 @@ class BatchValues(Conditions):
 
     def name_program(self, step: Step) -> None:
         """Name a program that no machine has, and values that the pod computes in another folder."""
-        name, hint = "".join(step.words[:1]), "write the program as it is, or remove it"
-        inner = sources(name)
-        if step.words and (not name or (_NO_NAME.search(name) and not inner)):
-            self.refuse(step.place, f"bash finds no program with the name `{name[:60]}`", hint)
+        inner = sources(name := "".join(step.words[:1]))
+        hint = "write the program as it is, or remove it"
+        if step.words and (not name or _NO_NAME.search(MARKED.sub("x", name))):
+            self.refuse(step.place, f"bash finds no program with the name `{source_text(name)[:60]}`", hint)
         elif inner and re.fullmatch(r"[\w=]*", "".join(_NO_PROGRAM.split(name))) and not self.outputs.keys() & {*inner}:
             self.refuse(step.place, f"`{source_text(name)[:60]}` is not a program", hint)
         if self.matching and any({*"*?"} & {*sources(word)} for word in step.words):

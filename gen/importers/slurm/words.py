@@ -156,8 +156,12 @@ def _leave(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
+def _in_background(reader: BatchCommands) -> list[Step]:
+    return [one for one in reader.steps if one.starts_in_background]
+
+
 def _wait(reader: BatchCommands, called: Called) -> bool:
-    behind, waited = reader.in_background, len(called.words) - 1
+    behind, waited = _in_background(reader), len(called.words) - 1
     if waited and len(behind) == 1 and reader.steps[-1].background:
         reader.steps[-1] = replace(behind[0], background=False)
     elif behind:
@@ -170,7 +174,7 @@ def _wait(reader: BatchCommands, called: Called) -> bool:
 
 def _sleep(reader: BatchCommands, called: Called) -> bool:
     """A pause, which a program in the background may need."""
-    if not reader.in_background:
+    if not _in_background(reader):
         return _shows(reader, called)
     reader.start(called.words, called)
     return True
@@ -178,7 +182,7 @@ def _sleep(reader: BatchCommands, called: Called) -> bool:
 
 def _kill(reader: BatchCommands, called: Called) -> bool:
     """The end of a program in the background, if there is only one."""
-    behind = reader.in_background
+    behind = _in_background(reader)
     if len(behind) == 1 and marked("$!") in called.words:
         reader.start(tuple(dict.fromkeys(called.words)), called)
     elif behind:
