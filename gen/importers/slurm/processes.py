@@ -311,9 +311,14 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
     _, processes = processes_of(given)
-    if {one[1:] for one in sources(processes)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", processes):
-        what, hint = f"the number of processes `{shown(processes)[:60]}`", "set `gpus` to it"
-        draft.drop(run.place, what, "only a shell computes it, and the launcher starts one for each GPU", hint)
+    nodes = given.values.get(base.PODS, ("", ""))[1]
+    for name, number, field in (("processes", processes, "gpus"), ("nodes", nodes, "workers")):
+        if {one[1:] for one in sources(number)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", number):
+            what, why = (
+                f"the number of {name} `{shown(number)[:60]}`",
+                "only a shell computes it, and the job has its own",
+            )
+            draft.drop(run.place, what, why, f"set `{field}` to it")
     gpus, pods = int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1
     words = with_processes(run, given, gpus, pods)
     return replace(run, words=tuple(words))
