@@ -295,33 +295,29 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
-        starts = run.by_srun and run.words[:1] not in OF_SHELL
-        return by_mpirun(draft, script, run, layout) if of_mpi and starts else run
+        in_tasks = of_mpi and run.by_srun and run.words[:1] not in OF_SHELL
+        return by_mpirun(draft, script, run, layout) if in_tasks else run
+    program = run.words[run.at].rpartition("/")[2]
     given = without_set(run, parallel=parallel)
     if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
         return for_all_pods(draft, run, given, layout)
     if of_mpi and run.by_srun and layout.nodes > 1:
-        name = run.words[run.at].rpartition("/")[2]
-        message = f"`{name}` starts in one pod only, because the script starts other programs with MPI"
+        message = f"`{program}` starts in one pod only, because the script starts other programs with MPI"
         draft.cannot_run(run.place, message, "import the script without the other programs")
     if layout.nodes > 1 and run.by_srun and not of_mpi:
         draft.set("pytorch", "kind")
     if run.by_srun and run.per_node > 1:
-        what = f"{run.per_node} starts of `{run.words[run.at].rpartition('/')[2]}` on each node"
+        what = f"{run.per_node} starts of `{program}` on each node"
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
     _, processes = processes_of(given)
     nodes = given.values.get(base.PODS, ("", ""))[1]
     for name, number, field in (("processes", processes, "gpus"), ("nodes", nodes, "workers")):
         if {one[1:] for one in sources(number)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", number):
-            what, why = (
-                f"the number of {name} `{shown(number)[:60]}`",
-                "only a shell computes it, and the job has its own",
-            )
-            draft.drop(run.place, what, why, f"set `{field}` to it")
+            why, hint = "only a shell computes it, and the job has its own", f"set `{field}` to it"
+            draft.drop(run.place, f"the number of {name} `{shown(number)[:60]}`", why, hint)
     gpus, pods = int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1
-    words = with_processes(run, given, gpus, pods)
-    return replace(run, words=tuple(words))
+    return replace(run, words=tuple(with_processes(run, given, gpus, pods)))
 
 
 def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:

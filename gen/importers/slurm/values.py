@@ -55,7 +55,7 @@ _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
 _INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
 OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
 _NO_NAME: Final = regex(r"[\"'|&;<>,]|^[^/]* [^/]*$")
-_NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?]|\$\()[^{CLOSE}]*{CLOSE}")
+_NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?!]|\$[(!])[^{CLOSE}]*{CLOSE}")
 
 
 class BatchValues(Conditions):

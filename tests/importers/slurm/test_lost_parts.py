@@ -53,6 +53,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "A=$PWD/b\na ${A#*/}", 5, "`$A` has no value in a pod"),
         (NODE, '"$SLURM_JOB_ID,$(hostname)"\na', 4, "bash finds no program with the name"),
         (NODES, "N=$(cat b)\nsrun torchrun --nnodes $N a.py", 7, "the number of nodes `$(cat b)` is not carried"),
+        (NODE, "a &\nB$!\nc", 5, "`B$!` is not a program"),
         (NODE, "srun a || srun b", 4, "the program behind `||` is not carried"),
         (NODE, "(a; b) &\nsrun c", 4, "the background of all but the last program is not carried"),
         (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
