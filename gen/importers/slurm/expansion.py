@@ -365,8 +365,8 @@ class Expander:
                 return known if is_set and known is not None else self.value(rest.lstrip(":")[1:])
             case "=", _:
                 if not is_set:
-                    self.assign(name, self.value(rest.lstrip(":")[1:]))
-                return self.lookup(name) or ""
+                    self.assign(name, known := self.value(rest.lstrip(":")[1:]))
+                return known or ""
             case "+", _:
                 return self.value(rest.lstrip(":")[1:]) if is_set else ""
             case "?", _:
