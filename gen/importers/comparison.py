@@ -121,9 +121,8 @@ def _volume_names(spec: Body, ours: Body) -> dict[Any, str]:
     """Names of volumes in the original, and in the rendered object for the same source."""
     left = [dict(one) for one in ours.get("volumes") or ()]
     names: dict[Any, str] = {}
-    volumes = spec.get("volumes")
-    for volume in volumes if isinstance(volumes, list) else ():
-        source = {key: value for key, value in volume.items() if key != "name"} if isinstance(volume, dict) else {}
+    for volume in as_mappings(spec.get("volumes")):
+        source = {key: value for key, value in volume.items() if key != "name"}
         same = next((one for one in left if _is_within(source, one)), None)
         if same is not None and _is_key(volume.get("name")):
             left.remove(same)

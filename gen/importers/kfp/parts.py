@@ -391,12 +391,12 @@ def _amounts(amounts: Body, known: _Known, found: Findings) -> Iterator[tuple[st
     """Amounts with a known name and a known value. Names of accelerators of Google Cloud are none of Kubernetes."""
     for key, value in amounts.items():
         name = known.text(str(key), found)
-        gone = {_name_of(one) for one in known.unknown}
-        if not gone & {name, value} and "/" not in name and not name.startswith(_OWN_RESOURCES):
+        gone = any(_name_of(one) in (name, value) for one in known.unknown)
+        if not gone and "/" not in name and not name.startswith(_OWN_RESOURCES):
             message = f"`{_shown(name)}: {value}` of step `{known.call.task}` is not carried: no resource has this name"
             hint = "set `gpus` of the job, and `accelerator` if the cluster has several"
             found.warning(NOT_CARRIED, known.place, message, hint)
-        elif not gone & {name, value}:
+        elif not gone:
             yield name, value
 
 

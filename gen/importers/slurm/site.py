@@ -141,7 +141,7 @@ SILENT: Final = names(
     "ifconfig ip umask return break "
     "continue local type shift tput clear alias read getopt getopts false readonly command test du kill "
     "disown jobs hash times fg bg dirs enable history bind caller complete compgen logout let select "
-    "rocm-smi top ps pkill killall topo lspci cat head tail grep sort stat"
+    "rocm-smi top ps pkill killall lspci cat head tail grep sort stat"
 )
 """Programs that show, or change the shell of the batch part only."""
 SILENT_IN_TASKS: Final = names(

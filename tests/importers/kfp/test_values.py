@@ -214,6 +214,13 @@ def test_a_limit_that_only_a_run_has_is_left_out() -> None:
     assert job.obstacles == (), "it runs without the limit"
 
 
+def test_a_limit_that_is_a_list_is_no_bug() -> None:
+    template = program("x")
+    template["container"]["resources"] = {"limits": {"memory": ["2Gi"]}}
+    _, found = read(workflow(dag(task("a", "x")), template))
+    assert [one.message for one in found if one.is_error]
+
+
 @for_each("value", [None, "YOUR_TOKEN", "zq-1234"])
 def test_a_parameter_that_is_a_secret_is_a_variable(value: str | None) -> None:
     document = workflow(

@@ -13,7 +13,7 @@ import yaml
 from gen.base import follow
 from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS, ImportInput
-from gen.importers.comparison import cleaned
+from gen.importers.comparison import aligned, cleaned
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each
@@ -467,6 +467,17 @@ def test_volumes_of_any_form_are_compared() -> None:
     jobs, _ = read(body)
     found = Findings()
     assert list(prove(PROJECT, jobs[0], NAME, overlay_text(fragment(jobs)), found))
+
+
+def test_a_volume_that_is_a_text_has_no_name() -> None:
+    rendered = of_container()
+    for replica in rendered["spec"]["pytorchReplicaSpecs"].values():
+        replica["template"]["spec"]["volumes"] = [{"name": "a", "emptyDir": {}}]
+    original = deepcopy(rendered)
+    for replica in original["spec"]["pytorchReplicaSpecs"].values():
+        replica["template"]["spec"]["volumes"] = ["x", {"name": "b", "emptyDir": {}}]
+    (first, *_) = aligned(original, rendered)["spec"]["pytorchReplicaSpecs"].values()
+    assert first["template"]["spec"]["volumes"] == ["x", {"name": "a", "emptyDir": {}}]
 
 
 @pytest.mark.parametrize("name", [["a"], {"a": 1}, None, 7])
