@@ -377,8 +377,9 @@ def _ranks_of_task(run: Run) -> list[tuple[str, str]]:
 def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with their values of variables that differ from those of the last one, which the job has."""
     runs = [run.with_local_variables() for run in runs]
-    last = {name: str(value) for name, value in runs[-1].exported.items()}
-    now = {**runs[-1].exported}
+    end = runs[-1].exported
+    runs = [replace(one, exported=end) if one.words[:1] == ("trap",) else one for one in runs]
+    last, now = {name: str(value) for name, value in end.items()}, {**end}
     script.exported = {name: script.exported.get(name) or set_at(script, name, runs[-1].place) for name in now}
     script.variables |= now
     outer = {name: script.constants[name] for name in now if name in script.constants}

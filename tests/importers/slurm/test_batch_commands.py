@@ -17,6 +17,7 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("for i in 1 2; do export LR=$i; srun a; done", "LR=1 a\na"),
         ("export A=1\nsrun a\nexport A=2\nsrun b", "A=1 a\nb"),
         ("export A=1\nsrun a\nunset A\nsrun b", "A=1 a\nb"),
+        ("export A=1\ntrap b EXIT\na\nexport A=2\nsrun c", "trap b EXIT\nA=1 a\nc"),
         ("export A=1\nsrun a $A\nexport A='b c'\nsrun b", "A=1 a 1\nb"),
         ("for i in 1 2; do export i; srun bash -c 'a --lr $i'; done", "i=1 a --lr 1\na --lr 2"),
         ("srun bash -c 'export A=1; a'\nsrun b", "A=1 a\nb"),
