@@ -388,7 +388,7 @@ class Expander:
 
     def arithmetic(self, text: str) -> str:
         """The value of an integer expression."""
-        result = integer(plain := self._operands(text))
+        result = integer(plain := self._operands(re.sub(r'"(\$?\w*)"', r"\1", text)))  # sh refuses quotes
         return str(result) if result is not None else marked(f"$(({plain.strip()}))")
 
     def calculate(self, text: str) -> None:

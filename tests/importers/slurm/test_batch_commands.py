@@ -97,6 +97,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("i=0\nwhile [ $i -lt 2 ]; do srun a $i; i=$((i + 1)); done", "a 0\na 1"),
         ("i=2\nuntil ((i == 0)); do srun a $i; ((i--)); done", "a 2\na 1"),
         ("A=1\nA=2 | cat\nsrun a $A", "a 1"),
+        ('A=3\na $(( "A" * 8 )) $(( "$A" + "1" ))', "a 24 4"),
         ("A=(b 'c d')\na ${A:=e} ${F:=g} $F", "a b g g"),
         ("S=`date +%s`\na\nE=`date +%s`\nb $((E - S))", "S=$(date +%s)\na\nE=$(date +%s)\nb $(($E - $S))"),
         ("set -- b\nA='a $* \\ c'\neval $A", "a b ' c'"),
