@@ -130,8 +130,8 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
 
-def _said(text: str) -> str:
-    """A text of the script in a finding."""
+def _as_shown(text: str) -> str:
+    """A text of the script, as findings show it."""
     return text.replace(START, ".").replace(f"${RUN_ID}", "{{ run.id }}")
 
 
@@ -140,7 +140,7 @@ def _gives_up(script: BatchScript, found: Findings) -> bool:
     if script.ended is None or script.steps:
         return False
     place, said = script.ended
-    what = f"the script ends here without a program{': ' * bool(said)}{_said(said)}"
+    what = f"the script ends here without a program{': ' * bool(said)}{_as_shown(said)}"
     _refuse_empty(script, place, what, _NEEDED_VALUES, found)
     return True
 
@@ -176,7 +176,7 @@ def _unread(draft: JobDraft, script: BatchScript) -> None:
         draft.cannot_run(*script.unreadable)
     if script.ended is not None and re.fullmatch(r"-?\d+", script.fails):
         place, said = script.ended
-        why = f": {_said(said)}" if said else ""
+        why = f": {_as_shown(said)}" if said else ""
         draft.cannot_run(place, f"the script ends here with an error{why}", _NEEDED_VALUES)
     elif script.ended is not None and script.fails:
         what, why = "the error at the end of the script", "the job succeeds if its last program does"
@@ -197,7 +197,7 @@ def _translate(
     last = {one.name: one for one in (*options, *of_step)}
     mounted = carry_containers(draft, last, script, image, site, lacking)
     for one in dict.fromkeys(script.left):
-        draft.drop(one.place, _said(one.what), one.why, one.hint)
+        draft.drop(one.place, _as_shown(one.what), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = runs and processes.with_own_variables(draft, script, runs)
     runs = [*in_container(runs, ",".join(mounts).split(","), script.left)]
@@ -249,7 +249,7 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
     script.files |= written.files
     script.left += written.left
     for place, what, hint in written.missing:
-        draft.cannot_run(place, _said(what), remedy_of_file(script, place, hint))
+        draft.cannot_run(place, _as_shown(what), remedy_of_file(script, place, hint))
     return runs
 
 

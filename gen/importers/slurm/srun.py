@@ -95,11 +95,11 @@ _LISTS_NODES: Final = regex(r"\bscontrol\s+show\s+hostnames?\b|\bSLURM_(?:JOB_)?
 
 
 def remedy_of_file(script: BatchScript, place: Location, otherwise: str) -> str:
-    """What to do about a file that a script writes and no pod has: nobody can write one with the names of nodes."""
+    """The remedy for a file that no pod has: the names of nodes are not known before a run."""
     lines = script.source.split("\n")[place.line - script.first_line :]
     if _LISTS_NODES.search("".join(lines[:1])) is None:
         return otherwise
-    return "remove what reads it: nobody knows the hosts before, and `mpirun` and the launchers have them"
+    return "remove the part that reads it: hosts are known only in a run, and `mpirun` and the launchers have them"
 
 
 def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:

@@ -125,7 +125,7 @@ class TrainJob(Job):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """Changes of the pods by somebody, which are those of gen in a job, in the form of the current release."""
+        """Changes of the pods by another manager as those of gen, in the form of the current release."""
         spec = {name: value for name, value in body["spec"].items() if name not in _OF_JOBSETS}
         patches = spec.get(_PATCHES)
         if _PATCHES not in spec and (jobs := _overridden(spec)) is not None:
