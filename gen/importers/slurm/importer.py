@@ -39,7 +39,7 @@ from gen.importers.slurm.site import (
     text_of_template,
     without_placeholders,
 )
-from gen.importers.slurm.srun import remedy_of_file, starts_ray
+from gen.importers.slurm.srun import WITHOUT_HOSTS, remedy_of_file, starts_ray
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.words import needs_bash
@@ -271,8 +271,7 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
         if name == "SLURM_ARRAY_TASK_ID":
             why, hint = "the script has no `--array`", f"add it, or give one task with `--define {name}=VALUE`"
         elif script.lists_nodes(name):
-            why = "it is a list of nodes"
-            hint = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
+            why, hint = "it is a list of nodes", WITHOUT_HOSTS
         elif name not in script.variables or (name in script.early and marked(f"${name}") in script.variables[name]):
             lacking.values += [] if name.startswith("SLURM_") else [name]
         elif name in script.early:

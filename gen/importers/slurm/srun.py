@@ -1,4 +1,4 @@
-"""What an `srun` asks for: its nodes, tasks and GPUs, and the variables of its tasks."""
+"""Requests of `srun`: nodes, tasks, GPUs, and variables of tasks; and remedies for what only its nodes have."""
 
 from __future__ import annotations
 
@@ -76,18 +76,22 @@ def set_at(script: BatchScript, name: str, place: Location) -> Location:
     return replace(place, line=script.first_line + found)
 
 
+WITHOUT_HOSTS: Final = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
+"""The remedy for a list of nodes."""
+
+
 def why_of_part(text: str) -> tuple[str, str]:
-    """Why a variable with a part of the command is not in the job, and what to do."""
+    """The reason and the remedy for a variable with a part of the command, which the job lacks."""
     if " " not in text and any("$MASTER_ADDR" in one for one in sources(text)):
         return "a pod has the address of the first one in `$MASTER_ADDR`", "read that in the program, if it needs it"
     return "the command has its value", "add it to `env` if the program reads it"
 
 
 def why_of_machines(script: BatchScript, name: str) -> tuple[str, str]:
-    """Why a variable whose value only the machines know is not in the job, and what to do."""
+    """The reason and the remedy for a variable whose value is known only on the machines."""
     why = "its value is known only on the machines"
     if script.lists_nodes(name):
-        return why, "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
+        return why, WITHOUT_HOSTS
     return why, "set it in `env`, or give the values in it with `--define NAME=VALUE`"
 
 
@@ -131,7 +135,7 @@ def starts_ray(words: Sequence[str]) -> bool:
 
 
 def uses_gpus(options: Iterable[Option], text: str) -> bool:
-    """Whether the options or the commands of a script have to do with GPUs."""
+    """Whether the options or the commands of a script name GPUs."""
     asked = (f"{one.name}={one.value}" for one in options if one.name not in _OF_PEOPLE)
     return any(map(_OF_GPUS.search, (*asked, _COMMENT.sub("", text))))
 
