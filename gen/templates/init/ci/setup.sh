@@ -19,8 +19,8 @@ fi
 # An environment with a pip of its own takes a third of the time of a set-up, and to compile all modules a quarter, of
 # which gen imports a few. So in CI pip of the machine installs, if it can: `--python` came with pip 22.3
 install=(install --quiet --disable-pip-version-check --requirement "$tools/requirements.txt")
-knows='import re, sys, importlib.metadata as m; sys.exit([*map(int, re.findall("[0-9]+", m.version("pip"))[:2])] < [22, 3])'
-if [ $# -gt 0 ] && python3 -I -c "$knows" 2> /dev/null; then
+has_option='import re, sys, importlib.metadata as m; sys.exit([*map(int, re.findall("[0-9]+", m.version("pip"))[:2])] < [22, 3])'
+if [ $# -gt 0 ] && python3 -I -c "$has_option" 2> /dev/null; then
   [ -x "$environment/bin/python" ] || python3 -I -m venv --without-pip "$environment"
   python3 -I -m pip --python "$environment/bin/python" "${install[@]}" --no-compile
 else
