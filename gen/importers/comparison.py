@@ -1,4 +1,5 @@
-"""Comparison of an imported object with the one that gen renders for it.
+"""Comparison of an imported object with the one that gen renders for it, without what does not count: values that a
+cluster adds, defaults of its kind, and unknown fields.
 
 The original gets the names that gen gives to its run, its training container and its volumes; then their values are
 compared by route.
