@@ -14,7 +14,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.expansion import OPEN
-from gen.importers.slurm.site import TO_COMPLETE, Layout, Site
+from gen.importers.slurm.site import TO_COMPLETE, Layout, Site, names_of
 from gen.job.names import LABEL_VALUE
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
@@ -194,13 +194,11 @@ HANDLED: Final = names(
 )
 """Options that fields have."""
 _KNOWN: Final = sorted(HANDLED | REASONS.keys() | SWITCHES)
-
 _OF_ALLOCATION: Final = names("account partition qos")
 """Options that `srun` ignores in a script."""
 _TIME: Final = regex(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
 _MEMORY: Final = regex(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
 _RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?")
-_LABEL: Final = regex(LABEL_VALUE)
 _UNITS: Final = {"K": "Ki", "": "Mi", "M": "Mi", "G": "Gi", "T": "Ti"}
 
 
@@ -217,12 +215,13 @@ def allocation(options: Sequence[Option]) -> tuple[Layout, Fields]:
 
 def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site) -> Layout:
     """Set the fields; `of_step` are the options of `srun`, which override those of the script."""
-    given = {one.name: one.value for one in options}
+    given, own = {one.name: one.value for one in options}, {one.name for one in of_step}
     for one in (one for one in of_step if one.name in _OF_ALLOCATION and one.value != given.get(one.name)):
         if OPEN not in one.value:  # which has a finding
             why, hint = "a step is in the allocation of the script", "write it as `#SBATCH`, or remove it"
             draft.drop(one.place, f"`--{one.name}` of `srun`", why, hint)
-    last = {one.name: one for one in (*options, *(one for one in of_step if one.name not in _OF_ALLOCATION))}
+    sizes = [one for one in options if one.name != "ntasks" or not {"ntasks-per-node", "tasks-per-node"} & own]
+    last = {one.name: one for one in (*sizes, *(one for one in of_step if one.name not in _OF_ALLOCATION))}
     for one in last.values():
         if one.name not in HANDLED and one.name != "constraint":
             why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
@@ -241,7 +240,7 @@ def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
     tasks = _number(draft, last.get("ntasks")) or _tasks_of_gpus(last)
     if "nodes" not in last and tasks and per_node:
         nodes = -(-tasks // per_node)
-    per_node = per_node or max(-(-(tasks or nodes) // nodes), 1)
+    per_node = max(-(-tasks // nodes), 1) if tasks else per_node or 1
     cpus = _number(draft, last.get("cpus-per-task")) or 1
     gpus = _gpus(draft, last, nodes, per_node)
     if nodes > 1:
@@ -255,7 +254,14 @@ def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
     indices = _array(draft, last.get("array"), nodes)
     array = "array" in draft.fields
     return Layout(
-        nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=indices, array=array, names=_names(last)
+        nodes=nodes,
+        per_node=per_node,
+        tasks=tasks or nodes * per_node,
+        cpus_per_task=cpus,
+        gpus=gpus,
+        indices=indices,
+        array=array,
+        names=names_of({name: one.value for name, one in last.items()}),
     )
 
 
@@ -263,12 +269,6 @@ def _tasks_of_gpus(last: Mapping[str, Option]) -> int | None:
     """The tasks of `--gpus` and `--gpus-per-task`."""
     every, each = ((last[one].value.split(":")[-1][:6] if one in last else "") for one in ("gpus", "gpus-per-task"))
     return int(every) // int(each) or None if every.isdecimal() and each.isdecimal() and int(each) else None
-
-
-def _names(last: Mapping[str, Option]) -> dict[str, str]:
-    """Variables of Slurm with the names that options give. Of several partitions, Slurm chooses one."""
-    known = {name: last[name].value for name in ("account", "partition", "qos") if name in last}
-    return {f"SLURM_JOB_{name.upper()}": value for name, value in known.items() if not {*",$"} & {*value}}
 
 
 def _number(draft: JobDraft, option: Option | None) -> int | None:
@@ -388,7 +388,7 @@ def _place(draft: JobDraft, last: dict[str, Option], site: Site) -> None:
     account = last.get("account")
     if account is not None and not _is_open(draft, account, "account", "labels", site.accounts):
         named = site.accounts.get(account.value, account.value)
-        if account.value not in site.accounts and not _LABEL.fullmatch(named):
+        if account.value not in site.accounts and not re.fullmatch(LABEL_VALUE, named):
             named = label(named, "default")
             why, hint = f"it is not a valid label value, and becomes `{named}`", "map it with `accounts` of a site file"
             draft.drop(account.place, f"the account `{account.value[:60]}`", why, hint)

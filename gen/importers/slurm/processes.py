@@ -89,8 +89,8 @@ def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
         return {*VARIABLE.findall(part)} <= kept and (known or part in script.once)
 
     run = _as_process(run)
-    per_node, total = (run.per_node, 0) if run.nodes == layout.nodes else (0, run.nodes * run.per_node)
-    start = ("mpirun", *numbers(layout, per_node, total))
+    is_even = run.nodes == layout.nodes and run.tasks == run.nodes * run.per_node
+    start = ("mpirun", *(numbers(layout, run.per_node, 0) if is_even else numbers(layout, 0, run.tasks)))
     ranks_of_task = _ranks_of_task(run)
     sizes = [one for one in run.assigned if one[0] in OF_KIND.difference(RENDEZVOUS) and is_known(one[1])]
     ranks_of_task += [one for one in of_program(run) if _OF_PROCESS.search(one[1]) and one not in ranks_of_task]
@@ -154,8 +154,8 @@ def numbers(layout: Layout, per_node: int, total: int) -> tuple[str, ...]:
 
 def for_all_pods(draft: JobDraft, run: Run, given: Options, layout: Layout) -> Run:
     """A launcher that starts the processes of all pods."""
-    if run.by_srun and run.nodes * run.per_node > 1:
-        what, hint = f"{run.nodes * run.per_node} starts of `{run.words[run.at]}`", "start it once, without `srun`"
+    if run.by_srun and run.tasks > 1:
+        what, hint = f"{run.tasks} starts of `{run.words[run.at]}`", "start it once, without `srun`"
         draft.drop(run.place, what, "one start reaches the processes of all pods", hint)
     options: tuple[str, ...] = ("--hostfile", "/etc/mpi/hostfile")
     if run.launcher is mpirun.LAUNCHER:

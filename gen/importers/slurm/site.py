@@ -257,7 +257,9 @@ class Layout(Struct, frozen=True, kw_only=True):
 
     nodes: int
     per_node: int
-    """Processes on each node."""
+    """Processes on a node, at most."""
+    tasks: int
+    """Processes on all nodes."""
     cpus_per_task: int
     gpus: int
     """GPUs of each node."""
@@ -269,12 +271,18 @@ class Layout(Struct, frozen=True, kw_only=True):
     """Variables of Slurm with the account, the partition and the quality of service."""
 
 
+def names_of(options: Mapping[str, str]) -> dict[str, str]:
+    """Variables of Slurm with the names that options give. Of several partitions, Slurm chooses one."""
+    known = {name: options[name] for name in ("account", "partition", "qos") if name in options}
+    return {f"SLURM_JOB_{name.upper()}": value for name, value in known.items() if not {*",$"} & {*value}}
+
+
 def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
     """The variables of Slurm in the batch part, and those that the user gives."""
     constants = {
         "SLURM_JOB_NAME": name,
         **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(layout.nodes)),
-        **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(layout.nodes * layout.per_node)),
+        **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(layout.tasks)),
         **dict.fromkeys(("SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), str(layout.per_node)),
         "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
         "SLURM_SUBMIT_DIR": START,

@@ -150,14 +150,16 @@ def gpus_of_step(step: Step) -> int:
     return int(words[-1][:6]) if words[-1].isdecimal() else 1
 
 
-def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int]:
-    """The nodes of an `srun`, and its tasks on each; those of the script without options of its own."""
+def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int, int]:
+    """The nodes of an `srun`, its tasks on each and on all; those of the script without options of its own."""
     given = {one.name: int(one.value[:6]) for one in options if one.value.isascii() and one.value.isdecimal()}
     nodes, tasks = given.get("nodes") or layout.nodes, given.get("ntasks", 0)
-    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or (tasks // nodes if tasks else 0)
+    per_node = given.get("ntasks-per-node") or given.get("tasks-per-node") or -(-tasks // nodes)
     if tasks:
-        nodes, per_node = (min(nodes, -(-tasks // per_node)), min(tasks, per_node)) if per_node else (tasks, 1)
-    return nodes, per_node or layout.per_node
+        nodes = min(nodes, -(-tasks // per_node))
+        return nodes, -(-tasks // nodes), tasks
+    per_node = per_node or layout.per_node
+    return nodes, per_node, layout.tasks if (nodes, per_node) == (layout.nodes, layout.per_node) else nodes * per_node
 
 
 def report_unset(script: BatchScript, options: Iterable[Option], given: Collection[str]) -> None:

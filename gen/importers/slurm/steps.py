@@ -51,9 +51,8 @@ from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 _SET_BY_GEN: Final = (PROCESSES, PODS, base.ALL_PROCESSES, base.ADDRESS, base.RANK, base.PORT, base.ALONE, HOSTS)
 _MORE: Final = names("rdzv_backend rdzv_id same_network no_ssh no_ssh_check launcher force_multi")
 """Other options about the other pods."""
-_MODULES: Final = {
-    module: one for one in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER) for module in one.modules
-}
+_OF_MODULES: Final = torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER
+_MODULES: Final = {module: one for one in _OF_MODULES for module in one.modules}
 _WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
 _PYTHON: Final = regex(r"python[\d.]*")
 OF_KIND: Final = names(
@@ -82,7 +81,8 @@ class Run(Step, frozen=True, kw_only=True):
     nodes: int = 1
     """Nodes on which `srun` starts it."""
     per_node: int = 1
-    """Tasks that `srun` starts on each node."""
+    """Tasks that it starts on a node, at most."""
+    tasks: int = 1
 
 
 def runs_of(
@@ -93,7 +93,7 @@ def runs_of(
     options: dict[int, list[Option]] = {}
     images: dict[str, Option] = {}
     for step in on_each_node(needed_steps(script.steps), layout.nodes):
-        inner, tasks = [step], (1, 1)
+        inner, tasks = [step], (1, 1, 1)
         if step.by_srun:
             given = [one for at, one in enumerate(step.options) if at > _MOST_OPTIONS or not _OPTIONS.fullmatch(one)]
             known, rest = options_of(given, step.place, found)
@@ -103,7 +103,7 @@ def runs_of(
             tasks = tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
             moved = with_export(step if folder is None else step.within(folder.value, folder.place), known)
-            sizes = dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(tasks[0] * tasks[1]))
+            sizes = dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(tasks[2]))
             own = {**ranks(tasks[1]), **sizes, "SLURM_NNODES": str(tasks[0])}
             inner = _in_tasks(script, moved, rest, own) if rest else []
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
@@ -114,7 +114,7 @@ def runs_of(
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
-        runs += [as_run(replace(one, options=step.options), tasks, by_srun=step.by_srun) for one in inner]
+        runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
     copies = copies_of_images(runs, named_images(script), script.left)
     needed = [at for at in without_needless_ends(runs) if at not in copies]
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
@@ -153,10 +153,10 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     return task.steps
 
 
-def as_run(step: Step, tasks: tuple[int, int] = (1, 1), *, by_srun: bool = False) -> Run:
+def as_run(step: Step, nodes: int = 1, per_node: int = 1, tasks: int = 1) -> Run:
     """A program of the script as one of the job."""
     launcher, at = launcher_of(step.words)
-    return Run(**asdict(replace(step, by_srun=by_srun)), launcher=launcher, at=at, nodes=tasks[0], per_node=tasks[1])
+    return Run(**asdict(step), launcher=launcher, at=at, nodes=nodes, per_node=per_node, tasks=tasks)
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
@@ -171,7 +171,7 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
         is_text = "-c" in words[at + 1 : module]  # with arguments of its own
         return (_MODULES[name], module + 1) if module is not None and name in _MODULES and not is_text else (None, 0)
     launcher = BY_PROGRAM.get(program)
-    if launcher not in (torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER, mpirun.LAUNCHER):
+    if launcher not in (*_OF_MODULES, mpirun.LAUNCHER):
         return None, 0
     behind = len(launcher.before)
     return (launcher, at + behind) if tuple(words[at + 1 : at + 1 + behind]) == launcher.before else (None, 0)
@@ -368,7 +368,7 @@ _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
 def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str) -> None:
     """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
-    for run in (one for one in runs if one.by_srun and one.launcher is None and one.nodes * one.per_node > 1):
+    for run in (one for one in runs if one.by_srun and one.launcher is None and one.tasks > 1):
         words = [shown(one).rpartition("/")[2] for one in run.words]
         known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
         starts = any(_INTERPRETED.fullmatch(one) for one in words[:1]) or any(map(known.fullmatch, words))

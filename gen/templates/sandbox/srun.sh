@@ -2,7 +2,7 @@
 # value, those that gen knows, and the most tasks.
 eval "declare -A short=($letters)"
 start() { if [[ $1 == */ ]]; then /gen/record "$@"; else "$@"; fi; } # no shell starts a folder
-nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given= exports= first=0
+nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given= sized= exports= first=0
 while [[ $1 == -* ]]; do
   case $1 in
     --) shift; break;;
@@ -13,9 +13,9 @@ while [[ $1 == -* ]]; do
        [[ -n $value || $switches == *" $name "* ]] || { value=$1; shift; };;
   esac
   case $name in
-    nodes) nodes=${value%%-*};;
+    nodes) nodes=${value%%-*}; sized=1;;
     ntasks) tasks=$value;;
-    ntasks-per-node|tasks-per-node) per=$value; given=1;;
+    ntasks-per-node|tasks-per-node) per=$value; given=1; sized=1;;
     nodelist) [[ $value != "$GEN_HOST"+([0-9]) ]] || first=${value#"$GEN_HOST"};;
     export) exports=,$value,;;
     container-workdir|chdir) cd "$value";;
@@ -29,7 +29,8 @@ if [[ -n $exports ]]; then
   done
   while IFS= read -rd , one; do [[ $one != *=* ]] || export "$one"; done <<< "$exports"
 fi
-if [[ $tasks == +([0-9]) && -z $given ]] && ((tasks != nodes * per)); then
+[[ -n $tasks$sized ]] || tasks=$SLURM_NTASKS
+if [[ $tasks == +([0-9]) ]] && ((tasks > nodes * per || (tasks < nodes * per && !given))); then
   ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$(((tasks + nodes - 1) / nodes))
 fi
 [[ $tasks == +([0-9]) ]] && ((tasks < nodes * per)) || tasks=$((nodes * per))

@@ -331,6 +331,22 @@ def test_each_task_has_a_cpu(options: tuple[str, ...], body: str, cpu: int | str
     assert made.fields.get("cpu") == cpu
 
 
+@for_each(
+    ("options", "start", "command", "slots"),
+    [
+        (("-N 4",), "srun -n 5 a", "mpirun -np 5 a", 2),
+        (("-N 4", "-n 14"), "srun a", "mpirun -np 14 a", 4),
+        (("-N 4",), "srun -n 12 --ntasks-per-node=8 a", "mpirun a", 3),
+        (("-N 4", "-n 12", "--ntasks-per-node=2"), "srun a", "mpirun a", 3),
+        (("-N 4", "-n 8"), "srun --ntasks-per-node=4 a", "mpirun a", 4),
+        (("--ntasks-per-node=4", "-n 7"), "srun a", "mpirun -np 7 a", 4),
+    ],
+)
+def test_the_number_of_tasks_is_kept(options: tuple[str, ...], start: str, command: str, slots: int) -> None:
+    made = job(script(*options, "--gpus-per-node=8", body=start)).fields
+    assert (made["command"], made["slotsPerWorker"]) == (command, slots)
+
+
 BY_GPU = ("--exclusive", "--cpus-per-gpu=6", "--mem-per-gpu=4G")
 
 
