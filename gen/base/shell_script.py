@@ -10,7 +10,7 @@ import ast
 import operator
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -85,6 +85,41 @@ def _parser() -> Parser:
     from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_bash.language()))
+
+
+def nodes_below(top: Node, kind: str) -> Iterator[Node]:
+    """All nodes of a type in a tree."""
+    left = [*reversed(top.named_children)]
+    while left:
+        node = left.pop()
+        if node.type == kind:
+            yield node
+        left += reversed(node.named_children)
+
+
+_ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=")
+_LOOPED: Final = regex(r"\b(?:for|select)\s+(?:\(\(\s*)?([A-Za-z_]\w*)\b")
+_MAY_BE_ARGUMENT: Final = regex(r"\S[ \t]+[A-Za-z_]\w*=")
+_OF_SHELL: Final = frozenset({b"let", b"eval", b"trap"})
+_READ: Final = regex(r"\b(?:read|mapfile|readarray)\b(?:\s+-\w+)*((?:[ \t]+[A-Za-z_]\w*)+)")
+
+
+def assigned_in(text: str) -> list[str]:
+    """The variables that a construct of the shell sets."""
+    arguments = _arguments(text)
+    assigned = [match[1] for match in _ASSIGNED.finditer(text) if match.start(1) not in arguments]
+    return [*assigned, *(name for one in (_LOOPED, _READ) for found in one.findall(text) for name in found.split())]
+
+
+def _arguments(text: str) -> set[int]:
+    """The positions of the words that programs get."""
+    if not _MAY_BE_ARGUMENT.search(text):
+        return set()
+    source = text.encode("utf-8", "replace")
+    commands = nodes_below(syntax_tree(source), "command")
+    programs = (one for one in commands if (one.child_by_field_name("name") or one).text not in _OF_SHELL)
+    words = (word for one in programs for word in one.children_by_field_name("argument"))
+    return {len(source[: one.start_byte].decode("utf-8", "replace")) for one in words}
 
 
 class ScriptReader:

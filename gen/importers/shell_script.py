@@ -137,24 +137,6 @@ class _Reader(ScriptReader):
             return
 
 
-_ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=")
-_LOOPED: Final = regex(r"\b(?:for|select)\s+(?:\(\(\s*)?([A-Za-z_]\w*)\b")
-_READ: Final = regex(r"\b(?:read|mapfile|readarray)\b(?:\s+-\w+)*((?:[ \t]+[A-Za-z_]\w*)+)")
-
-
-def assigned_in(text: str) -> list[str]:
-    """The variables that a construct of the shell sets."""
-    return [name for one in (_ASSIGNED, _LOOPED, _READ) for found in one.findall(text) for name in found.split()]
-
-
-def nodes_below(node: Node, kind: str) -> Iterator[Node]:
-    """All nodes of a type in a tree."""
-    for child in node.named_children:
-        if child.type == kind:
-            yield child
-        yield from nodes_below(child, kind)
-
-
 _ATOM: Final = r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{[^}]*\}"
 """A part of a word in which bash expands no braces."""
 _ATOMS: Final = regex(rf"{_ATOM}|[^\s;&|<>()]", re.DOTALL)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gen.base.shell_script import integer
+from gen.base.shell_script import assigned_in, integer
 from tests.cases import for_each
 from tests.importers.test_script import read
 
@@ -101,3 +101,19 @@ def test_other_words_are_those_of_a_shell_or_refused(seed: int, form: str, tmp_p
             assert done == wanted, word
             right += 1
     assert right > 40
+
+
+@for_each(
+    ("text", "names"),
+    [
+        ("a=1 b+=2\nc[1]=3", ["a", "b", "c"]),
+        ("if x; then a=1 python t.py; fi", ["a"]),
+        ("export a=1 b=2; let c=3; ((d=4))", ["a", "b", "c", "d"]),
+        ("for a in 1; do read -r b c; done", ["a", "b", "c"]),
+        ("for a in 1; do python t.py a=$a lr=0.1 -- c=1; done", ["a"]),
+        ("env a=1 torchrun \\\n  b=$(c=1; echo $c) | tee d=1", ["c"]),
+        ("echo 'é' a=1; b=2", ["b"]),
+    ],
+)
+def test_arguments_assign_nothing(text: str, names: list[str]) -> None:
+    assert assigned_in(text) == names

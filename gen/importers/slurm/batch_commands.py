@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
-from gen.importers.shell_script import READERS, assigned_in, nodes_below, with_braces
+from gen.base.shell_script import assigned_in, nodes_below
+from gen.importers.shell_script import READERS, with_braces
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of

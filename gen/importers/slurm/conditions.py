@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from gen.base import Findings, Location, names, regex
-from gen.base.shell_script import syntax_tree
-from gen.importers.shell_script import assigned_in, nodes_below, with_braces
+from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
+from gen.importers.shell_script import with_braces
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,

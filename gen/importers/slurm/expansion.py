@@ -313,7 +313,7 @@ class Expander:
         if (rest or match["length"]) and index is None and isinstance(known, tuple) and name not in "@*":
             known = known[0] if known else None  # `$A` is its first item
         are_nodes = isinstance(known, tuple) and {*known} <= {ADDRESS, NODES}
-        countable = known is not None and (are_nodes or all(is_known(one) for one in _all(known)))
+        countable = known is not None and (are_nodes or all(is_known(one) for one in items_of(known)))
         has_numbers = countable and index in ("@", "*") and name not in self.keyed
         if match["indirect"] and has_numbers and isinstance(known, tuple):
             return tuple(map(str, range(len(known))))
@@ -345,7 +345,7 @@ class Expander:
             self.indexed[name] = tuple(f"[{one}]={value}" for one, value in self.keyed[name].items())
             return marked(f"${{{name}[{source_text(key)}]}}")
         number = self.arithmetic(index)
-        values = _all(known)
+        values = items_of(known)
         if not re.fullmatch(r"-?\d{1,6}", number):
             of_files = all({*sources(one)} <= {"*", "?"} for one in values)
             if any(one.startswith("[") for one in values) or not (of_files or name in self.from_text):
@@ -441,7 +441,7 @@ def _part_of(value: AnyValue, first: int, size: str | None) -> AnyValue:
     return value[first if first >= -len(value) else len(value) :][: int(size) if size else None]
 
 
-def _all(value: Value) -> tuple[str, ...]:
+def items_of(value: Value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 

@@ -23,10 +23,11 @@ from msgspec import Struct
 
 from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
+from gen.base.shell_script import assigned_in
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import written
 from gen.importers.draft import JobDraft, label
-from gen.importers.shell_script import assigned_in, placeholders
+from gen.importers.shell_script import placeholders
 from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, source_text, sources
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, DroppedPart, Step
 from gen.job.launchers import BY_PROGRAM, base

@@ -14,8 +14,8 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from gen.base import Findings, Location, names, regex
+from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
-from gen.importers.shell_script import assigned_in
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, Location, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
+from gen.base.shell_script import assigned_in
 from gen.importers import ImportedJob, ImportInput
 from gen.importers.sandbox import (
     BATCH,
@@ -36,7 +37,6 @@ from gen.importers.sandbox import (
     recorded_pods,
     source,
 )
-from gen.importers.shell_script import assigned_in
 from gen.importers.slurm.containers import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values

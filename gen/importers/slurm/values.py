@@ -10,8 +10,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from gen.base import Location, regex
+from gen.base.shell_script import assigned_in
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import assigned_in, with_braces, word_end
+from gen.importers.shell_script import with_braces, word_end
 from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -26,6 +27,7 @@ from gen.importers.slurm.expansion import (
     START,
     Value,
     is_known,
+    items_of,
     marked,
     shown,
     source_text,
@@ -269,8 +271,7 @@ class BatchValues(Conditions):
         else:
             new = self.value(text)
         self._note_status(text)
-        old = self.variables.get(self._assigned, "" if isinstance(new, str) else ())
-        items = (old,) if isinstance(old, str) else old
+        items = items_of(self.variables.get(self._assigned, "" if isinstance(new, str) else ()))
         if sign == "+=" and isinstance(new, str):
             new = f"{''.join(items[:1])}{new}"[:100_000]
         elif sign == "+=":
@@ -290,8 +291,7 @@ class BatchValues(Conditions):
         if name in self.keyed:
             self.keyed[name] |= {self.value(index): self.value(text)}
             return
-        items, number = self.variables.get(name, ()), self.arithmetic(index)
-        items = (items,) if isinstance(items, str) else items
+        items, number = items_of(self.variables.get(name, ())), self.arithmetic(index)
         if number.isdecimal() and int(number) <= len(items) < _MAX_ITEMS and not text.startswith("("):
             self.variables[name] = (*items[: int(number)], self.value(text), *items[int(number) + 1 :])
         else:
@@ -346,8 +346,7 @@ class BatchValues(Conditions):
 
     def lists_nodes(self, name: str) -> bool:
         """Whether a variable has the names of all nodes."""
-        values = self.variables.get(name, "")
-        values = (values,) if isinstance(values, str) else values
+        values = items_of(self.variables.get(name, ""))
         return name.endswith("_NODELIST") or any(NODES in one or ADDRESS in one for one in values)
 
     def only_prepares(self, step: Step) -> bool:
