@@ -53,23 +53,22 @@ class BatchCommands(BatchValues):
         self.of_outputs: set[str] = set()
         self.leaving = ("", 0)
         """`break`, `continue` or `return`, while it leaves blocks, and the number of its loops."""
-        self.loops = 0
-        """The loops around the command of now."""
+        self.loops = 0  # around the command of now
         self.unclear: Location | None = None
         """A part that may leave a loop or a function, which only a shell decides."""
         self.drawn: dict[str, str] = {}
         """Exported random numbers, which the pod draws once."""
-        self.files: dict[str, tuple[str, Location]] = {}
-        """Texts that the script writes, by path."""
+        self.files: dict[str, tuple[str, Location]] = {}  # texts that the script writes, by path
         self.behind: list[str] = []
         """The words behind the redirection of the next command."""
-        self.pushed: list[str] = []
-        """The folders of `pushd`."""
+        self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
-        """The folder before that of now."""
         self.submitted: list[str] = []
         self._submitting: list[list[str]] = []
         """The words of `sbatch` in the values of the statement of now."""
+        self.needed_values: list[str] = []
+        """Names of values from outside without which it does not start its programs."""
+        self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.logs: frozenset[str] = frozenset()
         """The paths and names of the logs of Slurm."""
         self.cut: Location | None = None
@@ -314,6 +313,8 @@ class BatchCommands(BatchValues):
         self.images += inner.images
         self.written |= inner.written
         self.submitted += inner.submitted
+        self.needed_values += inner.needed_values
+        self.broadcasts |= inner.broadcasts
         self.mounts += inner.mounts
         self.indexed |= inner.indexed
         self.outside_values = {**inner.outside_values, **self.outside_values}

@@ -54,7 +54,6 @@ _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
-_ASKS: Final = regex(r"`--define (\w+)=VALUE`(?!, if it is set)")
 _NEEDED_VALUES: Final = (
     "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
 )
@@ -125,7 +124,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     _incomplete(draft, text, [one for one in marks if not image or one[1] not in asked])
     report_incomplete(draft, text, site, unfinished)
     _translate(draft, script, options, image, site, lacking)
-    lacking.values += [name for one in script.left for name in _ASKS.findall(one.hint)]
+    lacking.values += script.needed_values
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 

@@ -114,18 +114,20 @@ def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedP
             yield DroppedPart(step.place, f"the change of `{name}`", "a job has the number of its script", hint)
 
 
-def copies_of_images(steps: Sequence[Step], images: Collection[str], left: list[DroppedPart]) -> set[int]:
+def copies_of_images(script: BatchScript, steps: Sequence[Step], images: Collection[str]) -> set[int]:
     """The numbers of the programs for `sbcast` of an image that only containers use, or that remove it: a pod has its
-    image. The findings about `sbcast` say so afterwards.
+    image. Names each `sbcast`.
     """
-    named = {one.place: at for at, one in enumerate(left) if one.what.startswith("`sbcast ")}
-    copies = {at: one for at, one in enumerate(steps) if one.words[:1] == ("cp",) and one.place in named}
+    copies = {at: one for at, one in enumerate(steps) if one.words[:1] == ("cp",) and one.place in script.broadcasts}
     removals = {at: {*one.words[1:]} - {"-f"} for at, one in enumerate(steps) if one.words[:1] == ("rm",)}
     targets = {one.words[-1] for one in copies.values()} & {*images}
     targets -= {word for at, one in enumerate(steps) if at not in copies.keys() | removals for word in one.words}
     copies = {at: one for at, one in copies.items() if one.words[-1] in targets}
-    for at in (named[one.place] for one in copies.values()):
-        left[at] = DroppedPart(left[at].place, left[at].what, *OF_NODES["sbcast"])
+    of_images = {one.place for one in copies.values()}
+    for place, text in script.broadcasts.items():
+        copied = "each pod copies the file itself", "remove it, if a volume has it"
+        reason = OF_NODES["sbcast"] if place in of_images else copied
+        script.left.append(DroppedPart(place, f"`{text}`", *reason))
     return copies.keys() | {at for at, words in removals.items() if words <= targets}
 
 
@@ -175,4 +177,6 @@ def report_unset(script: BatchScript, options: Iterable[Option], given: Collecti
             if (later := name in script.early & script.variables.keys()) or name in script.kept:
                 why = "the script sets it only in a later line" if later else "only a shell decides it"
                 hint = "set it in the script, or remove the option"
+            else:
+                script.needed_values.append(name)
             script.left.append(DroppedPart(one.place, what, why, hint))

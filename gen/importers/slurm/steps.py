@@ -115,7 +115,7 @@ def runs_of(
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
-    copies = copies_of_images(runs, named_images(script), script.left)
+    copies = copies_of_images(script, runs, named_images(script))
     needed = [at for at in without_needless_ends(runs) if at not in copies]
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
     runs = [runs[number] for number in needed]

@@ -270,9 +270,8 @@ def _sbcast(reader: BatchCommands, called: Called) -> bool:
         case [source, target]:
             start = ("--ntasks-per-node=1", "cp", source, target)
             reader.add(Step(options=start, place=called.place, by_srun=True))
-    return reader.drop(
-        called, f"`{called.text[:60]}`", "each pod copies the file itself", "remove it, if a volume has it"
-    )
+    reader.broadcasts[called.place] = called.text[:60]
+    return True
 
 
 def _conda(reader: BatchCommands, called: Called) -> bool:
@@ -314,6 +313,7 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
         reader.said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
     unset = [one for one in sources(" ".join(called.words)) if one[1:] in reader.early]
     if program == ":" and unset:
+        reader.needed_values.append(unset[0].strip("${}"))
         hint = f"give it with `--define {unset[0].strip('${}')}=VALUE`, if the job needs it"
         reader.drop(called, f"the check of `{unset[0]}`", "the script gets it from outside", hint)
     elif program == "umask" and called.words[1:]:
