@@ -26,7 +26,7 @@ from gen.overlay.overlay import Overlay, matches_patterns, names_of
 from gen.overlay.patch import BESIDE, Patch, Target, may_fit, may_fit_storage
 from gen.render.committed import CommittedRuns
 from gen.render.parts.quota import Quota, asking_field, check_quotas, requested_by, shares_of
-from gen.render.results import File, JobResult, RenderedJob, RenderedObjects, RenderedOverlay
+from gen.render.results import File, JobResult, OverQuota, RenderedJob, RenderedObjects, RenderedOverlay
 
 _MAX_EXCLUDING = 5
 """Patterns in the finding about one job."""
@@ -116,16 +116,18 @@ def crosscheck(
     committed: CommittedRuns,
     *,
     complete: bool,
-) -> None:
+) -> tuple[OverQuota, ...]:
     """Report errors between jobs; `complete` if `results` and `overlays` are those of the whole repository.
 
-    `jobs` are all runs in the results.
+    `jobs` are all runs in the results. Returns the errors about quotas.
     """
     check_duplicates(root, results, [*jobs, *shared], overlays, found)
-    check_quotas(requested_by(jobs), overlays, found, shares_of(jobs, _places_of_changed(root, committed)))
+    shares = shares_of(jobs, _places_of_changed(root, committed))
+    over_quota = check_quotas(requested_by(jobs), overlays, found, shares)
     if complete:
         _check_patches(results, jobs, shared, overlays, found)
         check_selection(results, overlays, found)
+    return over_quota
 
 
 def _places_of_changed(root: Path, committed: CommittedRuns) -> Callable[[File, Quota], Location | None]:

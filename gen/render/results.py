@@ -300,6 +300,18 @@ def summaries_of(rendered: Iterable[RenderedJob]) -> dict[str, RunSummary]:
     return {file.path: one for files, one in known for file in files if file.record}
 
 
+class OverQuota(Struct, frozen=True, kw_only=True):
+    """The error about a quota that is exceeded."""
+
+    key: tuple[str, str, tuple[str, ...]]
+    """Overlay, namespace and quota."""
+    amount: int
+    """What the active jobs request."""
+    error: Diagnostic
+    excused: Diagnostic
+    """The warning instead, if the base requests as much."""
+
+
 class RunResult(Struct, frozen=True, kw_only=True):
     """Expected content of `rendered/`, for the jobs and overlays that were requested."""
 
@@ -323,6 +335,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """Active runs by the path of their object."""
     requested: Mapping[tuple[str, str, tuple[str, ...]], int] = {}
     """Requests of active jobs by overlay, namespace and quota; empty if they were not counted again."""
+    over_quota: tuple[OverQuota, ...] = ()
+    """Those among the findings."""
 
     @property
     def kept_claims(self) -> frozenset[str]:

@@ -40,6 +40,7 @@ from gen.render.results import (
     JobResult,
     JobResults,
     Manifest,
+    OverQuota,
     PatchedObjects,
     RenderedJob,
     RenderedObjects,
@@ -230,9 +231,10 @@ def combine(
         shared += render_bundles(overlays, rendered, shared, found, whole=bundles)
     for result in results:
         found.extend(result.findings)
+    over_quota: tuple[OverQuota, ...] = ()
     with contained(found, Location(JOBS), "compare the jobs"):
         runs = committed or CommittedRuns.of(root)
-        crosscheck(root, results, rendered, shared, overlays, found, runs, complete=complete)
+        over_quota = crosscheck(root, results, rendered, shared, overlays, found, runs, complete=complete)
     together: list[RenderedObjects] = [*rendered, *shared]
     files = {file.path: file for one in together for file in one.files}
     _check_size(files.values(), found)
@@ -248,6 +250,7 @@ def combine(
         resumed=tuple(job for job in rendered if job.resumes),
         summaries=summaries_of(rendered),
         requested=requested_by(rendered),
+        over_quota=over_quota,
     )
     return run, shared
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from gen.base import Findings, Location, at, quoted
-from gen.base.codes.grants import OVER_BUDGET, OVER_QUOTA, UNKNOWN_COST
+from gen.base.codes.grants import OVER_BUDGET, UNKNOWN_COST
 from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.repository.git import Base
 from gen.base.repository.job_files import overlay_names
@@ -29,8 +29,6 @@ from gen.render.parts.quota import (
     Share,
     add_request,
     check_quotas,
-    exceeded,
-    excuse,
     quotas,
     summed,
 )
@@ -154,15 +152,9 @@ def excuse_unraised_quotas(rendering: RunResult, root: Path, base: Base) -> None
     overlays = {overlay.name: overlay for overlay in OverlayReader(root, Findings()).read()}
     before = requested_at_base(root, base, overlays)
     items = rendering.findings.items
-    for excess in exceeded(rendering.requested, overlays.values()):
-        if rendering.requested[excess.key] <= before[excess.key]:
-            excused = Findings()
-            for one in items:
-                if one.code == OVER_QUOTA.name and one.message.startswith(excess.message):
-                    excuse(excess, excused, one.message, one.hint)
-                else:
-                    excused.items.append(one)
-            items[:] = excused.items
+    for one in rendering.over_quota:
+        if one.amount <= before[one.key]:
+            items[items.index(one.error)] = one.excused
 
 
 def is_tensorboard(one: RenderedObject) -> bool:

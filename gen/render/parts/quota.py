@@ -15,7 +15,7 @@ from gen.base.yaml.source import Source
 from gen.kubernetes.facts.builtin import RESOURCE_QUOTA, in_quota
 from gen.overlay.overlay import Overlay
 from gen.render.parts.metadata import storage_metadata
-from gen.render.results import File, Manifest, RenderedJob
+from gen.render.results import File, Manifest, OverQuota, RenderedJob
 
 _NOUNS: Final = {"gpus": "GPUs", "pods": "pods"}
 """Fields of `namespaces.<namespace>` that are quotas, with the noun for their units."""
@@ -70,10 +70,11 @@ _MOST_SHARES: Final = 5
 """Jobs in a finding, the largest first."""
 
 
-class Excess(Struct, frozen=True, kw_only=True):
+class _Excess(Struct, frozen=True, kw_only=True):
     """A quota that is exceeded."""
 
     key: tuple[str, str, Quota]
+    amount: int
     message: str
     place: Location
     """Place of the quota in the overlay."""
@@ -81,9 +82,9 @@ class Excess(Struct, frozen=True, kw_only=True):
     """Field of the quota, for the remedy."""
 
 
-def exceeded(
+def _exceeded(
     requested: Mapping[tuple[str, str, Quota], int], overlays: Iterable[Overlay], verb: str = "requests"
-) -> Iterator[Excess]:
+) -> Iterator[_Excess]:
     """The quotas of namespaces that request more than that."""
     by_name = {overlay.name: overlay for overlay in overlays}
     for (name, namespace, quota), amount in sorted(requested.items()):
@@ -94,7 +95,8 @@ def exceeded(
             noun = _NOUNS.get(quota[0]) or f"GPUs of accelerator `{quota[1]}`"
             message = f"namespace `{namespace}` {verb} {amount} {noun} in overlay `{name}`; its quota is {limit}"
             place = overlay.place("namespaces", key, *quota)
-            yield Excess(key=(name, namespace, quota), message=message, place=place, field=".".join(quota))
+            full = name, namespace, quota
+            yield _Excess(key=full, amount=amount, message=message, place=place, field=".".join(quota))
 
 
 def summed(shares: Iterable[Share]) -> list[Share]:
@@ -129,30 +131,31 @@ def check_quotas(
     shares: Shares,
     verb: str = "requests",
     before: Mapping[tuple[str, str, Quota], int] | None = None,
-) -> None:
+) -> tuple[OverQuota, ...]:
     """Report the namespaces that request more than their quota; as a warning if they requested as much `before`.
 
     Otherwise, changes that fit one by one would together keep all other namespaces from rendering. An error is at the
-    largest job that changed, if there is one.
+    largest job that changed, if there is one. Returns the errors.
     """
-    for excess in exceeded(requested, overlays, verb):
+    errors: list[OverQuota] = []
+    for excess in _exceeded(requested, overlays, verb):
         known = sorted(shares(*excess.key), key=lambda one: (-one.amount, one.name))
         changed = [(one, one.place) for one in known if one.place is not None]
         message = f"{excess.message}{_listed(known)}"
         hint = f"{stop_hint(one.name for one in known if one.place is None)}, or raise `{excess.field}`"
-        if before is not None and requested[excess.key] <= before.get(excess.key, 0):
-            excuse(excess, found, message, hint)
-        elif changed:
+        warning = Findings()
+        warning.warning(OVER_QUOTA, excess.place, f"{message}; this change does not raise it", hint)
+        if before is not None and excess.amount <= before.get(excess.key, 0):
+            found.extend(warning)
+            continue
+        if changed:
             hint = f"ask for less, {hint} in the overlay"
             related = [(place, f"`{one.name}` requests {one.amount}") for one, place in changed[1:_MOST_SHARES]]
             found.error(OVER_QUOTA, changed[0][1], message, hint, [(excess.place, "the quota"), *related])
         else:
             found.error(OVER_QUOTA, excess.place, message, hint)
-
-
-def excuse(excess: Excess, found: Findings, message: str, hint: str) -> None:
-    """Warn about a quota that was exceeded before."""
-    found.warning(OVER_QUOTA, excess.place, f"{message}; this change does not raise it", hint)
+        errors.append(OverQuota(key=excess.key, amount=excess.amount, error=found.items[-1], excused=warning.items[0]))
+    return tuple(errors)
 
 
 def stop_hint(others: Iterable[str]) -> str:
