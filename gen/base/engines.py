@@ -1,4 +1,5 @@
-"""Facts of GitOps engines: labels and annotations that they obey, and files that reconfigure them, Git or SOPS.
+"""Facts of GitOps engines: states of a job, the labels and annotations that engines obey, and files that reconfigure
+them, Git or SOPS.
 
 gen refuses these files in `jobs/` and `rendered/`. Everything that depends on an engine looks here or in its class in
 `gen.overlay.profiles.engines`. Sources: `docs/user-guide/` of Argo CD (`sync-options.md`, `resource_hooks.md`,
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from fnmatch import translate
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -22,8 +23,15 @@ from gen.base.routes import at
 STOPPED = "gen/stopped"
 """On the record of an object that a stopped run had in the cluster: the name that it had there."""
 
-RECORDS: Final = frozenset({"finished", "stopped"})
+JobState = Literal["active", "suspended", "stopped", "finished"]
+STATES: Final[tuple[JobState, ...]] = get_args(JobState)
+RECORDS: Final[frozenset[JobState]] = frozenset({"finished", "stopped"})
 """States of a job with a record as its run, which no engine applies. Engines delete the objects of a stopped run."""
+
+
+def may_run(state: str, *, suspend_stops: bool) -> bool:
+    """Whether pods of a job in this state may run. `suspend_stops` is a fact of the kind of its object."""
+    return state == "active" or (state == "suspended" and not suspend_stops)
 
 
 class Mark(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import UsageError, did_you_mean
+from gen.base.engines import STATES
 from gen.commands.common import (
     CLEAN,
     VIOLATIONS,
@@ -27,7 +28,7 @@ from gen.overlay import load_extensions
 from gen.render.cache import cache_file
 from gen.report.formats import LIST_REPORTERS
 from gen.report.terminal import View
-from gen.review.job_list import STATES, Filters, Listing, list_jobs
+from gen.review.job_list import Filters, Listing, list_jobs
 
 FORMATS = LIST_REPORTERS
 

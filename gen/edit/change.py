@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.base import Findings, Route, UsageError, at, did_you_mean, dotted
+from gen.base.engines import RECORDS, STATES, JobState
 from gen.base.yaml.strict import Data, parse
 from gen.base.yaml.user_text import with_additions
 from gen.job.fields import JobFields
@@ -185,9 +186,6 @@ def _of_kind(written: object, new: str | None) -> type[JobFields]:
     return ALL_KINDS.get(kind, JobFields) if isinstance(kind, str) else JobFields
 
 
-_STATES: Final = frozenset({"active", "suspended", "stopped", "finished"})
-_ENDED: Final = frozenset({"stopped", "finished"})
-"""States that runs of a sweep keep while a verb for the job changes others: `gen resume` starts no stopped ones."""
 When = Mapping[str, str]
 """Values that the runs of a sweep have; empty for all runs of a job."""
 
@@ -196,9 +194,9 @@ class Verb(Struct, frozen=True, kw_only=True):
     """A change of the state of runs."""
 
     name: str
-    state: str
+    state: JobState
     """The state that it gives."""
-    of: frozenset[str]
+    of: frozenset[JobState]
     """States that it changes."""
     again: bool = False
     """Whether it is the next attempt."""
@@ -209,7 +207,9 @@ class Verb(Struct, frozen=True, kw_only=True):
 VERBS: Final = {
     verb.name: verb
     for verb in (
-        Verb(name="stop", state="stopped", of=_STATES - {"stopped"}, instead="a stopped run needs nothing more"),
+        Verb(
+            name="stop", state="stopped", of=frozenset(STATES) - {"stopped"}, instead="a stopped run needs nothing more"
+        ),
         Verb(name="suspend", state="suspended", of=frozenset({"active"}), instead="only active runs can be suspended"),
         Verb(
             name="resume",
@@ -223,7 +223,7 @@ VERBS: Final = {
             of=frozenset({"active", "suspended"}),
             instead="a record needs nothing more",
         ),
-        Verb(name="rerun", state="active", of=_STATES, again=True, instead=""),
+        Verb(name="rerun", state="active", of=frozenset(STATES), again=True, instead=""),
     )
 }
 
@@ -258,7 +258,8 @@ def _of_all(verb: Verb, data: object) -> RunsChange:
         changes.append(Change(("attempt",), str(attempt)))
     entries = [(entry.get("state"), entry) for entry in _overrides(data)]
     present = [own for own in (state, *(own for own, _ in entries)) if own in verb.of and own != verb.state]
-    kept = frozenset() if verb.again or _ENDED.issuperset(present) else _ENDED
+    # runs of a sweep that ended stay so while a verb for the job changes others: `gen resume` starts no stopped ones
+    kept = frozenset() if verb.again or RECORDS.issuperset(present) else RECORDS
     for index, (own, entry) in enumerate(entries):
         route = ("sweep", "overrides", index)
         if own in verb.of - kept and own != verb.state:

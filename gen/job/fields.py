@@ -7,12 +7,13 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from gen.base import regex
+from gen.base.engines import JobState
 from gen.job.metric import Metrics
 from gen.job.model import OrMapping, Part, default
 from gen.job.names import ImageRef, JobName, Label, MountPath, ObjectName
 from gen.job.pods import MAX_PODS, PodFields
 from gen.job.scalars import Count, Duration, Given, Positive, Size, Text, Truth, matching, refuse, schema
-from gen.job.search import Search, State, Sweep
+from gen.job.search import Search, Sweep
 from gen.job.synonyms import CODE, JOB, MOUNT, SCHEDULE, TENSORBOARD, TRANSFER
 
 POD_NETWORK: Final = "pod"
@@ -217,7 +218,7 @@ class JobFields(PodFields):
     timeout: Duration | None = None
     """Maximum run time, such as `12h`. It begins when the operator first sees the job or resumes it, and includes the
     time in which pods wait for nodes. For MPI jobs of v2beta1 without a queue, it begins when all workers are ready."""
-    state: State = "active"
+    state: JobState = "active"
     """Desired state. `stopped` ends the run and keeps its record in Git; `finished` keeps the record of a run that has
     ended, and stops nothing. A record is never applied again."""
     schedule: OrMapping[CronText, Schedule] | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from msgspec import Struct
 
 from gen.base import Route
+from gen.base.engines import JobState, may_run
 from gen.kubernetes.objects import Body
 
 if TYPE_CHECKING:
@@ -356,7 +357,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     pull_secrets: tuple[str, ...]
     retries: int | None
     timeout: int | None
-    state: str
+    state: JobState
     starter: StarterPlan
     """What starts its runs."""
     on_exit: ExitPlan | None
@@ -401,7 +402,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def counts(self) -> bool:
         """Whether its pods may run. A suspended pipeline or schedule only starts no more."""
-        return self.state == "active" or (self.state == "suspended" and not self.suspend_stops)
+        return may_run(self.state, suspend_stops=self.suspend_stops)
 
     @property
     def gpus(self) -> int:

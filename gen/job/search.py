@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from gen.base import regex
+from gen.base.engines import JobState
 from gen.job.metric import MetricName
 from gen.job.model import OrMapping, Part
 from gen.job.names import ObjectName
@@ -51,15 +52,12 @@ Values = Annotated[dict[ParamName, Value], Field(min_length=1)]
 Swept = Annotated[tuple[Value, ...], AfterValidator(not_empty), Field(json_schema_extra={"minItems": 1})]
 
 
-State = Literal["active", "suspended", "stopped", "finished"]
-
-
 class SweepOverride(Part):
     """Another state, attempt or earlier run for some runs of a sweep."""
 
     when: Values
     """Values that the runs have, such as `{lr: 0.1}`."""
-    state: State | None = None
+    state: JobState | None = None
     """Their state, instead of the job's."""
     attempt: Positive | None = None
     """Their attempt, instead of the job's. Increase it to run only these combinations again."""

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from gen.base import Findings, at, regex
-from gen.base.engines import ENGINES, STOPPED, is_finished, name_in_cluster
+from gen.base import Findings, regex
+from gen.base.engines import ENGINES, STOPPED, JobState, name_in_cluster
 from gen.base.repository.files import MAX_RENDERED_BYTES, read_regular, walk
 from gen.base.repository.layout import JobFile, source_job, tree_folder
 from gen.kubernetes.facts.base import Resource
+from gen.kubernetes.facts.state import state_in
 from gen.kubernetes.objects import JOB_LABEL, RUN_LABEL, Body
 from gen.render.emit import HEADER
 from gen.render.rendered_object import RenderedObject, generated_object, parse_object, workload
@@ -37,8 +38,7 @@ class DesiredRun(Struct, frozen=True, kw_only=True):
     source: JobFile | None
     """Its job file; None if the file in `rendered/` does not name one."""
     resource: Resource
-    state: str
-    """`active`, `suspended`, `stopped` or `finished`."""
+    state: JobState
     rendered: RenderedObject
     """The object in Git, which is parsed only where its identity is not enough."""
 
@@ -107,13 +107,10 @@ def desired_run(one: RenderedObject, overlay: str, source: JobFile | None) -> De
     )
 
 
-def _state(one: RenderedObject, resource: Resource) -> str:
-    if _may_be_record(one) and is_finished(one.metadata):
-        return "stopped" if one.is_stopped else "finished"
-    suspend = resource.suspend
-    if suspend is None or not one.may_have(f"  {suspend[-1]}: true\n"):
-        return "active"
-    return "suspended" if at(one.body, *suspend) is True else "active"
+def _state(one: RenderedObject, resource: Resource) -> JobState:
+    """The state of a run. A text that cannot have another one than `active` is not parsed."""
+    may_be_suspended = resource.suspend is not None and one.may_have(f"  {resource.suspend[-1]}: true\n")
+    return state_in(resource, one.body) if may_be_suspended or _may_be_record(one) else "active"
 
 
 def _may_be_record(one: RenderedObject) -> bool:

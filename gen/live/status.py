@@ -21,7 +21,14 @@ from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
 from gen.kubernetes.facts.demand import Demand, demand
 from gen.kubernetes.facts.pods import pod_sets
 from gen.kubernetes.facts.scheduling import queue_in
-from gen.kubernetes.facts.state import State, changed_by_autoscalers, changed_by_kueue, reason_of, state_of
+from gen.kubernetes.facts.state import (
+    State,
+    changed_by_autoscalers,
+    changed_by_kueue,
+    is_suspended,
+    reason_of,
+    state_of,
+)
 from gen.kubernetes.objects import JOB_LABEL, MANAGED_BY, QUEUE_LABEL, VALUES, Body
 from gen.live.desired import DesiredRun
 from gen.live.diagnosis import Waiting, diagnose
@@ -353,7 +360,7 @@ def _child_state(resource: Resource) -> str:
 
 def assess(resource: Resource, live: Body, pods: Sequence[Pod], waiting: Waiting) -> tuple[Phase, str, str]:
     """Phase of a run, with the reason and its message."""
-    state, suspended = state_of(resource, live), resource.suspend is not None and at(live, *resource.suspend) is True
+    state, suspended = state_of(resource, live), is_suspended(resource, live)
     trouble = _trouble(pods)
     starter = starter_of_object(resource)
     if starter.repeats:

@@ -21,6 +21,7 @@ from gen.kubernetes.facts import held_object, queue_labels, resource_of_object
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.facts.graphs import created_by
 from gen.kubernetes.facts.pods import templates_by_shape
+from gen.kubernetes.facts.state import is_suspended
 from gen.kubernetes.objects import QUEUE_LABEL, Body, identity_of
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.queues import QUEUES
@@ -129,7 +130,7 @@ def _is_suspended(run: CommittedRun) -> bool:
     """Whether the pods of the committed run do not run, so that a change of its state starts them."""
     body = run.workload.body
     resource = resource_of_object(body.get("apiVersion"), body["kind"])
-    return resource is not None and resource.suspend is not None and at(body, *resource.suspend) is True
+    return resource is not None and is_suspended(resource, body)
 
 
 def _as_committed(

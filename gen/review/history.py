@@ -14,10 +14,11 @@ from msgspec import Struct
 
 from gen.base import Findings, Location, as_list, at, did_you_mean
 from gen.base.codes.rendered import UNKNOWN_RUN
-from gen.base.engines import ENGINES, STOPPED, is_finished, is_stopped, name_in_cluster
+from gen.base.engines import ENGINES, RECORDS, STOPPED, name_in_cluster
 from gen.base.repository.git import REGULAR_FILE, Base, head_commit, in_git, is_shallow, run_git
 from gen.base.repository.layout import JobFile, RenderedPath, rendered_path, source_job, tree_folder
 from gen.base.yaml.source import read
+from gen.kubernetes.facts.state import state_in
 from gen.kubernetes.objects import CHECKPOINTS
 from gen.render.emit import HEADER
 from gen.render.rendered_object import RenderedObject, generated_object, workload
@@ -71,13 +72,12 @@ def run_history(root: Path) -> dict[str, tuple[RunEvent, ...]]:
         if not starter_of_object(kind).runs_in_git:
             continue
         marked = any(map(one.may_have, _MARKS))  # all others need not be parsed
-        ended = "stopped" if marked and is_stopped(one.metadata) else "finished"
-        state = ended if marked and is_finished(one.metadata) else "added"
+        state = state_in(kind, one.body) if marked else "active"
         event = RunEvent(
             overlay=one.key.scope,
             run=name_in_cluster(one.metadata) if marked else one.key.name,
             kind=one.key.kind,
-            what="removed" if entry.deleted else state,
+            what="removed" if entry.deleted else state if state in RECORDS else "added",
             commit=entry.commit,
             date=entry.date,
             author=entry.author,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, cast, get_args
+from typing import Final, cast
 
 import msgspec
 import orjson
@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from gen.base import Diagnostic, Findings, Location, UsageError, contained, did_you_mean, names
+from gen.base.engines import may_run
 from gen.base.repository.codeowners import read_code_owners
 from gen.base.repository.files import read_cache_file, save_cache_file
 from gen.base.repository.git import Change, last_changes
@@ -209,8 +210,7 @@ class RunRequest(Struct, frozen=True):
 
     def counts(self, state: object) -> bool:
         """Whether its pods may run in this state."""
-        stops = self.starter.resource(self.job.job.facts).suspend_stops
-        return state == "active" or (state == "suspended" and not stops)
+        return may_run(str(state), suspend_stops=self.starter.resource(self.job.job.facts).suspend_stops)
 
 
 def run_request(written: WrittenJob, job: JobInput) -> RunRequest:
@@ -262,9 +262,6 @@ def _counts(job: JobInput, overlay: Overlay | None) -> tuple[int, Demand]:
         one = Demand(asked.pods, asked.gpus, one.seconds, asked.accelerators)
     workers = sum(role.most for role in roles if role.trains)
     return starter_of(type(fields), job.data).counted(fields, workers, one)
-
-
-STATES: tuple[str, ...] = get_args(JobFields.model_fields["state"].annotation)
 
 
 class JobRow(Numbers, frozen=True, kw_only=True):

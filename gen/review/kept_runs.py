@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from gen.base import Findings, Location, UsageError, at, counted
 from gen.base.codes.rendered import KEPT_RUN_DIFFERS, KEPT_RUN_NOT_GRANTED, KEPT_RUN_UNVERIFIED
-from gen.base.engines import is_finished, name_in_cluster
+from gen.base.engines import RECORDS, JobState, name_in_cluster
 from gen.base.repository.git import Base, find_base, in_git
 from gen.kubernetes.facts import queue_labels, resource_of_object
-from gen.kubernetes.facts.state import content
+from gen.kubernetes.facts.state import content, state_in
 from gen.kubernetes.objects import RUN_LABEL, Body
 from gen.render.committed import CommittedRuns, as_written, body_of
 from gen.render.emit import HEADER
@@ -68,7 +68,7 @@ def _check_start(job: RenderedJob, before: Mapping[str, str], after: Mapping[str
     assert behind is not None  # called for these only
     path, who, source = behind.kept[0], job.files[0].identity, job.files[0].source.file
     old, new = _state(before.get(path, "")), _state(after[path])
-    if (old, new) != ("suspended", "active") and (old != "finished" or new == "finished"):
+    if (old, new) != ("suspended", "active") and (old not in RECORDS or new in RECORDS):
         return
     found.items[:] = [one for one in found.items if (one.code, one.place.file) != (KEPT_RUN_NOT_GRANTED.name, path)]
     if old == "suspended":
@@ -79,16 +79,11 @@ def _check_start(job: RenderedJob, before: Mapping[str, str], after: Mapping[str
         found.error(KEPT_RUN_NOT_GRANTED, Location(path), message, hint)
 
 
-def _state(text: str) -> str | None:
+def _state(text: str) -> JobState | None:
     """The state of the run in a file; None without a run."""
     body = body_of(text)
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
-    if resource is None:
-        return None
-    if is_finished(body.get("metadata")):
-        return "finished"
-    suspended = resource.suspend is not None and at(body, *resource.suspend) is True
-    return "suspended" if suspended else "active"
+    return state_in(resource, body) if resource is not None else None
 
 
 def _base_files(jobs: Sequence[RenderedJob], base: Base) -> dict[str, str]:

@@ -15,13 +15,14 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location, at
 from gen.base.codes.rendered import UNKNOWN_USAGE
-from gen.base.engines import is_finished
+from gen.base.engines import RECORDS, is_finished, may_run
 from gen.job.plan import Edit
 from gen.kubernetes.facts import held_object
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.demand import Demand, RunCost, StepDemand, Units, demand, run_cost, step_demands
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.scheduling import queue_in
+from gen.kubernetes.facts.state import state_in
 from gen.kubernetes.objects import CHECKPOINTS, RESUMES
 from gen.overlay.overlay import Overlay
 from gen.render.rendered_object import RenderedObject, workload
@@ -68,7 +69,7 @@ class RunVersion(Struct, frozen=True):
     @property
     def counts(self) -> bool:
         """Whether its pods may run."""
-        return self.active or (self.state is RunState.SUSPENDED and not self.suspend_stops)
+        return may_run(self.state, suspend_stops=self.suspend_stops)
 
     @property
     def active(self) -> bool:
@@ -135,9 +136,8 @@ def _read_version(
     overlay = overlays.get(run.key.scope)
     units = overlay.device_units if overlay is not None else {}
     runtimes = overlay.runtimes if overlay is not None else NO_RUNTIMES
-    state = RunState.FINISHED if is_finished(run.metadata, engines) else RunState.ACTIVE
-    if state is RunState.ACTIVE and kind.suspend is not None and at(run.body, *kind.suspend) is True:
-        state = RunState.SUSPENDED
+    own = state_in(kind, run.body, engines)
+    state = RunState.FINISHED if own in RECORDS else RunState(own)
     queue = queue_in(run.metadata.get("labels")) or queue_in(at(held_object(run.body), "metadata", "labels"))
     one_run, starter = _demand(run, kind, units, runtimes, found), starter_of_object(kind)
     at_once, a_month = starter.rate(at(run.body, "spec"), one_run, active=state is RunState.ACTIVE)

@@ -1,4 +1,5 @@
-"""The state of an object of a run, from its status and the facts of its kind, and how pipelines wait for its end.
+"""The state of an object of a run, from its status and the facts of its kind, and how pipelines wait for its end. The
+state that a rendered object gives its run.
 
 Fields of a run in Git that others change in the cluster, so that a difference is not an edit. The content of a run: its
 object without metadata and without the field that suspends it.
@@ -11,7 +12,7 @@ list. A selector that does not parse is found after the object was created, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import product
 from typing import Any, Final
@@ -19,6 +20,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gen.base import BugError, as_mappings, at, regex, with_field
+from gen.base.engines import JobState, is_finished, is_stopped
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import Conditions, Path, Pattern, Phase, Phases, Resource
 from gen.kubernetes.facts.graphs import graph_of
@@ -54,6 +56,19 @@ def state_of(resource: Resource, body: Body) -> State:
         if any(_holds(phase, body) for phase in phases):
             return state
     return State.ACTIVE
+
+
+def is_suspended(resource: Resource, body: Body) -> bool:
+    """Whether the spec of an object suspends it."""
+    return resource.suspend is not None and at(body, *resource.suspend) is True
+
+
+def state_in(resource: Resource, body: Body, engines: Collection[str] = ()) -> JobState:
+    """The state that a rendered object gives its run. `engines` are those that must leave a record alone."""
+    metadata = body.get("metadata")
+    if is_finished(metadata, engines):
+        return "stopped" if is_stopped(metadata) else "finished"
+    return "suspended" if is_suspended(resource, body) else "active"
 
 
 def reason_of(resource: Resource, body: Body) -> tuple[str, str]:
