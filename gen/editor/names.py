@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from gen.base import Route, regex
 from gen.base.repository.layout import JOBS, OVERLAYS, overlay_file
+from gen.base.yaml.layers import HOLDERS
 from gen.editor.document import Document, Entry
 from gen.editor.view import JOB, OVERLAY, View, kind_of
 from gen.job.fields import POD_NETWORK
@@ -23,8 +24,6 @@ from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay, names_of
 
 _DEFAULTS: Final = "defaults"
-_HOLDERS: Final = frozenset({_DEFAULTS, "kinds", "roles", "steps"})
-"""Fields with the fields of jobs inside, or with steps and roles by name."""
 
 
 Known = Callable[[Overlay, Grant | None], Iterable[str]]
@@ -267,8 +266,8 @@ def known_names(route: Route, overlays: Sequence[Overlay], namespace: str, *, ke
 def _matches(route: Route, pattern: str) -> bool:
     """Whether a pattern matches a route, from the job, step or role that it is in."""
     steps = pattern.split(".")
-    while len(route) > len(steps) and route[0] in _HOLDERS:
-        route = route[1 if route[0] == _DEFAULTS else 2 :]
+    while len(route) > len(steps) and (depth := HOLDERS.get(str(route[0]))) is not None:
+        route = route[depth:]
     return len(route) == len(steps) and all(want in ("*", step) for want, step in zip(steps, route, strict=True))
 
 

@@ -21,7 +21,7 @@ from gen.base.codes.overlays import INVALID_PATCH
 from gen.base.yaml.layers import Layer, Layers
 from gen.base.yaml.source import Source, read, source_of
 from gen.base.yaml.strict import Data, typed
-from gen.kubernetes.literal_secrets import report_secrets
+from gen.job.literal_secrets import report_secrets
 from gen.overlay.patch import Operation, Patch, PatchFields, Target, check_directives, invalid_condition
 
 _BREAK = regex("\r\n|[\n\r\x85\u2028\u2029]")

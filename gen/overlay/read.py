@@ -21,10 +21,10 @@ from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS, declare, forget_declared, name_declared
+from gen.job.literal_secrets import report_secrets
 from gen.job.model import Model, renamed_fields
 from gen.job.suggest import Models, with_new_names
 from gen.kubernetes.facts import RESOURCES
-from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.check import check_overlay, check_runtimes
 from gen.overlay.fields import PROFILES, OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of

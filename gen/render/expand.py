@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, counted
 from gen.base.codes.files import TOO_LARGE
+from gen.base.yaml.layers import PARTS
 from gen.base.yaml.strict import Data
+from gen.job.literal_secrets import report_secrets
 from gen.job.model import fields_at
-from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.overlay import Overlay
 from gen.render.emit import SWEEP
 from gen.render.job_run import ExpandedRun, JobInput, JobRun, RunValues, WrittenJob
@@ -24,19 +25,17 @@ MAX_VALUES: Final = 64_000
 """Values of a job in all its runs, roles and steps: the time of a render grows with them."""
 MAX_CHARACTERS: Final = 3 << 20
 """Characters of these values. The size of the rendered files, and the time to read the commands, grow with them."""
-_PARTS: Final = ("roles", "steps")
-"""Fields with parts of a run. Each part has the other values, too."""
 _OF_PART: Final = 20
-"""Values that take as much time as the objects of a part without any."""
+"""Values that take as much time as the objects of a part without any. Each part has the other values, too."""
 
 
 def is_within_limits(written: WrittenJob, runs: int, found: Findings) -> bool:
     """Whether a job is small enough for a number of runs. Reports one that is not."""
-    own: list[Data] = [part for field in _PARTS if isinstance(part := written.data.get(field), dict | list)]
+    own: list[Data] = [part for field in PARTS if isinstance(part := written.data.get(field), dict | list)]
     parts = max(map(len, own), default=0) or 1
     if len(written.source.text) * runs * parts <= MAX_VALUES:  # as of most jobs: each value has a character
         return True
-    common = _size([value for name, value in written.data.items() if name not in {*_PARTS, SWEEP}])
+    common = _size([value for name, value in written.data.items() if name not in {*PARTS, SWEEP}])
     special = _size(own)
     limits = ((MAX_VALUES, "values", _OF_PART if own else 0), (MAX_CHARACTERS, "characters", 0))
     for number, (each, extra, (most, what, more)) in enumerate(zip(common, special, limits, strict=True)):

@@ -19,10 +19,10 @@ from gen.base.yaml.strict import Data
 from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS, has_declared_name, is_declared
 from gen.job.kinds.base import Job
+from gen.job.literal_secrets import report_secrets
 from gen.job.names import JOB_NAME, name_meant
 from gen.job.scalars import empty, null, shown
 from gen.job.suggest import Models, field_of_others, intended_kind, with_new_names
-from gen.kubernetes.literal_secrets import report_secrets
 from gen.overlay.overlay import Overlay
 from gen.overlay.plugins import KIND_GROUP, unnamed_plugin
 from gen.render.emit import SWEEP

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -109,7 +109,9 @@ def _has_expression(line: str) -> bool:
     return "{{" in line
 
 
-_NESTED = {"roles": 2, "kinds": 2, "defaults": 1}
+PARTS: Final = ("roles", "steps")
+"""Fields of a job with its parts by name. A part has fields of a job."""
+HOLDERS: Final = {**dict.fromkeys(PARTS, 2), "kinds": 2, "defaults": 1}
 """Fields that contain the fields of a job, in their entries or directly, with the length of the route to those."""
 _ENTRYWISE = {"placement": 2, "namespaces": 2, "groups": 2}
 """Levels of mappings that are merged key by key below a field; 1 for other fields."""
@@ -128,8 +130,8 @@ def lay_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Dat
 
 
 def _field(name: str, base: Data | None, top: Data) -> Data:
-    if name in _NESTED and isinstance(base, dict) and isinstance(top, dict):
-        if _NESTED[name] == 1:
+    if name in HOLDERS and isinstance(base, dict) and isinstance(top, dict):
+        if HOLDERS[name] == 1:
             return lay_over(base, top)
         return dict(base) | {key: _jobs_fields(base.get(key), value) for key, value in top.items()}
     return _merged(base, top, _ENTRYWISE.get(name, 1))
@@ -148,6 +150,6 @@ def _merged(base: Data | None, top: Data, levels: int) -> Data:
 def _entry_depth(route: Route) -> int:
     """Length of the route to the value that is replaced as a whole."""
     name = str(route[0]) if route else ""
-    if name in _NESTED:
-        return _NESTED[name] + _entry_depth(route[_NESTED[name] :])
+    if name in HOLDERS:
+        return HOLDERS[name] + _entry_depth(route[HOLDERS[name] :])
     return 1 + _ENTRYWISE.get(name, 1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.base import Findings, Location, Route, names, regex
 from gen.base.codes.jobs import SECRET_VALUE
+from gen.base.yaml.layers import HOLDERS
 from gen.kubernetes.secrets import RANDOM, is_harmless, is_strong, known_secrets, names_secret, search, words_of
 
 if TYPE_CHECKING:
@@ -176,7 +177,6 @@ _SWITCHES: Final = regex(r"-{1,2}(?:no|use|with|without|enable|disable|skip|allo
 """Options that take no value."""
 _COMMANDS: Final = ("command", "args")
 _TEXTS: Final = (*_COMMANDS, "files", "runtimeEnv")
-_HOLDERS: Final = ("roles", "steps", "defaults", "kinds")
 
 
 def _in_texts(data: Data, route: Route) -> Iterator[tuple[Route, str, Location | None]]:
@@ -195,7 +195,8 @@ def _in_texts(data: Data, route: Route) -> Iterator[tuple[Route, str, Location |
                 yield from _in_text(text, (*route, field, path), _named_file)
         elif isinstance(texts, str) and field != "files":
             yield from _in_text(texts, (*route, field), _named_command if field in _COMMANDS else _named_file)
-    for holder in data if route[-1:] in (("roles",), ("steps",), ("kinds",)) else _HOLDERS:
+    of_entries = bool(route) and HOLDERS.get(str(route[-1]), 1) > 1
+    for holder in data if of_entries else HOLDERS:
         if holder in data:
             yield from _in_texts(data[holder], (*route, holder))
 
