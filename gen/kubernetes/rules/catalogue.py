@@ -121,7 +121,7 @@ _FORM = (
 
 MODULES: Final = {
     "server": (
-        "metadata pods containers security resources volumes scheduling jobs workloads services "
+        "metadata pods containers resources volumes scheduling jobs workloads services "
         "config_maps networking storage classes autoscaling access webhooks admission_policies definitions "
         "devices namespaces required_fields training_resources"
     ),

@@ -1,16 +1,18 @@
-"""Fields of a pod's `spec`, except containers, volumes and scheduling.
+"""Fields of a pod's `spec` except containers, volumes and scheduling; security contexts of pods and containers.
 
-From `ValidatePodSpec` of `pkg/apis/core/validation/validation.go`, and `pkg/apis/core/v1/defaults.go` for the meaning
-of empty values.
+From `ValidatePodSpec`, `ValidateSecurityContext`, `validatePodSpecSecurityContext` and `validateSysctls` of
+`pkg/apis/core/validation/validation.go`, `component-helpers/node/util/sysctl/namespace.go`, and
+`pkg/apis/core/v1/defaults.go` for the meaning of empty values. Of `windowsOptions`, only the name of a credential
+specification is checked.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gen.base import Route
+from gen.base import Route, regex
 from gen.kubernetes.objects import Body
-from gen.kubernetes.rules import Fault, Faults, ObjectView, server_rule
+from gen.kubernetes.rules import Check, Fault, Faults, ObjectView, containers, server_rule
 from gen.kubernetes.rules import value_checks as checks
 from gen.kubernetes.rules.field_checks import FieldChecks, duplicates, labels
 
@@ -133,3 +135,98 @@ def _host(pod: Body, route: Route) -> Faults:
 def restart_policy(pod: Body) -> Any:
     """The restart policy, or the server's default."""
     return pod.get("restartPolicy") or "Always"
+
+
+_PROFILE = checks.one_of("Localhost", "RuntimeDefault", "Unconfined")
+_CONTEXT: dict[str, Check] = {
+    "runAsUser": checks.user_id,
+    "runAsGroup": checks.user_id,
+    "seccompProfile.type": _PROFILE,
+    "appArmorProfile.type": _PROFILE,
+    "windowsOptions.gmsaCredentialSpecName": checks.dns_name,
+}
+_CONTAINER_SECURITY = FieldChecks({**_CONTEXT, "procMount": checks.one_of("Default", "Unmasked")})
+_POD_SECURITY = FieldChecks(
+    {
+        **_CONTEXT,
+        "fsGroup": checks.user_id,
+        "supplementalGroups.*": checks.user_id,
+        "fsGroupChangePolicy": checks.one_of("OnRootMismatch", "Always"),
+        "supplementalGroupsPolicy": checks.one_of("Merge", "Strict"),
+    }
+)
+_RECURSIVE_ONLY = FieldChecks({"seLinuxChangePolicy": checks.one_of("Recursive")})
+_ANY_POLICY = FieldChecks({"seLinuxChangePolicy": checks.one_of("Recursive", "MountOption")})
+_ANY_POLICY_SINCE = 37
+
+_SYSCTL = regex(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
+_MAX_SYSCTL_LENGTH = 253
+_OF_IPC = regex(r"kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)|fs\.mqueue\..*")
+_MAX_PATH_LENGTH = 4095
+
+
+@server_rule("security", of_pods=True, remedy="Remove one of the mutually exclusive fields.")
+def security(view: ObjectView) -> Faults:
+    """A security context has an invalid user, group, profile or kernel parameter, or contradictory privileges."""
+    for route, pod in view.pods:
+        if context := pod.get("securityContext"):
+            at = (*route, "securityContext")
+            yield from _POD_SECURITY.faults(context, at)
+            yield from (_ANY_POLICY if view.minor >= _ANY_POLICY_SINCE else _RECURSIVE_ONLY).faults(context, at)
+            yield from _profiles(context, at)
+            yield from _sysctls(pod, context.get("sysctls") or [], (*at, "sysctls"))
+        for here, container in containers(pod, route):
+            if not (inner := container.get("securityContext")):
+                continue
+            within = (*here, "securityContext")
+            yield from _CONTAINER_SECURITY.faults(inner, within)
+            yield from _profiles(inner, within)
+            yield from _privilege(inner, within)
+            if inner.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
+                hint = "set `hostUsers: false` for the pod, or use `Default`"
+                yield Fault((*within, "procMount"), "`Unmasked` requires `hostUsers: false`", hint)
+
+
+def _profiles(context: Body, route: Route) -> Faults:
+    for field in ("seccompProfile", "appArmorProfile"):
+        if field not in context:
+            continue
+        profile, path = context[field], context[field].get("localhostProfile")
+        at = (*route, field, "localhostProfile")
+        if profile["type"] != "Localhost":
+            if path is not None:
+                hint = "remove `localhostProfile`, or set `type: Localhost`"
+                yield Fault(at, f"not allowed for a profile of type `{profile['type']}`", hint)
+        elif path is None or (field == "appArmorProfile" and not path):
+            hint = "add `localhostProfile`, or use the type `RuntimeDefault`"
+            yield Fault(at, "required for a profile of type `Localhost`", hint)
+        elif field == "appArmorProfile" and (path != path.strip() or len(path) > _MAX_PATH_LENGTH):
+            hint = f"use at most {_MAX_PATH_LENGTH} characters, without leading or trailing spaces"
+            yield Fault(at, "the path is too long, or has leading or trailing spaces", hint)
+        elif field == "seccompProfile" and (fault := checks.descending(path)) is not None:
+            yield fault.at(at)
+
+
+def _privilege(context: Body, route: Route) -> Faults:
+    if context.get("allowPrivilegeEscalation") is not False:
+        return
+    at = (*route, "allowPrivilegeEscalation")
+    if context.get("privileged"):
+        yield Fault(at, "cannot be false for a `privileged` container", "remove it, or `privileged: true`")
+    if "CAP_SYS_ADMIN" in (context.get("capabilities") or {}).get("add", ()):
+        hint = "remove it, or the capability `CAP_SYS_ADMIN`"
+        yield Fault(at, "cannot be false for a container with `CAP_SYS_ADMIN`", hint)
+
+
+def _sysctls(pod: Body, found: list[Body], route: Route) -> Faults:
+    for at, (name,) in duplicates(found, route, "name"):
+        yield Fault((*at, "name"), f"duplicate kernel parameter `{name}`", "remove one of the two")
+    for index, entry in enumerate(found):
+        name, at = entry["name"], (*route, index, "name")
+        dotted = name.replace("/", ".")
+        if len(name) > _MAX_SYSCTL_LENGTH or not _SYSCTL.fullmatch(name):
+            yield Fault(at, f"`{name}` is not a valid kernel parameter", "use a name such as `net.core.somaxconn`")
+        elif pod.get("hostNetwork") and dotted.startswith("net."):
+            yield Fault(at, f"`{name}` cannot be set with `hostNetwork`", "remove the parameter, or `hostNetwork`")
+        elif pod.get("hostIPC") and _OF_IPC.fullmatch(dotted):
+            yield Fault(at, f"`{name}` cannot be set with `hostIPC`", "remove the parameter, or `hostIPC`")
