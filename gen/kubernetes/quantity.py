@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gen.base import regex
 
@@ -146,6 +146,12 @@ def _ceiling(value: Decimal) -> int:
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
+HOUR: Final = _SECONDS["h"]
+MONTH_HOURS: Final = 730
+"""Hours of a month: a twelfth of 365 days."""
+MONTH: Final = MONTH_HOURS * HOUR
+
+
 def seconds(text: str) -> int:
     """`12h`, `1d12h`, `90m`, `30s`, or a number of seconds. ValueError for anything else, and for zero."""
     match = _DURATION.fullmatch(text + "s" if text.isascii() and text.isdigit() else text)
@@ -164,8 +170,3 @@ def duration(whole: int) -> str:
         count, whole = divmod(whole, size)
         parts += [f"{count}{unit}"] if count else []
     return "".join(parts) or "0s"
-
-
-def money(hundredths: int) -> str:
-    """`1,234.50`, exactly."""
-    return f"{hundredths // 100:,}.{hundredths % 100:02}"

@@ -19,9 +19,9 @@ from gen.base.yaml.layers import Layer, Layers, lay_over
 from gen.base.yaml.strict import Data
 from gen.job.kinds import ALL_KINDS
 from gen.job.model import default
-from gen.kubernetes.facts.demand import Prices
 from gen.kubernetes.facts.runtimes import Runtime, Runtimes
 from gen.kubernetes.facts.trainer import OPERATOR, TRAINJOB
+from gen.overlay.costs import Prices
 from gen.overlay.entries import AcceleratorFields, one_accelerator
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant

@@ -14,7 +14,7 @@ from typing import Final
 from gen.base import counted, regex
 from gen.job.metric import KnownMetric
 from gen.kubernetes import quantity
-from gen.kubernetes.quantity import money
+from gen.overlay.costs import money
 from gen.report.escaping import code_span, json_document, sanitize, table_cell
 from gen.report.findings.json import cost_data, finding_data, plain_money
 from gen.report.findings.text import wrapped_findings

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Diagnostic
-from gen.kubernetes.quantity import money
+from gen.overlay.costs import money
 from gen.overlay.overlay import Overlay
 from gen.render.parts.quota import quotas
 from gen.report.formats import Documentation

@@ -16,10 +16,10 @@ from gen.base.codes.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.base.repository.git import Base
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import OVERLAYS, overlay_file, overlays_path
-from gen.kubernetes.facts.demand import Demand, RunCost
+from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.objects import COMPONENT
-from gen.kubernetes.quantity import money
 from gen.kubernetes.rules import SILENCE
+from gen.overlay.costs import RunCost, money
 from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader
 from gen.render.parts.quota import (

@@ -27,8 +27,9 @@ from gen.job.kinds import ALL_KINDS
 from gen.job.metric import KnownMetric, known_metrics
 from gen.job.names import JOB_NAME
 from gen.job.search import MAX_COMBINATIONS
-from gen.kubernetes.facts.demand import Demand, RunCost, joined
+from gen.kubernetes.facts.demand import Demand, joined
 from gen.kubernetes.facts.graphs import widest
+from gen.overlay.costs import RunCost
 from gen.overlay.overlay import Overlay, selects
 from gen.overlay.read import OverlayReader
 from gen.render.cache import file_digest, settings_digest

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from gen.base import Diagnostic, Findings
-from gen.kubernetes.facts.demand import Bill, bill
 from gen.kubernetes.facts.permissions import NOTABLE, Permission, created_permissions, permissions
+from gen.overlay.costs import Bill, bill
 from gen.render.rendered_object import ObjectKey, RenderedObject, parse_object
 from gen.render.write.compare import Change
 from gen.review.field_changes import FieldChange, field_changes

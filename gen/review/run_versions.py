@@ -19,11 +19,12 @@ from gen.base.engines import RECORDS, is_finished, may_run
 from gen.job.plan import Edit
 from gen.kubernetes.facts import held_object
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.demand import Demand, RunCost, StepDemand, Units, demand, run_cost, step_demands
+from gen.kubernetes.facts.demand import Demand, StepDemand, Units, demand, step_demands
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.scheduling import queue_in
 from gen.kubernetes.facts.state import state_in
 from gen.kubernetes.objects import CHECKPOINTS, RESUMES
+from gen.overlay.costs import RunCost, run_cost
 from gen.overlay.overlay import Overlay
 from gen.render.rendered_object import RenderedObject, workload
 from gen.render.starters import preempting_classes, starter_of_object

@@ -19,8 +19,9 @@ from gen.base.codes.rendered import NEVER_RAN, NOT_APPLIED, RUN_EDITED
 from gen.base.engines import ENGINES
 from gen.base.parallel import map_parallel
 from gen.base.repository.layout import engine_of, scope_overlay
-from gen.kubernetes.facts.demand import Demand, run_cost
+from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.facts.state import content
+from gen.overlay.costs import run_cost
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import SyncEffect
 from gen.render.emit import has_text_of

@@ -13,7 +13,7 @@ from gen.commands.list import Request as ListRequest
 from gen.commands.list import run as list_jobs
 from gen.commands.plan import Request, review
 from gen.job.kinds import KINDS
-from gen.kubernetes.quantity import money
+from gen.overlay.costs import money
 from gen.report.formats import LIST_REPORTERS
 from gen.report.plan.phrases import ASSUMPTIONS
 from gen.report.terminal import Terminal

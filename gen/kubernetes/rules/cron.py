@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 from gen.base import near, regex
-from gen.kubernetes.facts.demand import MONTH
+from gen.kubernetes.quantity import MONTH
 from gen.kubernetes.rules import Fault, unknown_name
 
 _EVERY: Final = regex(r"@every (?P<duration>(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+)")

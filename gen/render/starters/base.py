@@ -10,8 +10,9 @@ from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
 from gen.job.plan import Plan, PodPlan, StarterPlan
 from gen.kubernetes.facts.base import Path, Resource
-from gen.kubernetes.facts.demand import Demand, Prices, RunCost, run_cost
+from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.objects import Body
+from gen.overlay.costs import Prices, RunCost, run_cost
 from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.engines.base import Workload

@@ -18,7 +18,7 @@ from gen.job.kinds.base import Job
 from gen.job.plan import Edit, PodPlan
 from gen.job.queue import QueueProfile
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.demand import Demand, Prices, RunCost, run_cost
+from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.facts.state import conditions
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules.cron import (
@@ -30,6 +30,7 @@ from gen.kubernetes.rules.cron import (
     schedule_fault,
     time_zone_fault,
 )
+from gen.overlay.costs import Prices, RunCost, run_cost
 from gen.render.emit import SCHEDULE
 from gen.render.parts.context import Context
 from gen.render.starters.base import Starter

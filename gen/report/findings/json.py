@@ -9,7 +9,7 @@ from gen.report.escaping import json_document
 
 if TYPE_CHECKING:
     from gen.base import Diagnostic, Location
-    from gen.kubernetes.facts.demand import RunCost
+    from gen.overlay.costs import RunCost
     from gen.report.formats import Report
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from gen.base import Diagnostic
-from gen.kubernetes.quantity import money
+from gen.overlay.costs import money
 from gen.report.findings.full import Excerpt, excerpt
 from gen.report.plan.cards import MAX_KEPT, Details, card_sections, kept_cards
 from gen.report.plan.phrases import hours_phrase

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from gen.kubernetes.facts.demand import Bill, Demand, StepDemand
+from gen.kubernetes.facts.demand import Demand, StepDemand
+from gen.overlay.costs import Bill
 from gen.render.rendered_object import ObjectKey
 from gen.report.escaping import json_document
 from gen.report.findings.json import cost_data, finding_data, plain_money, report_data

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from gen.base import counted
 from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
-from gen.kubernetes.facts.demand import MONTH_HOURS, Bill, Demand, RunCost
-from gen.kubernetes.quantity import money
+from gen.kubernetes.facts.demand import Demand
+from gen.kubernetes.quantity import MONTH_HOURS
+from gen.overlay.costs import Bill, RunCost, money
 from gen.report.plan.sentences import longest, monthly, signed_money
 from gen.report.templates import Phrase
 from gen.review.data import DataAction

@@ -18,7 +18,7 @@ from gen.base.codes.rendered import (
     DELIVERY_REMOVED,
     IMMUTABLE_STORAGE,
 )
-from gen.kubernetes.quantity import money
+from gen.overlay.costs import money
 from gen.report.templates import Phrase
 from gen.review.changes import FieldEdit, JobChange
 from gen.review.data import DataAction, DataObject

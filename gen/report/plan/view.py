@@ -13,7 +13,7 @@ from msgspec import Struct
 from gen.base import Diagnostic, counted
 from gen.kubernetes.facts.demand import StepDemand
 from gen.kubernetes.objects import qualified
-from gen.kubernetes.quantity import money
+from gen.overlay.costs import money
 from gen.pins.lock import short_pin
 from gen.report.diff import GroupView, behind_groups, difference_groups
 from gen.report.plan import phrases
