@@ -44,8 +44,8 @@ from gen.render.starters import starter_of
 from gen.render.starters.base import Starter
 from gen.render.sweep import combinations, read_sweep
 
-TIMES: Final = frozenset({"timeout", "retries", "cleanup", "keepCluster", "schedule"})
-"""Fields that affect costs only."""
+_TIMES: Final = frozenset({"timeout", "retries", "schedule"})
+"""Fields of all kinds that affect costs only."""
 _SHOWN: Final = names(
     "kind state attempt workers roles gpus accelerator queue timeout retries schedule sweep search metrics"
 )
@@ -54,7 +54,17 @@ HIDDEN: Final = frozenset(str(one.alias) for one in JobFields.model_fields.value
 
 _INDEPENDENT: Final = frozenset({"state", "attempt", "queue", "timeout", "metrics"})
 """Fields without an effect on the number of pods or GPUs."""
-_OTHERS: Final = _INDEPENDENT | TIMES | HIDDEN
+_OTHERS: Final = _INDEPENDENT | _TIMES | HIDDEN
+
+
+def _times(job: JobInput) -> frozenset[str]:
+    """The fields of a job that affect costs only."""
+    return _TIMES | {job.job.keeping}
+
+
+def _is_counted(job: JobInput) -> bool:
+    """Whether the fields without errors decide the number of pods and of GPUs."""
+    return job.left_out <= _OTHERS | _times(job)
 
 
 class Numbers(Struct, frozen=True, kw_only=True):
@@ -129,7 +139,7 @@ def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Ans
     if job is None or written is None:
         return Numbers(), errors
     known = _field_values(job)
-    if job.left_out <= _OTHERS:
+    if _is_counted(job):
         request = run_request(written, job)
         known = _with_sums(known, [request], [request] if request.counts(job.job.state) else [])
     return known, errors
@@ -180,7 +190,7 @@ def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
     if not runs:
         return Numbers(), errors
     fields = _field_values(runs[0])
-    if state not in states or len(runs) < len(jobs) or any(not job.left_out <= _OTHERS for job in runs):
+    if state not in states or len(runs) < len(jobs) or not all(map(_is_counted, runs)):
         return fields, errors
     every = [run_request(written, job) for job in runs] * times
     shown = [one for one, own in zip(every, states, strict=True) if own == state]
@@ -219,7 +229,7 @@ def run_request(written: WrittenJob, job: JobInput) -> RunRequest:
     steps = _steps(written, job)
     workers, demand = _widest(steps, written.overlay) if steps else _counts(job, written.overlay)
     metrics = {step.name: known_metrics(of.job.metrics) for step, of in steps if of.job.metrics}
-    prices = written.overlay.prices if written.overlay is not None and not job.left_out & TIMES else None
+    prices = written.overlay.prices if written.overlay is not None and not job.left_out & _times(job) else None
     if prices is None:
         return RunRequest(job, starter, workers, demand, None, metrics)
     return RunRequest(job, starter, workers, demand, starter.cost(job.job, demand, prices), metrics)

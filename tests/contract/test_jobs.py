@@ -18,6 +18,7 @@ from gen.job.model import Form, fields_at, form_at
 from gen.overlay.overlay import selects
 from gen.overlay.read import OverlayReader
 from gen.render.pipeline import render_job
+from gen.review.job_list import HIDDEN
 from tests.cases import for_each
 from tests.contract.fields import EACH, leaves, model_fields, pattern, without
 from tests.support import Repository
@@ -212,6 +213,28 @@ def test_no_value_is_accepted_and_ignored(kind: str, granted: Renderer) -> None:
 
 def test_every_case_names_its_grant_or_stays_within_the_job() -> None:
     assert [case["name"] for case in CASES if ("grant" in case) == (case.get("reach") == "job")] == []
+
+
+def amounts(document: dict[str, Any], renderer: Renderer) -> list[tuple[int, dict[str, int], int]]:
+    """GPUs and pods of each run, without its TensorBoard."""
+    board = bool(document.get("tensorboard"))
+    runs = render_job(source(dump(document)), "team", renderer.overlay, Findings()).rendered
+    return [(run.gpus, run.accelerators, run.pods - board) for run in runs]
+
+
+def test_no_field_that_the_list_of_jobs_leaves_out_decides_its_numbers(granted: Renderer) -> None:
+    """Jobs that differ only in these fields share their numbers. The list reads `params` if an expression does."""
+    compared = set()
+    for case in EVERY:
+        document = used(case, granted)
+        hidden = HIDDEN & set(case.fields) & set(document)
+        for fields in {frozenset({one}) for one in hidden} | {hidden}:
+            rest = {name: value for name, value in document.items() if name not in fields}
+            numbers = [amounts(one, granted) for one in (document, rest)]
+            if all(numbers):  # both are valid
+                assert numbers[0] == numbers[1], (case.kind, fields)
+                compared.update(fields)
+    assert HIDDEN - compared == {"params"}
 
 
 def uncovered(kind: str, model: type[Job]) -> list[Route]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -12,6 +12,7 @@ from gen.base.findings import Findings, UsageError
 from gen.base.repository.job_files import all_jobs
 from gen.base.yaml.source import read
 from gen.commands.list import Request, run
+from gen.job.kinds import KINDS
 from gen.overlay.read import OverlayReader
 from gen.render.cache import cache_file
 from gen.render.model import read_job
@@ -150,6 +151,23 @@ def test_a_job_with_an_error_is_listed_with_what_is_known(
     assert [item.code for item in listing.findings] == [errors]
     assert listing.findings[0].place.file == "jobs/team/demo.yaml"
     assert listing.findings[0].hint
+
+
+def test_a_field_that_only_keeps_pods_hides_no_number(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kind says which one it is, also a kind of a plugin."""
+    kind = KINDS["pytorch"]
+
+    class Lingering(kind):  # type: ignore[misc,valid-type] # one of the registry
+        """A kind with a field of its own for pods that stay."""
+
+        keeping: ClassVar[str] = "linger"
+        linger: int = 0
+
+    monkeypatch.setitem(KINDS, "pytorch", Lingering)
+    for text in (f"{JOB}gpus: 2\nlinger: long\n", f"{JOB}gpus: 2\nlinger: long\nsweep: {{matrix: {{a: [1, 2]}}}}\n"):
+        repo.job(text)
+        (row,) = listed(repo.root)[0].rows
+        assert (row.errors, row.gpus) == (("invalid-value",), 4 if "sweep" in text else 2)
 
 
 def test_expressions_are_evaluated_with_the_parameters_of_each_overlay(repo: Repository) -> None:

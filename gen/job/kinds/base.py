@@ -169,6 +169,11 @@ class Job(JobFields, ABC):
         return 0
 
     @property
+    def deleting(self) -> str:
+        """The field, with its value, that deletes pods with their logs at the end of the run; empty without one."""
+        return ""
+
+    @property
     def resizing(self) -> str:
         """The field that lets a run change its number of pods while a queue counts them; empty without one."""
         return ""

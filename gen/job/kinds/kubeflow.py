@@ -80,6 +80,10 @@ class KubeflowJob(Job):
     def kept_time(self) -> int | None:
         return None if self.cleanup == KEPT else 0
 
+    @property
+    def deleting(self) -> str:
+        return "cleanup: All" if self.cleanup == "All" else ""
+
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         policy = present(
             cleanPodPolicy=self.cleanup, activeDeadlineSeconds=plan.timeout, backoffLimit=self.backoff_limit(plan)

@@ -98,8 +98,8 @@ def _fault(run: JobRun) -> tuple[str, str] | None:
     hint = "write the value to a file on a volume, and read it in the other step"
     if job.facts.trial is None or not job.facts.pods:
         return f"{with_article(job.facts.kind)} cannot have `results`: gen does not label the pod with the log", hint
-    if getattr(job, "cleanup", "") == "All":
-        return "`cleanup: All` deletes the pod with the log of the step", "remove `cleanup`"
+    if job.deleting:
+        return f"`{job.deleting}` deletes the pod with the log of the step", "remove it"
     return None
 
 
