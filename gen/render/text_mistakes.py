@@ -76,10 +76,6 @@ _COMMENT = regex(r"[ \t]+(?P<comment>#.*)")
 _CONTINUED = regex(r"(?:^|\s)\\[ \t]*\n")
 _BUILT_IN = frozenset({"cd", "export", "set", "source", "echo", "mkdir", "pip", "apt-get", "rm", "cp", "git"})
 """First words of lines that are commands of their own."""
-_PROGRAMS = frozenset(
-    {"python", "python3", "torchrun", "accelerate", "deepspeed", "mpirun", "horovodrun", "bash", "sh"}
-)
-"""First words of lines that are commands after one of those, and otherwise arguments, such as `python` of `mpirun`."""
 _CJK = "\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af"
 _LOOKALIKES = (
     (regex(f"[\u2018\u2019\u201c\u201d](?![{_CJK}])(?<![{_CJK}].)"), "is not a quote for the shell", 'write `"`'),
@@ -150,11 +146,19 @@ def _report_joined(source: Source, route: Route, command: str, found: Findings) 
         return
     lines = [line.split() for line in written.raw.removeprefix(">").strip().split("\n") if line.strip()]
     words = [line[0] for line in lines]
-    commands = _BUILT_IN | _PROGRAMS if words[0] in _BUILT_IN else _BUILT_IN
+    # other programs are commands after one of those, and otherwise arguments, such as `python` of `mpirun`
+    commands = _BUILT_IN | _programs() if words[0] in _BUILT_IN else _BUILT_IN
     again = next((word for word in words[1:] if word in commands or (word == words[0] and word[0].isalnum())), "")
     if again and not any(line[-1] in ("&&", "||", ";", "|") or line[-1].endswith(";") for line in lines[:-1]):
         message = f"the lines are joined to one command; {shown(again)} becomes an argument"
         found.error(JOINED_LINES, written.start, message, hint)
+
+
+def _programs() -> frozenset[str]:
+    from gen.job.launchers import LONG_NAMES
+    from gen.job.script import SHELLS
+
+    return LONG_NAMES | SHELLS
 
 
 def _report_lookalikes(source: Source, route: Route, command: str, found: Findings) -> None:

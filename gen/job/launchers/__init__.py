@@ -22,6 +22,11 @@ LAUNCHERS: Final[tuple[Launcher, ...]] = tuple(
 )
 BY_PROGRAM: Final = {program: one for one in LAUNCHERS for program in one.programs}
 _BY_MODULE: Final = {module: one for one in LAUNCHERS for module in one.modules}
+MISTAKEN: Final = {name: module for one in LAUNCHERS for name, module in one.mistaken.items()}
+"""Names that Python cannot run as modules, with those that are meant."""
+_SHORTEST: Final = 6
+LONG_NAMES: Final = frozenset(program for program in BY_PROGRAM if len(program) >= _SHORTEST)
+"""Programs with names that are hardly words of a text, or similar to other programs."""
 
 _WRAPPERS: Final[Mapping[str, tuple[frozenset[str], int]]] = {
     **dict.fromkeys(("exec", "nohup", "time", "command", "setsid", "unbuffer", "tini", "dumb-init"), (frozenset(), 0)),

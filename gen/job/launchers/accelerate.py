@@ -61,5 +61,6 @@ LAUNCHER: Final = Launcher(
         CONFIG: ("config_file",),
     },
     module_flag="module",
+    mistaken={"accelerate": "accelerate.commands.launch"},
     variables={PODS: "PET_NNODES", ADDRESS: "PET_MASTER_ADDR", PORT: "PET_MASTER_PORT"},
 )

@@ -102,6 +102,10 @@ class Launcher(Struct, frozen=True, kw_only=True):
     """The option that makes the program the name of a module."""
     variables: Mapping[str, str] = {}
     """Environment variables that replace missing options, by the value that they set."""
+    mistaken: Mapping[str, str] = {}
+    """Names that Python cannot run as modules, with those that are meant."""
+    no_numbers: Mapping[str, str] = {}
+    """Values that it refuses as a number of processes, with the remedies."""
     alone: str = "start it with `torchrun`"
     """Remedy for several pods, if it starts processes on its own pod only."""
     single_dash: bool = False

@@ -35,4 +35,5 @@ LAUNCHER: Final = Launcher(
         HOSTS: ("hostfile",),
     },
     module_flag="module",
+    mistaken={"deepspeed": "deepspeed.launcher.runner"},
 )

@@ -38,6 +38,7 @@ LAUNCHER: Final = Launcher(
         "h": "help",
     },
     roles={ALL_PROCESSES: ("num_proc",), HOSTS: ("hosts", "hostfile", "host_discovery_script")},
+    mistaken={"horovodrun": "horovod.runner.launch"},
     alone="use `kind: mpi`",
     single_dash=True,
     starts_programs=True,

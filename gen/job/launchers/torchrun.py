@@ -27,6 +27,8 @@ LAUNCHER: Final = Launcher(
         ALONE: ("standalone",),
     },
     module_flag="module",
+    mistaken=dict.fromkeys(("torchrun", "torch.distributed"), "torch.distributed.run"),
+    no_numbers=dict.fromkeys(("0", "-1", "all", "max", "none"), "write `gpu` for one process on each GPU, or a number"),
     variables={
         PROCESSES: "PET_NPROC_PER_NODE",
         PODS: "PET_NNODES",

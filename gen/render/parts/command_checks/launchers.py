@@ -7,7 +7,7 @@ from typing import Final
 from gen.base import Location, counted, names, regex
 from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, NO_VARIABLE, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
 from gen.base.shell_words import Word
-from gen.job.launchers import accelerate, deepspeed, mpirun, python, torchrun
+from gen.job.launchers import accelerate, deepspeed, mpirun, python, ray, torchrun
 from gen.job.launchers.base import ADDRESS, ALL_PROCESSES, CONFIG, HOSTS, PODS, PORT, PROCESSES, RANK, Launch, Setting
 from gen.job.script import SHELLS
 from gen.kubernetes.check.silence import warn
@@ -316,7 +316,7 @@ def _check_launcher(command: Command) -> None:
     for program, launched in command.launched:
         if any(launch.get(HOSTS) is not None or HOSTS in launch.launcher.roles for launch in launched):
             return
-        if launched and all(launch.launcher.name in ("python", "torchrun", "accelerate launch") for launch in launched):
+        if launched and all(launch.launcher is not ray.LAUNCHER for launch in launched):
             first = first or launched[0].word
         elif not program.name or program.name in SHELLS or "mpi" in program.name or program.name in ("ssh", "eval"):
             return

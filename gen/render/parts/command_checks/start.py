@@ -8,7 +8,7 @@ from typing import Final
 from gen.base import Route, names, only_near, regex
 from gen.base.codes.commands import CANNOT_START
 from gen.base.shell_words import Word
-from gen.job.launchers import BY_PROGRAM, unwrapped
+from gen.job.launchers import BY_PROGRAM, LONG_NAMES, MISTAKEN, unwrapped
 from gen.job.launchers.base import PORT, PROCESSES, Launch, Launcher
 from gen.job.launchers.python import LAUNCHER as PYTHON
 from gen.job.launchers.python import is_python
@@ -17,26 +17,16 @@ from gen.job.scalars import shown
 from gen.job.script import SHELLS, Program
 from gen.render.parts.command_checks.role_command import HARMLESS, Command
 
-_NO_MODULES: Final = {
-    "torchrun": "torch.distributed.run",
-    "torch.distributed": "torch.distributed.run",
-    "accelerate": "accelerate.commands.launch",
-    "deepspeed": "deepspeed.launcher.runner",
-    "horovodrun": "horovod.runner.launch",
-}
-"""Modules that Python cannot run, with those that are meant."""
 _BUILTINS: Final = frozenset({"cd", "export", "source", "set", "alias", "ulimit", "unset", ".", "pushd"})
 _ASSIGNMENT: Final = regex(r"[A-Za-z_]\w*=.*")
 _PLAIN_SCRIPT: Final = regex(r"[\w-]+\.py")
-_NAMES: Final = ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai", "python")
+_NAMES: Final = frozenset(filter(str.isalpha, LONG_NAMES))
 _SIMILAR: Final = names(
     "ipython ipython3 bpython cpython jython pythran mpirun_rsh torchtune deepspeech deepseek accelerator prun"
 )
 """Other programs with similar names."""
 _HELP: Final = frozenset({"help", "version", "configfile", "check_build", "tune", "am"})
 """Options that replace a program."""
-_NO_NUMBERS: Final = frozenset({"0", "-1", "all", "max", "none"})
-"""Numbers of processes that torchrun refuses."""
 _BACKENDS: Final = ("c10d", "static", "etcd", "etcd-v2")
 _MAX_PORT: Final = 65535
 
@@ -161,9 +151,10 @@ def _check_options(command: Command, launch: Launch) -> None:
         message = f"unknown backend `{backend.value}` of the rendezvous"
         command.warning(CANNOT_START, backend.word, message, f"did you mean `{near}`?")
     processes, port = launch.get(PROCESSES), launch.get(PORT)
-    if processes is not None and processes.value in _NO_NUMBERS and called == "torchrun":
+    instead = launch.launcher.no_numbers.get(processes.value or "", "") if processes is not None else ""
+    if processes is not None and instead:
         message = f"{shown(processes.value)} is not a number of processes"
-        command.error(CANNOT_START, processes.word, message, "write `gpu` for one process on each GPU, or a number")
+        command.error(CANNOT_START, processes.word, message, instead)
     if port is not None and port.number is not None and port.number > _MAX_PORT:
         message = f"there is no port {port.number}; the highest is {_MAX_PORT}"
         command.error(CANNOT_START, port.word, message, "write another port, such as `29500`")
@@ -179,9 +170,8 @@ def _check_script(command: Command, launch: Launch, script: Word) -> None:
         module = text.removesuffix(".py").strip("./").replace("/", ".")
         if text.endswith(".py") or "/" in text:
             found = f"{shown(text)} is not the name of a module", f"write `{module}`, or remove `-m`"
-        elif launch.launcher is PYTHON and text in _NO_MODULES:
-            instead = _NO_MODULES[text]
-            found = f"Python cannot run the module `{text}`", f"write `{instead}`, or remove `python -m`"
+        elif launch.launcher is PYTHON and text in MISTAKEN:
+            found = f"Python cannot run the module `{text}`", f"write `{MISTAKEN[text]}`, or remove `python -m`"
     else:
         found = _no_script(launch, text)
         if found is None and not command.text and ".py " in text:

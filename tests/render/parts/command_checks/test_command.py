@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gen.base.findings import Severity
+from tests.cases import for_each
 from tests.support import OVERLAY, Repository
 
 JOB = """\
@@ -163,6 +164,23 @@ def test_a_command_of_mpi_that_may_be_right_has_no_finding(tmp_path: Path, comma
     repo = Repository.at(tmp_path)
     repo.job(f"{JOB.replace('pytorch', 'mpi')}roles: {{launcher: {{cpu: 1, memory: 1Gi}}}}\ncommand: |\n  {command}\n")
     assert repo.codes() == []
+
+
+@for_each(
+    ("fields", "found"),
+    [
+        ("command: fleetrum train.py\n", "cannot-start"),
+        ("command: pip install x\n  fleetrun train.py\n", "joined-lines"),
+        (
+            "kind: mpi\nroles: {launcher: {cpu: 1, memory: 1Gi}}\ncommand: python -m paddle.distributed.launch a.py\n",
+            "no-launcher",
+        ),
+    ],
+)
+def test_every_launcher_of_the_registry_is_known(tmp_path: Path, fields: str, found: str) -> None:
+    repo = Repository.at(tmp_path)
+    repo.job((JOB.replace("kind: pytorch\n", "") if "kind" in fields else JOB) + fields)
+    assert found in repo.codes()
 
 
 @pytest.mark.parametrize(
