@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.commands.plan import Request as PlanRequest
 from gen.commands.plan import review
-from gen.report.formats import PLAN_REPORTERS
-from gen.report.terminal import View
+from gen.report.formats import PLAN_REPORTERS, Planned
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class History(Repository):
 
 
 def reported(form: str, plan: Review) -> str:
-    return PLAN_REPORTERS[form](View(data=plan))
+    return PLAN_REPORTERS[form](Planned(data=plan))
 
 
 def branch(repository: History) -> None:

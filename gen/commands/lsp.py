@@ -40,10 +40,10 @@ def _plan(root: Path) -> str:
     """The plan of the saved files against the base."""
     from gen.commands.plan import Request as PlanRequest
     from gen.commands.plan import review
+    from gen.report.formats import Planned
     from gen.report.plan.text import as_text
-    from gen.report.terminal import View
 
-    return as_text(View(data=review(PlanRequest(root=root))))
+    return as_text(Planned(data=review(PlanRequest(root=root))))
 
 
 def _pin(root: Path, job: str) -> str:

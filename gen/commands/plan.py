@@ -34,8 +34,7 @@ from gen.render.cache import cache_folder
 from gen.render.rendered_object import RenderedObject
 from gen.render.results import RenderedJob, RunResult
 from gen.render.write.compare import Comparison
-from gen.report.formats import PLAN_REPORTERS, Report
-from gen.report.plan.view import Planned
+from gen.report.formats import PLAN_REPORTERS, Planned, Report
 from gen.review.changes import grant_edits, job_changes
 from gen.review.compare import RemovalLimit, compare_trees, run_scopes
 from gen.review.gpus_and_costs import read_overlays, removed_overlays

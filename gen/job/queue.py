@@ -73,6 +73,8 @@ class QueueProfile(Profile, ABC):
     """Labels and annotations that the scheduler acts on; those with a prefix include all keys that start with them."""
     companions: ClassVar[tuple[Resource, ...]] = ()
     """Kinds of the objects that it adds to a run."""
+    together: ClassVar[bool] = False
+    """Whether the pods of a run are a group that its scheduler starts together."""
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -124,6 +126,11 @@ class QueueProfile(Profile, ABC):
         """Required entry in the configuration of the scheduler or the operator for a kind; empty if there is none."""
         return ""
 
+    @classmethod
+    def operator_group(cls, facts: Resource, api_version: str) -> Group | None:
+        """The group of pods that the operator of a kind makes for the scheduler."""
+        return None
+
     def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
         """Why this queue cannot take the jobs of a kind; None if it can."""
         return self.unable(facts, api_version)
@@ -144,6 +151,7 @@ class QueueProfile(Profile, ABC):
 class Gang(QueueProfile):
     """A scheduler that starts the pods of a run together. Each run is a group of pods."""
 
+    together: ClassVar[bool] = True
     known_as: ClassVar[str]
     """Its name in the facts of kinds."""
 
@@ -182,7 +190,6 @@ class Gang(QueueProfile):
 
     @classmethod
     def operator_group(cls, facts: Resource, api_version: str) -> Group | None:
-        """The group of pods that the operator of a kind makes for the scheduler."""
         served = (one for one in facts.groups if not one.versions or api_version in one.versions)
         return next((group for group in served if group.scheduler == cls.known_as), None)
 

@@ -19,7 +19,6 @@ from gen.job.kinds.role import Target
 from gen.job.metric import known_metrics
 from gen.job.model import aliases_of, default_of
 from gen.job.plan import Plan, PodPlan, QueuePlan, Spread, TensorBoardPlan
-from gen.job.queue import Gang
 from gen.kubernetes.objects import HOSTNAME, ZONE
 from gen.overlay.overlay import Overlay
 from gen.pins.lock import Pins, RunPins
@@ -93,7 +92,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         run=context.object_name,
         host_network=on_host(network),
         runtime=runtime,
-        together=queue is not None and isinstance(queue.profile, Gang),
+        together=queue is not None and queue.profile.together,
     )
     _check_kind(context, target)
     data = plan_data(context)

@@ -1,4 +1,6 @@
-"""Output formats by command, imported when they are used, and the report of findings and changes that they take."""
+"""Output formats by command, imported when they are used, and the report of findings and changes and the plan that
+they take.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.report.terminal import View
+
 if TYPE_CHECKING:
     from gen.base import Diagnostic
     from gen.base.repository.files import Edit
     from gen.live.logs import LogPiece
     from gen.live.model import ClusterStatus
+    from gen.live.plan_facts import LiveFacts
     from gen.live.top import Top
     from gen.render.write.compare import Change
-    from gen.report.terminal import View
     from gen.review.job_list import Listing
     from gen.review.result import RenderedDiff, Review
 
@@ -78,6 +82,14 @@ class Report(Struct, frozen=True):
         return any(one.is_error for one in self.findings) or (bool(self.changes) and not self.done)
 
 
+class Planned(View[Any], frozen=True, kw_only=True):
+    """A plan for a terminal, with facts from the clusters and the result of `gen check`, if they were asked for."""
+
+    data: Review
+    live: LiveFacts | None = None
+    checked: Report | None = None
+
+
 def _report(entry: str, result: object) -> str:
     module, _, function = entry.partition(":")
     text: str = getattr(import_module(f"gen.report.{module}"), function)(result)
@@ -89,23 +101,22 @@ def _data_report(entry: str, view: View[object]) -> str:
     return _report(entry, view.data)
 
 
-def _plan_report(entry: str, view: View[object]) -> str:
+def _plan_report(entry: str, view: Planned) -> str:
     """For formats of plans that are the same in every terminal."""
     module, _, function = entry.partition(":")
-    text: str = getattr(import_module(f"gen.report.{module}"), function)(view.data, getattr(view, "live", None))
+    text: str = getattr(import_module(f"gen.report.{module}"), function)(view.data, view.live)
     return text
 
 
-def _checked_plan(plan: Callable[[View[Review]], str], check: str, view: View[Review], *, always: bool = True) -> str:
+def _checked_plan(plan: Callable[[Planned], str], check: str, view: Planned, *, always: bool = True) -> str:
     """A plan after the report of its check, if it has one; or only after that of a check that failed."""
-    checked: Report | None = getattr(view, "checked", None)
-    shown = checked is not None and (always or checked.failed)
-    return (f"{_report(check, checked)}\n" if shown else "") + plan(view)
+    shown = view.checked is not None and (always or view.checked.failed)
+    return (f"{_report(check, view.checked)}\n" if shown else "") + plan(view)
 
 
-def _plan_findings(entry: str, view: View[Review]) -> str:
+def _plan_findings(entry: str, view: Planned) -> str:
     """The findings of a plan and of its check, in a format of findings."""
-    checked: Report = getattr(view, "checked", None) or Report((), (), "")
+    checked = view.checked or Report((), (), "")
     new = (one for one in view.data.findings if one not in checked.findings)
     return _report(entry, replace(checked, findings=(*checked.findings, *new)))
 
@@ -124,7 +135,7 @@ REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
 WITH_FIXES: Final = frozenset({"sarif"})
 """Formats that include the certain fix of each finding. Each fix takes a render, so other formats get none."""
 
-PLAN_REPORTERS: Final[dict[str, Callable[[View[Review]], str]]] = {
+PLAN_REPORTERS: Final[dict[str, Callable[[Planned], str]]] = {
     "text": partial(_checked_plan, partial(_report, "plan.text:as_text"), "findings.text:text"),
     "markdown": partial(
         _checked_plan, partial(_plan_report, "plan.markdown:as_markdown"), "findings.markdown:as_markdown", always=False

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gen.base import Code, Findings, Route, as_mapping, follow, get, regex
 from gen.base.codes.overlays import INVALID_PATCH, PATCH_BREAKS, PATCH_DOES_NOT_APPLY, PATCH_RENAMES
-from gen.job.queue import Gang, QueueProfile
+from gen.job.queue import QueueProfile
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.pods import pod_sets, templates_by_shape
 from gen.kubernetes.objects import MANAGED_BY, OWN, Body
@@ -207,10 +207,10 @@ def _queue(queue: QueueProfile, old: Body, new: Body, templates: dict[Route, obj
             here = (*route, "metadata", field)
             before, after = _at(old, here), _at(new, here)
             for key in sorted(before.keys() | after.keys()):
-                ours = queue.acts_on(key) and (key in before or isinstance(queue, Gang))
+                ours = queue.acts_on(key) and (key in before or queue.together)
                 if ours and before.get(key) != after.get(key):
                     yield Breach(PATCH_BREAKS, (*here, key), f"changes `{key}`, which the queue sets", hint)
-    for route in templates if isinstance(queue, Gang) else ():
+    for route in templates if queue.together else ():
         place: Route = (*route, "spec", "schedulerName")
         if follow(new, place) != follow(old, place):
             yield Breach(PATCH_BREAKS, place, "selects another scheduler than the queue", hint)

@@ -21,7 +21,7 @@ from gen.base.yaml.strict import Data
 from gen.job.kinds.base import Job
 from gen.job.metric import KnownMetric, known_metrics
 from gen.job.plan import Plan, PodPlan
-from gen.job.queue import Gang, QueueProfile
+from gen.job.queue import QueueProfile
 from gen.job.search import Search, SearchAlgorithm, Space, long_algorithm
 from gen.kubernetes.facts.base import Resource, Trial
 from gen.kubernetes.facts.demand import Demand
@@ -87,7 +87,7 @@ class Experiment(base.Starter, frozen=True, kw_only=True):
 
     @classmethod
     def queue_fault(cls, profile: QueueProfile, facts: Resource, api_version: str) -> str:
-        by_operator = isinstance(profile, Gang) and profile.operator_group(facts, api_version) is not None
+        by_operator = profile.operator_group(facts, api_version) is not None
         made = profile.suspends or by_operator  # each object gets a group of its own without gen
         return "" if made else f"it groups the pods of one run, and a `{SEARCH}` has many trials"
 

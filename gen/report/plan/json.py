@@ -12,9 +12,9 @@ from gen.overlay.costs import Bill
 from gen.render.rendered_object import ObjectKey
 from gen.report.escaping import json_document
 from gen.report.findings.json import cost_data, finding_data, plain_money, report_data
+from gen.report.formats import Planned
 from gen.report.plan.phrases import headline, values_of, verdict
 from gen.report.plan.sentences import sentences
-from gen.report.terminal import View
 from gen.review.changes import JobChange
 from gen.review.data import DataAction
 from gen.review.field_changes import MISSING, FieldChange
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts
 
 
-def as_json(view: View[Review]) -> str:
-    review, live, checked = view.data, getattr(view, "live", None), getattr(view, "checked", None)
+def as_json(view: Planned) -> str:
+    review, live, checked = view.data, view.live, view.checked
     document = {
         "version": 1,
         "headline": f"{verdict(review)}{headline(review, live)}",

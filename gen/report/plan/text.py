@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from gen.report.escaping import sanitize
 from gen.report.findings.text import finding_lines
+from gen.report.formats import Planned
 from gen.report.plan.phrases import Row
 from gen.report.plan.sentences import Sentence
-from gen.report.plan.view import CostView, Planned, PlanView, RunView, UsageView, plan_view
+from gen.report.plan.view import CostView, PlanView, RunView, UsageView, plan_view
 from gen.report.templates import as_markup, environment
-from gen.report.terminal import Terminal, View, column, table, wrap_line
-from gen.review.result import Review
+from gen.report.terminal import Terminal, column, table, wrap_line
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -31,9 +31,8 @@ _RANKS = {
 """In a narrow terminal, columns that are not named here are left out first."""
 
 
-def as_text(view: View[Review]) -> str:
-    live = view.live if isinstance(view, Planned) else None
-    return text(plan_view(view.data, live), view.terminal)
+def as_text(view: Planned) -> str:
+    return text(plan_view(view.data, view.live), view.terminal)
 
 
 def text(plan: PlanView, terminal: Terminal | None = None) -> str:

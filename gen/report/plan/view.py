@@ -20,7 +20,6 @@ from gen.report.plan import phrases
 from gen.report.plan.phrases import Row
 from gen.report.plan.sentences import Sentence, SentencePart, live_sentences, sentences
 from gen.report.templates import Phrase
-from gen.report.terminal import View
 from gen.review.data import DataAction
 from gen.review.field_changes import MovedPin
 from gen.review.gpus_and_costs import DeviceUsage, NamespaceCost, Usage
@@ -29,7 +28,6 @@ from gen.review.runs import RunAction, RunChange
 
 if TYPE_CHECKING:
     from gen.live.plan_facts import LiveFacts
-    from gen.report.formats import Report
 
 _DEEPEST = 16
 """Maximum depth of the indentation of steps."""
@@ -175,13 +173,6 @@ class PlanView(Struct, frozen=True, kw_only=True):
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         return tuple(finding for finding in self.findings if finding.severity.value != "error")
-
-
-class Planned(View[Review], frozen=True, kw_only=True):
-    """A plan for a terminal, with facts from the clusters and the result of `gen check`, if they were asked for."""
-
-    live: LiveFacts | None = None
-    checked: Report | None = None
 
 
 def plan_view(review: Review, live: LiveFacts | None = None) -> PlanView:

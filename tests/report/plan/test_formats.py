@@ -10,10 +10,9 @@ import pytest
 from gen.render.rendered_object import ObjectKey, RenderedObject
 from gen.report.diff import GroupView, fold_roles
 from gen.report.escaping import code_span, diff_block, table_cell
-from gen.report.formats import PLAN_REPORTERS
+from gen.report.formats import PLAN_REPORTERS, Planned
 from gen.report.plan.markdown import MAX_LENGTH
 from gen.report.templates import Phrase
-from gen.report.terminal import View
 from gen.review.field_changes import FieldChange, field_changes
 from tests.cases import for_each
 from tests.history import JOB, History, branch
@@ -38,7 +37,7 @@ def test_all_formats_contain_the_same_facts(history: History) -> None:
     runs = report["summary"]["runs"]
     assert (runs["started"], runs["stopped"], runs["kept"]) == (2, 2, 0)
     for reporter in (PLAN_REPORTERS[form] for form in PLAN_REPORTERS.keys() - {"github", "junit"}):  # of findings
-        assert all(run["name"] in reporter(View(data=history.plan())) for run in report["runs"])
+        assert all(run["name"] in reporter(Planned(data=history.plan())) for run in report["runs"])
     for form in ("text", "markdown"):
         text = history.report(form)
         assert "2 runs start (6 pods, 48 GPUs), 2 runs stop (1 replaced, 1 removed), no data is lost" in text

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.live.plan_facts import LiveFacts, RunLife
-from gen.report.formats import PLAN_REPORTERS
+from gen.report.formats import PLAN_REPORTERS, Planned
 from gen.report.plan.text import as_text
-from gen.report.plan.view import Planned
 from gen.report.terminal import Terminal
 from tests.history import JOB, History, branch
 from tests.support import HERE, OVERLAY
