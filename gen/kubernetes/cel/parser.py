@@ -14,7 +14,7 @@ from msgspec import Struct
 from gen.base import regex
 from gen.kubernetes.cel import tree as nodes
 from gen.kubernetes.cel.tree import expand
-from gen.kubernetes.cel.values import CompileError, NotEvaluatedError, UInt
+from gen.kubernetes.cel.values import CelSyntaxError, CompileError, InvalidLiteralError, NotEvaluatedError, UInt
 
 _STRING = r"""[rR]?(?:\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')"""
 _RAW = r"""[rR](?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n\r]*"|'[^'\n\r]*')"""
@@ -68,7 +68,7 @@ def tokens_of(text: str) -> list[Token]:
     while position < len(text):
         match = _TOKENS.match(text, position)
         if match is None:
-            raise CompileError(f"Syntax error: token recognition error at: '{text[position]}'", position)
+            raise CelSyntaxError(f"token recognition error at: '{text[position]}'", position)
         kind = match.lastgroup or ""
         if kind != "space":
             found.append(Token(kind, match[0], position, _value(kind, match[0], position)))
@@ -81,10 +81,10 @@ def _value(kind: str, text: str, at: int) -> Any:
     if kind in {"int", "uint"}:
         digits = text.rstrip("uU")
         if len(digits) > len(str(2**64)) + 2:
-            raise CompileError(f"invalid {kind} literal", at)
+            raise InvalidLiteralError(kind, at)
         number = int(digits, 16 if digits.startswith("0x") else 10)
         if number > _LIMITS[kind] + (kind == "int"):  # the sign of the smallest integer is a token of its own
-            raise CompileError(f"invalid {kind} literal", at)
+            raise InvalidLiteralError(kind, at)
         return UInt(number) if kind == "uint" else number
     if kind == "double":
         return float(text)
@@ -118,7 +118,7 @@ def _character(match: re.Match[str], at: int) -> str:
     digits = match["hex"] or match["short"] or match["long"]
     code = int(digits, 16) if digits else -1
     if not 0 <= code <= _MAX_CODE_POINT or code in _SURROGATES:
-        raise CompileError("Syntax error: invalid escape sequence in a string", at)
+        raise CelSyntaxError("invalid escape sequence in a string", at)
     return chr(code)
 
 
@@ -127,7 +127,7 @@ def _byte(match: re.Match[str], at: int) -> bytes:
         return bytes([int(match["octal"], 8) if match["octal"] else int(match["hex"], 16)])
     if match["sign"]:
         return _ESCAPES[match["sign"]].encode()
-    raise CompileError("Syntax error: invalid escape sequence in bytes", at)
+    raise CelSyntaxError("invalid escape sequence in bytes", at)
 
 
 _MAX_NESTING = 60
@@ -193,7 +193,7 @@ class _Parser:
         self.token = tokens[0]
 
     def unexpected(self) -> CompileError:
-        return CompileError(f"Syntax error: unexpected '{self.token.text}'", self.token.at)
+        return CelSyntaxError(f"unexpected '{self.token.text}'", self.token.at)
 
     def _next(self) -> Token:
         token = self.token
@@ -284,14 +284,14 @@ class _Parser:
             if not optional and self._take("("):
                 return self._expanded(nodes.Call(at, field, self._arguments(")"), node))
         else:
-            raise CompileError(f"Syntax error: unexpected '{token.text}'", token.at)
+            raise CelSyntaxError(f"unexpected '{token.text}'", token.at)
         return nodes.Call(at, "_?._", [node, nodes.Literal(at, field)]) if optional else nodes.Select(at, node, field)
 
     def _primary(self) -> nodes.Node:
         token = self._next()
         if token.kind in {"int", "uint", "double", "string", "bytes"}:
             if token.kind == "int" and token.value > 2**63 - 1:
-                raise CompileError("invalid int literal", token.at)
+                raise InvalidLiteralError("int", token.at)
             return nodes.Literal(token.at, token.value)
         if token.text in _CONSTANTS and token.kind == "name":
             return nodes.Literal(token.at, _CONSTANTS[token.text])
@@ -307,7 +307,7 @@ class _Parser:
         dot = token.text == "."
         name = self._next() if dot else token
         if name.kind != "name" or name.text == "in":
-            raise CompileError(f"Syntax error: unexpected '{name.text}'", name.at)
+            raise CelSyntaxError(f"unexpected '{name.text}'", name.at)
         if self._take("("):
             return self._expanded(nodes.Call(token.at, name.text, self._arguments(")")))
         if name.text in nodes.RESERVED:
@@ -357,7 +357,7 @@ class _Parser:
             optional = self._take("?")
             token = self._next()
             if token.kind not in {"name", "quoted"}:
-                raise CompileError(f"Syntax error: unexpected '{token.text}'", token.at)
+                raise CelSyntaxError(f"unexpected '{token.text}'", token.at)
             self._expect(":")
             fields.append((str(token.value or token.text), self.expression(), optional))
             if not self._is("}"):

@@ -18,7 +18,7 @@ from gen.kubernetes.cel.environment import FUNCTIONS, Environment, first_version
 from gen.kubernetes.cel.evaluate import PER_CALL, Frame, Step, closure
 from gen.kubernetes.cel.parser import parse
 from gen.kubernetes.cel.tree import Call, Literal, Node, Select, children, unescaped
-from gen.kubernetes.cel.values import CelError, CompileError, NotEvaluatedError, Type
+from gen.kubernetes.cel.values import CelError, InvalidConstantError, NotEvaluatedError, Type
 
 _WELL_KNOWN: Final = {
     "google.protobuf.Timestamp": cel.SIMPLE["timestamp"],
@@ -70,9 +70,7 @@ class _Checker:
     def ident(self, node: syntax.Ident) -> cel.Type:
         found = self._named(node, node.name)
         if found is None:
-            raise cel.CompileError(
-                f"undeclared reference to '{node.name.removeprefix('.')}' (in container '')", node.at
-            )
+            raise cel.UndeclaredError(node.name.removeprefix("."), node.at)
         return found
 
     def _named(self, node: syntax.Node, name: str) -> cel.Type | None:
@@ -108,7 +106,7 @@ class _Checker:
             raise cel.CompileError(f"type '{cel.shown(holder)}' does not support field selection", node.at)
         found = fields.get(field) or (fields.get(syntax.escaped(field)) if field in syntax.RESERVED else None)
         if found is None:
-            raise cel.CompileError(f"undefined field '{field}'", node.at)
+            raise cel.UndefinedFieldError(field, node.at)
         return found
 
     def call(self, node: syntax.Call) -> cel.Type:
@@ -124,7 +122,7 @@ class _Checker:
         arguments = [self.visit(part) for part in parts]
         self._mixed -= node.function == "format"
         if node.function not in FUNCTIONS:
-            raise cel.CompileError(f"undeclared reference to '{node.function}' (in container '')", node.at)
+            raise cel.UndeclaredError(node.function, node.at)
         return self._overload(node, arguments)
 
     def _is_free(self, target: syntax.Node) -> bool:
@@ -201,7 +199,7 @@ class _Checker:
         return joined
 
     def message(self, node: syntax.Message) -> cel.Type:
-        raise cel.CompileError(f"undeclared reference to '{node.name}' (in container '')", node.at)
+        raise cel.UndeclaredError(node.name, node.at)
 
     def fold(self, node: syntax.Fold) -> cel.Type:
         if not self._environment.has(since := first_version(node)):
@@ -288,7 +286,7 @@ def check_literals(tree: Node) -> None:
                     try:
                         checks[node.function](last.value)
                     except CelError as error:
-                        raise CompileError(f"invalid {node.function} argument", last.at) from error
+                        raise InvalidConstantError(node.function, last.at) from error
         level = [child for node in level for child in children(node)]
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gen.base import regex
-from gen.kubernetes.cel.values import CompileError
+from gen.kubernetes.cel.values import MacroError
 
 
 class Node(Struct):
@@ -155,13 +155,13 @@ def _has(call: Call) -> Node:
     field = call.arguments[0]
     if isinstance(field, Select) and not field.test:
         return Select(call.at, field.operand, field.field, test=True)
-    raise CompileError("invalid argument to has() macro", call.at)
+    raise MacroError("invalid argument to has() macro", call.at)
 
 
 def _name(node: Node) -> str:
     if isinstance(node, Ident) and not node.name.startswith("."):
         return node.name
-    raise CompileError("argument must be a simple name", node.at)
+    raise MacroError("argument must be a simple name", node.at)
 
 
 class _Loop:
@@ -171,7 +171,7 @@ class _Loop:
         self.at, self.over, self.macro = call.at, target, call.function
         names = [_name(argument) for argument in call.arguments[:variables]]
         if len(set(names)) < len(names):
-            raise CompileError(f"duplicate variable name: {names[0]}", call.at)
+            raise MacroError(f"duplicate variable name: {names[0]}", call.at)
         self.names = names[0], names[1] if len(names) > 1 else ""
         self.rest = call.arguments[variables:]
 

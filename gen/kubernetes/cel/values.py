@@ -32,15 +32,56 @@ class CompileError(Exception):
         self.at = at
 
 
-class UnavailableError(CompileError):
+class CelSyntaxError(CompileError):
+    """An expression that is not CEL."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(f"Syntax error: {reason}", at)
+        self.reason = reason
+
+
+class MacroError(CompileError):
+    """A macro with other arguments than it takes."""
+
+
+class InvalidLiteralError(CompileError):
+    """A number that its type does not have."""
+
+    def __init__(self, kind: str, at: int) -> None:
+        super().__init__(f"invalid {kind} literal", at)
+
+
+class InvalidConstantError(CompileError):
+    """A text that is no regular expression, duration or timestamp, as `function` needs it."""
+
+    def __init__(self, function: str, at: int) -> None:
+        super().__init__(f"invalid {function} argument", at)
+
+
+class UndeclaredError(CompileError):
+    """The name of a variable, function or message that is not declared."""
+
+    def __init__(self, name: str, at: int) -> None:
+        super().__init__(f"undeclared reference to '{name}' (in container '')", at)
+        self.name = name
+
+
+class UndefinedFieldError(CompileError):
+    """A field that the type of its object does not have."""
+
+    def __init__(self, field: str, at: int) -> None:
+        super().__init__(f"undefined field '{field}'", at)
+        self.field = field
+
+
+class UnavailableError(UndeclaredError):
     """An expression with a function or a macro that API servers do not have, or not yet.
 
     `since` is the first minor version of Kubernetes with it; None if there is none.
     """
 
     def __init__(self, name: str, since: int | None, at: int) -> None:
-        super().__init__(f"undeclared reference to '{name}' (in container '')", at)
-        self.name = name
+        super().__init__(name, at)
         self.since = since
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from gen.base import near, regex
+from gen.base import near
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.values import Type
 from gen.kubernetes.cel.variables import admission_environment
 from gen.kubernetes.rules import Fault, unknown_name
 
-_UNDECLARED = regex(r"undeclared reference to '([\w.]+)'")
-_FIELD = regex(r"undefined field '([\w.]+)'")
+if TYPE_CHECKING:
+    from gen.kubernetes.cel.values import CompileError
+
 BOOLEAN: Final = frozenset({"bool"})
 _OTHER_LANGUAGES: Final = {
     **dict.fromkeys(("beginswith", "hasprefix"), "startsWith"),
@@ -53,7 +54,7 @@ def typed_fault(
     except UnavailableError as error:
         return _unavailable(error.name, error.since), None
     except CompileError as error:
-        return _fault(error.message, expression, environment), None
+        return _fault(error, expression, environment), None
     if types is not None and found.name.replace("null", "null_type") not in types:
         expected = " or ".join(sorted(types))
         hint = f"write an expression of the type {expected}, such as a comparison" if "bool" in types else "use a text"
@@ -61,23 +62,30 @@ def typed_fault(
     return None, found
 
 
-def _fault(message: str, expression: str, environment: Environment) -> Fault:
-    if (match := _UNDECLARED.search(message)) is not None and match[1] not in environment.variables:
-        if re.search(rf"\b{re.escape(match[1])}\(", expression):
-            return _unknown_function(match[1])
+def _fault(error: CompileError, expression: str, environment: Environment) -> Fault:
+    from gen.kubernetes.cel import values as cel
+
+    if isinstance(error, cel.UndeclaredError) and error.name not in environment.variables:
+        if re.search(rf"\b{re.escape(error.name)}\(", expression):
+            return _unknown_function(error.name)
         known = sorted(name for name in environment.variables if "." not in name)
-        return unknown_name(f"unknown name `{match[1]}` in the expression", match[1], known, "use one of the variables")
-    if (match := _FIELD.search(message)) is not None:
+        return unknown_name(
+            f"unknown name `{error.name}` in the expression", error.name, known, "use one of the variables"
+        )
+    if isinstance(error, cel.UndefinedFieldError):
         known = sorted({name for fields in environment.messages.values() for name in fields})
         hint = "use a field that the type has"
-        return unknown_name(f"unknown field `{match[1]}` in the expression", match[1], known, hint)
-    if message.startswith("Syntax error"):
-        text = message.removeprefix("Syntax error: ").replace("'", "`")
+        return unknown_name(f"unknown field `{error.field}` in the expression", error.field, known, hint)
+    if isinstance(error, cel.CelSyntaxError):
+        text = error.reason.replace("'", "`")
         return Fault((), f"not a valid CEL expression: {text}", "correct its syntax: brackets, quotes and operators")
-    if message.startswith("invalid "):
-        hint = "correct the regular expression, the duration or the timestamp"
-        return Fault((), f"invalid CEL expression: {message}", hint)
-    return Fault((), f"invalid CEL expression: {message}", "correct the types of the expression")
+    hints = {
+        cel.InvalidConstantError: "correct the regular expression, the duration or the timestamp",
+        cel.InvalidLiteralError: "write a number of 64 bits",
+        cel.MacroError: "correct the arguments of the macro",
+    }
+    hint = hints.get(type(error), "correct the types of the expression")
+    return Fault((), f"invalid CEL expression: {error.message}", hint)
 
 
 def _unavailable(name: str, since: int | None) -> Fault:

@@ -8,7 +8,7 @@ import pytest
 
 from gen.kubernetes.cel.environment import Environment
 from gen.kubernetes.cel.program import compile_expression
-from gen.kubernetes.cel.values import DYN, CelError, CompileError, CostError, NotEvaluatedError
+from gen.kubernetes.cel.values import DYN, CelError, CompileError, CostError, InvalidConstantError, NotEvaluatedError
 from gen.kubernetes.policies.request import request_for
 from tests.cases import for_each
 
@@ -40,7 +40,7 @@ def doubled(times: int, use: str, first: str = "[1, 1]", each: str = "[$, $]") -
         ("object.big < 1.5", NotEvaluatedError),
         ("object.big == 1.5 || true", NotEvaluatedError),
         ("string(object.digits) == ''", NotEvaluatedError),
-        (f"duration('{'1' * 5000}s') == duration('1s')", CompileError),
+        (f"duration('{'1' * 5000}s') == duration('1s')", InvalidConstantError),
         ("duration(object.text + 's') == duration('1s')", CelError),
         ("semver(object.text + '.0.0').major() == 1", CelError),
         ("isSemver('1.0.0-' + object.text)", False),
