@@ -86,7 +86,7 @@ class Layers(Struct, frozen=True):
             indent = next((match.end() for line in below if (match := _INDENT.match(line)) is not None), 0)
             at = start.line + inner.line - 1
             line = lines[at] if at < len(lines) else ""
-            column = line.find(word) if _has_expression(line) else indent + inner.column - 1
+            column = line.find(word) if "{{" in line else indent + inner.column - 1
             return Location(start.file, start.line + inner.line, max(column, indent) + 1)
         column = start.column - 1 + first.startswith(("'", '"')) + inner.column - 1
         if not block and lines[start.line - 1].startswith(word, column):
@@ -102,11 +102,6 @@ _INDENT = regex(r" *(?=\S)")
 @lru_cache(maxsize=1)  # a command can have thousands of findings
 def _lines(text: str) -> list[str]:
     return _LINE.split(text)
-
-
-@lru_cache(maxsize=1)
-def _has_expression(line: str) -> bool:
-    return "{{" in line
 
 
 PARTS: Final = ("roles", "steps")

@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -223,12 +222,10 @@ def devices_in(amounts: object, unit: Unit) -> dict[str, int]:
     return {name: amount // size for name, (amount, size) in sizes.items() if amount >= size}
 
 
-@lru_cache(maxsize=1024)
 def _is_part(name: str) -> bool:
     return _PART.search(name) is not None
 
 
-@lru_cache(maxsize=1024)
 def any_unit(name: str) -> int | None:
     return 1 if _ACCELERATOR.search(name) is not None else None
 

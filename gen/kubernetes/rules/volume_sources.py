@@ -6,7 +6,6 @@ From the `validate…VolumeSource` functions of `pkg/apis/core/validation/valida
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any, Final
 
 from gen.base import Route, regex
@@ -67,7 +66,6 @@ _ISCSI_NAME = regex(r"iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+(?::[^,;*&$|\s]+)|eui.[a-z
 _MAX_ISCSI_NAME_LENGTH = 1 << 10
 
 
-@lru_cache(maxsize=4096)
 def _iscsi_name(value: Any) -> Fault | None:
     if len(value) <= _MAX_ISCSI_NAME_LENGTH and _ISCSI_NAME.fullmatch(value):
         return None

@@ -6,7 +6,6 @@ than Kubernetes' own schemas about nulls, quantities, metadata and keyed lists.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 
 from gen.base import Route, regex
@@ -19,7 +18,6 @@ _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _QUANTITY = regex(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMBER})?")
 
 
-@lru_cache(maxsize=4096, typed=True)
 def _quantity(value: Any) -> Fault | None:
     if isinstance(value, float) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
         return Fault((), f"{value} is not in quotes", f'write `"{value}"`')

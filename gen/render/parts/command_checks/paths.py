@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Final
 
 from gen.base import Location, near, regex
@@ -128,7 +127,6 @@ def check_paths(command: Command) -> None:
             command.warning(LOST_OUTPUT, value, message, hint)
 
 
-@lru_cache(maxsize=1024)
 def _named(option: str) -> str:
     """The last words of an option with a folder, with `_` between them; empty for others."""
     name = option.lstrip("-").replace("-", "_")
