@@ -7,7 +7,7 @@ compared by route.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -21,9 +21,8 @@ from gen.importers.manifests.pods import without_metadata
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import Pattern, Resource
-from gen.kubernetes.facts.pods import matches, pod_sets
-from gen.kubernetes.facts.server_defaults import CONTAINER_DEFAULTS, JOB_DEFAULTS, POD_DEFAULTS
-from gen.kubernetes.facts.volcano import DEFAULT_QUEUE
+from gen.kubernetes.facts.pods import is_at, matches, pod_sets, pods_by_shape
+from gen.kubernetes.facts.server_defaults import IN_POD
 from gen.kubernetes.objects import Body, present
 from gen.kubernetes.schemas.kubernetes import POD_TEMPLATE, reference
 from gen.kubernetes.schemas.registry import Schema, Schemas, has_schema, schemas, versions
@@ -174,36 +173,7 @@ def _is_key(name: object) -> bool:
     return name is None or isinstance(name, str)
 
 
-_DECIDING: Final = frozenset({"restartPolicy"})
-"""Fields with other defaults in training resources."""
-DEFAULTS: Final[Body] = {
-    **{key: value for key, value in (POD_DEFAULTS | CONTAINER_DEFAULTS | JOB_DEFAULTS).items() if key not in _DECIDING},
-    "apiVersion": "v1",  # of a field reference
-    "completions": 1,
-    "concurrencyPolicy": "Allow",
-    "enableServiceLinks": True,
-    "jobId": "",
-    "maxRestarts": 0,
-    "maxRetry": 3,  # of Volcano
-    "numOfHosts": 1,
-    "operator": "All",  # of a success policy
-    "parallelism": 1,
-    **dict.fromkeys(
-        ("privileged", "readOnlyRootFilesystem", "hostIPC", "hostNetwork", "hostPID", "stdin", "tty"), False
-    ),
-    "protocol": "TCP",
-    "queue": DEFAULT_QUEUE,
-    "readOnly": False,
-    "replicas": 1,
-    "serviceType": "ClusterIP",  # of the head of Ray
-    "slotsPerWorker": 1,
-    "startupPolicyOrder": "AnyOrder",
-    "successPolicy": {"operator": "All"},
-    "value": "",  # of a variable
-    "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
-}
-"""Values that the API server or the operator sets where a field is missing, by the name of the field."""
-_LOST: Final = object()
+_NONE: Final = object()
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -223,18 +193,11 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def compared(original: Body, rendered: Body) -> Iterator[Difference]:
-    """Values that differ, without additions that change nothing."""
+    """Values that differ, without those that a missing field means, too."""
     theirs = {**original, "metadata": {**original["metadata"], "namespace": rendered["metadata"].get("namespace")}}
     theirs["metadata"].pop("generateName", None)
     theirs["metadata"]["name"] = rendered["metadata"]["name"]
-    facts = resource_of_object(rendered["apiVersion"], rendered["kind"])
-    known: set[Route] = set()
-    if facts is not None:
-        known.update(*(_routes(rendered, pattern, value) for pattern, value in facts.defaults.items()))
-        implied = ((value, found) for pattern, value in facts.implied.items() for found in matches(rendered, pattern))
-        known |= {route for of, (route, one) in implied if of(rendered, follow(rendered, route[:-1])) == one}
-    every = differences(aligned(theirs, rendered), rendered)
-    return (one for one in every if not (one.added and one.route in known))
+    return _Comparison(rendered).differences(aligned(theirs, rendered), rendered)
 
 
 def _routes(body: Body, pattern: Pattern, value: object) -> list[Route]:
@@ -250,40 +213,75 @@ def without_defaults(body: Body, facts: Resource) -> Body:
     return body
 
 
-def differences(original: object, rendered: object, route: Route = ()) -> Iterator[Difference]:
-    """Values that differ, without those that mean the default."""
-    if isinstance(original, dict) and isinstance(rendered, dict):
-        yield from _in_mapping(original, rendered, route)
-    elif isinstance(original, list) and isinstance(rendered, list) and (key := _key(original, rendered, route)):
-        yield from _in_list(original, rendered, route, key)
-    elif not _equal(original, rendered, route):
-        yield Difference(route=route, original=original, rendered=rendered)
+class _Comparison:
+    """Differences of an original from a rendered object, by routes of that."""
+
+    def __init__(self, rendered: Body) -> None:
+        self._body = rendered
+        self._facts = resource_of_object(rendered["apiVersion"], rendered["kind"])
+        self._pods = frozenset(pods_by_shape(rendered))
+
+    def differences(self, original: object, rendered: object, route: Route = ()) -> Iterator[Difference]:
+        if isinstance(original, dict) and isinstance(rendered, dict):
+            yield from self._in_mapping(original, rendered, route)
+        elif isinstance(original, list) and isinstance(rendered, list) and (key := _key(original, rendered, route)):
+            yield from self._in_list(original, rendered, route, key)
+        elif not _equal(original, rendered, route):
+            yield Difference(route=route, original=original, rendered=rendered)
+
+    def _in_mapping(self, original: Fields, rendered: Fields, route: Route) -> Iterator[Difference]:
+        for key, value in original.items():
+            here = (*route, key)
+            if key in rendered:
+                yield from self.differences(value, rendered[key], here)
+            elif not self._is_default(here, value, original):
+                yield Difference(route=here, original=value)
+        for key, value in rendered.items():
+            here = (*route, key)
+            if key not in original and not self._is_default(here, value, rendered):
+                yield Difference(route=here, rendered=value)
+
+    def _in_list(self, original: list[object], rendered: list[object], route: Route, key: str) -> Iterator[Difference]:
+        """Items with the same key are compared; a list can have one twice."""
+        left = list(enumerate(rendered))
+        for item in original:
+            same = next((entry for entry in left if _item_key(entry[1], key) == _item_key(item, key)), None)
+            if same is None:
+                yield Difference(route=(*route, "-"), original=item)
+                continue
+            left.remove(same)
+            yield from self.differences(item, same[1], (*route, same[0]))
+        for index, item in left:
+            yield Difference(route=(*route, index), rendered=item)
+
+    def _is_default(self, route: Route, value: object, holder: Body) -> bool:
+        """Whether a missing field in this mapping means the same value."""
+        known = self._default(route, holder)
+        if known == {} and isinstance(value, dict):
+            return all(self._is_default((*route, key), one, value) for key, one in value.items())
+        return known is not _NONE and known == value and type(known) is type(value)
+
+    def _default(self, route: Route, holder: Body) -> object:
+        """What a missing field means; for a mapping with several such fields, an empty one."""
+        facts = self._facts
+        start = next((size for size in range(len(route)) if route[:size] in self._pods), None)
+        if start is not None and (facts is None or facts.nodes is None):  # else a missing field is that of the runtime
+            return _found(IN_POD, route[start:])
+        if facts is None:
+            return _NONE
+        found = _found(facts.implied, route, _found(facts.defaults, route))
+        if callable(found):
+            return found(self._body, holder)
+        if found is not _NONE:
+            return found
+        counts = (count for pods in facts.pods for count in pods.counts)
+        if facts.suspend == route:
+            return False
+        return next((count.default for count in counts if is_at(route, count.route)), _NONE)
 
 
-def _in_mapping(original: Fields, rendered: Fields, route: Route) -> Iterator[Difference]:
-    for key, value in original.items():
-        here = (*route, key)
-        if key in rendered:
-            yield from differences(value, rendered[key], here)
-        elif not is_default(key, value):
-            yield Difference(route=here, original=value)
-    for key, value in rendered.items():
-        if key not in original:
-            yield Difference(route=(*route, key), rendered=value)
-
-
-def _in_list(original: list[object], rendered: list[object], route: Route, key: str) -> Iterator[Difference]:
-    """Items with the same key are compared; a list can have one twice."""
-    left = list(enumerate(rendered))
-    for item in original:
-        same = next((entry for entry in left if _item_key(entry[1], key) == _item_key(item, key)), None)
-        if same is None:
-            yield Difference(route=(*route, "-"), original=item)
-            continue
-        left.remove(same)
-        yield from differences(item, same[1], (*route, same[0]))
-    for index, item in left:
-        yield Difference(route=(*route, index), rendered=item)
+def _found(known: Mapping[Pattern, object], route: Route, otherwise: object = _NONE) -> object:
+    return next((value for pattern, value in known.items() if is_at(route, pattern)), otherwise)
 
 
 def _key(original: list[object], rendered: list[object], route: Route) -> str:
@@ -303,16 +301,6 @@ def _item_key(item: Any, key: str) -> Any:
 
 def _sorted(item: object) -> Any:
     return tuple(sorted((name, str(value)) for name, value in item.items())) if isinstance(item, dict) else item
-
-
-def is_default(key: str, value: object) -> bool:
-    known = DEFAULTS.get(key, _LOST)
-    if isinstance(value, dict) and value and key == _CONTEXT:
-        return all(is_default(name, one) for name, one in value.items())
-    return known is not _LOST and known == value and type(known) is type(value)
-
-
-_CONTEXT: Final = "securityContext"
 
 
 def _equal(original: object, rendered: object, route: Route) -> bool:

@@ -25,7 +25,7 @@ from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers import Fields, ImportedJob, Original
-from gen.importers.comparison import Difference, cleaned, compared, is_default
+from gen.importers.comparison import Difference, cleaned, compared
 from gen.importers.draft import place_of, text_of
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
@@ -407,7 +407,7 @@ def _added(every: Sequence[Difference]) -> tuple[str, ...]:
     counts: dict[str, int] = {}
     amounts: dict[tuple[str | int, ...], set[str]] = {}
     for one in every:
-        if not one.added or is_default(str(one.route[-1]), one.rendered):
+        if not one.added:
             continue
         part = next((str(step) for step in one.route if step in ("limits", "requests")), "")
         if part:

@@ -308,8 +308,10 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     defaults: Mapping[Pattern, object] = {}
     """By route: the value of its definition, webhook or operator for a field that gen leaves to it, or that a person
     need not write; an empty mapping for one with such values only."""
-    implied: Mapping[Pattern, Callable[[Body, Body], object]] = {}
-    """By route: the value that changes nothing, by the object and the mapping with the field."""
+    implied: Mapping[Pattern, object | Callable[[Body, Body], object]] = {}
+    """By route: the value that changes nothing because a missing field means the same, also as a function of the object
+    and the mapping with the field; an empty mapping for one with such values only. The number of pods of `counts`,
+    `suspend` and the fields of pods are not repeated."""
     filled: tuple[FilledField, ...] = ()
     """Fields that are added to its objects in a cluster."""
     updates: Updates | None = None

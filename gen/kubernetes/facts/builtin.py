@@ -10,7 +10,7 @@ from typing import Final
 
 from gen.base import at
 from gen.kubernetes.facts import base
-from gen.kubernetes.facts.server_defaults import CRON_JOB_LIMITS, JOB_DEFAULTS
+from gen.kubernetes.facts.server_defaults import CRON_JOB_LIMITS, JOB_DEFAULTS, in_job
 from gen.kubernetes.objects import Body
 
 _V1: dict[str, tuple[str, ...]] = {"v1": ()}
@@ -110,6 +110,7 @@ CRONJOB: Final = base.Resource(
     retries=("spec", "jobTemplate", "spec", "backoffLimit"),
     known_to_engines=True,
     defaults={("spec", name): number for name, number in CRON_JOB_LIMITS.items()},
+    implied={("spec", "concurrencyPolicy"): "Allow", **in_job("spec", "jobTemplate", "spec")},
     # older than the label `batch.kubernetes.io/job-name`, which Kubernetes has since 1.27 (`pkg/apis/batch/types.go`)
     pod_run="metadata.labels['job-name']",
     max_name=52,  # a time of 11 characters is appended to the names of its jobs
@@ -157,6 +158,7 @@ JOB: Final = base.Resource(
         ("spec", "completionMode"): JOB_DEFAULTS["completionMode"],
         ("spec", "managedBy"): "kubernetes.io/job-controller",
     },
+    implied=in_job("spec"),
     run_labels={"job-name": 0},  # `pkg/apis/batch/types.go`, `LegacyJobNameLabel`
     numbers_hosts=True,
     is_run=True,

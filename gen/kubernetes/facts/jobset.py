@@ -7,6 +7,7 @@ from typing import Final
 from gen.kubernetes.facts import base
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
 from gen.kubernetes.facts.builtin import INDEX, completion_index
+from gen.kubernetes.facts.server_defaults import in_job
 
 _JOB: base.Pattern = ("spec", "replicatedJobs", base.ANY_ITEM)
 TEMPLATE: Final[base.Pattern] = (*_JOB, "template", "spec", "template")
@@ -65,6 +66,14 @@ JOBSET: Final = base.Resource(
         ("spec", "failurePolicy"): {},
         ("spec", "managedBy"): "jobset.sigs.k8s.io/jobset-controller",
         (*_JOB, "groupName"): "default",
+    },
+    implied={
+        ("spec", "failurePolicy", "maxRestarts"): 0,
+        ("spec", "successPolicy"): {},
+        ("spec", "successPolicy", "operator"): "All",
+        ("spec", "startupPolicy"): {},
+        ("spec", "startupPolicy", "startupPolicyOrder"): "AnyOrder",
+        **in_job(*_JOB_SPEC, mode="Indexed"),
     },
     # `pkg/webhooks/jobset_webhook.go`
     filled=(

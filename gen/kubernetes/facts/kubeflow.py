@@ -319,6 +319,8 @@ def _training(
         retries=(*_POLICY, "backoffLimit"),
         ttl=(*_POLICY, "ttlSecondsAfterFinished"),
         defaults={(*_POLICY, "managedBy"): MPI_OPERATOR if versions else TRAINING_OPERATOR, _POLICY: {}},
+        # of the PodGroup that it makes for Volcano
+        implied={(*_POLICY, "schedulingPolicy"): {}, (*_POLICY, "schedulingPolicy", "queue"): "default"},
         cleanup=(*_POLICY, "cleanPodPolicy"),
         status=_STATUS,
         # after success and failure, in one update with the condition (`pkg/controller.v1` of the training operator)
@@ -404,6 +406,7 @@ MPIJOB: Final = replace(
         ("spec", "runLauncherAsWorker"): False,
         ("spec", "sshAuthMountPath"): "/root/.ssh",
     },
+    implied={**_MPIJOB.implied, ("spec", "slotsPerWorker"): 1},
     kueue=base.Queueing(framework="kubeflow.org/mpijob", versions=(V2,)),
     groups=(*_groups("--gang-scheduling", V2), *_groups("--gang-scheduler-name", V1)),
 )

@@ -62,6 +62,14 @@ def matches(value: object, pattern: Pattern) -> list[tuple[Route, Any]]:
     return found
 
 
+def is_at(route: Route, pattern: Pattern) -> bool:
+    """Whether a pattern leads to a route."""
+    return len(route) == len(pattern) and all(
+        isinstance(step, int if of is ANY_ITEM else str) if isinstance(of, Wildcard) else step == of
+        for step, of in zip(route, pattern, strict=True)
+    )
+
+
 def _entries(holder: object, step: Wildcard) -> Iterable[tuple[str | int, Any]]:
     if step is ANY_ITEM:
         return enumerate(holder) if isinstance(holder, list) else ()

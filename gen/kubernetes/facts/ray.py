@@ -263,8 +263,15 @@ RAYJOB: Final = base.Resource(
         CLUSTER_TTL: 0,
     },
     implied={
-        ("spec", "rayClusterSpec", "workerGroupSpecs", base.ANY_ITEM, name): _fixed_replicas
-        for name in ("minReplicas", "maxReplicas")
+        ("spec", "jobId"): "",
+        ("spec", "rayClusterSpec", "headGroupSpec", "serviceType"): "ClusterIP",
+        **dict.fromkeys(
+            (
+                ("spec", "rayClusterSpec", "workerGroupSpecs", base.ANY_ITEM, name)
+                for name in ("minReplicas", "maxReplicas")
+            ),
+            _fixed_replicas,
+        ),
     },
     status=base.Phases(
         succeeded=(base.Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from gen.base import at, regex
+from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Pattern
 from gen.kubernetes.objects import Body
 from gen.kubernetes.quantity import canonical
 
@@ -119,14 +120,50 @@ def quality(spec: Body) -> str:
     return "Guaranteed" if limited else "Burstable"
 
 
+_SOURCE: Final[Pattern] = ("volumes", ANY_ITEM)
+_FIELD: Final[Pattern] = ("fieldRef", "apiVersion")
+_IN_CONTAINER: Final[dict[Pattern, object]] = {
+    **{(name,): value for name, value in CONTAINER_DEFAULTS.items()},
+    **dict.fromkeys((("stdin",), ("stdinOnce",), ("tty",), ("volumeMounts", ANY_ITEM, "readOnly")), False),
+    ("ports", ANY_ITEM, "protocol"): "TCP",
+    ("env", ANY_ITEM, "value"): "",
+    ("env", ANY_ITEM, "valueFrom", *_FIELD): "v1",
+    ("securityContext",): {},
+    **dict.fromkeys((("securityContext", "privileged"), ("securityContext", "readOnlyRootFilesystem")), False),
+}
+IN_POD: Final[dict[Pattern, object]] = {
+    **{(name,): value for name, value in POD_DEFAULTS.items() if name != "restartPolicy"},  # operators set others
+    **dict.fromkeys((("hostNetwork",), ("hostPID",), ("hostIPC",)), False),
+    ("enableServiceLinks",): True,
+    **{
+        (field, ANY_ITEM, *route): value
+        for field in ("containers", "initContainers")
+        for route, value in _IN_CONTAINER.items()
+    },
+    (*_SOURCE, ANY_KEY, "readOnly"): False,
+    (*_SOURCE, "downwardAPI", "items", ANY_ITEM, *_FIELD): "v1",
+    (*_SOURCE, "projected", "sources", ANY_ITEM, "downwardAPI", "items", ANY_ITEM, *_FIELD): "v1",
+}
+"""By route below the `spec` of a pod: what a missing field means; an empty mapping for one with such values only."""
 _DEPLOYMENT: Final = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
 _ROLLING_UPDATE: Final = {"maxUnavailable": "25%", "maxSurge": "25%"}
-JOB_DEFAULTS: Final = {
+JOB_DEFAULTS: Final[dict[str, Any]] = {
     "completionMode": "NonIndexed",
     "suspend": False,
     "podReplacementPolicy": "TerminatingOrFailed",
     "manualSelector": False,
 }
+
+
+def in_job(*spec: Any, mode: str = JOB_DEFAULTS["completionMode"]) -> dict[Pattern, object]:
+    """By route: what a missing field of the `spec` of a Job means. `mode` is that of the kind that makes the Job."""
+    defaults = {**JOB_DEFAULTS, "completionMode": mode, "completions": _completions}
+    return {(*spec, name): value for name, value in defaults.items()}
+
+
+def _completions(_body: Body, spec: Body) -> object:
+    return 1 if spec.get("parallelism") is None else None
+
 
 CRON_JOB_LIMITS: Final = {"successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1}
 

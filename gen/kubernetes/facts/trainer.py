@@ -46,6 +46,10 @@ TRAINJOB: Final = base.Resource(
         ("spec", "runtimeRef", "apiGroup"): "trainer.kubeflow.org",
         ("spec", "runtimeRef", "kind"): _OF_CLUSTER,
     },
+    implied={
+        ("spec", "trainer", "env", base.ANY_ITEM, "value"): "",
+        ("spec", "trainer", "env", base.ANY_ITEM, "valueFrom", "fieldRef", "apiVersion"): "v1",
+    },
     numbers_hosts=True,
     is_run=True,
     suspend=("spec", "suspend"),

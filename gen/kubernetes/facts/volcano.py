@@ -127,8 +127,13 @@ VOLCANO_JOB: Final = base.Resource(
     # `createJobPod` in `pkg/controllers/job/job_controller_util.go`
     pod_index=("metadata.annotations['volcano.sh/task-index']",),
     trial=base.Trial(index={"volcano.sh/task-index": "0"}),
-    implied={(*_TASK, "minAvailable"): lambda _, task: task.get("replicas")},
     # `pkg/webhooks/admission/jobs/mutate`
+    implied={
+        ("spec", "queue"): DEFAULT_QUEUE,
+        ("spec", "maxRetry"): DEFAULT_RETRIES,
+        (*_TASK, "maxRetry"): DEFAULT_RETRIES,
+        (*_TASK, "minAvailable"): lambda _, task: task.get("replicas"),
+    },
     filled=(
         *(
             base.FilledField(place=("spec",), field=(name,))
