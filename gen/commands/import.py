@@ -23,7 +23,7 @@ from gen.commands.environment import progress_bar, reads_terminal
 from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.rendering import refused
 from gen.edit.checks import check_quota
-from gen.importers import IMPORTERS, ImportedJob, Importer, ImportInput, overlay_needs, proof, sandbox
+from gen.importers import IMPORTERS, OPTIONS, ImportedJob, Importer, ImportInput, overlay_needs, proof, sandbox
 from gen.importers.draft import check_text, text_of
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
@@ -39,6 +39,11 @@ MAX_FILES = 1000
 
 def _tools(incomplete: str) -> list[str]:
     return [name for name in IMPORTERS if name.startswith(incomplete)]
+
+
+def _having(option: str) -> str:
+    """The tools with an option, for its help."""
+    return ", ".join(name for name in IMPORTERS if option in IMPORTERS[name].options)
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -62,19 +67,28 @@ class Request(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     image: Annotated[
-        str | None, typer.Option("--image", metavar="IMAGE", help="Image of jobs for which the other tool names none.")
+        str | None,
+        typer.Option("--image", metavar="IMAGE", help=f"Image of jobs without their own, for {_having('image')}."),
     ] = None
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the job, for slurm.")] = None
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help=f"Name of the job, for {_having('name')}.")
+    ] = None
     define: Annotated[
         tuple[str, ...],
-        typer.Option("--define", metavar="NAME=VALUE", help="Value of a variable, for other tools than arena."),
+        typer.Option("--define", metavar="NAME=VALUE", help=f"Value of a variable, for {_having('define')}."),
     ] = ()
     site: Annotated[
         Path | None,
-        typer.Option("--site", metavar="FILE", help="Meanings of partitions, accounts and paths, for slurm."),
+        typer.Option(
+            "--site", metavar="FILE", help=f"Meanings of partitions, accounts and paths, for {_having('site')}."
+        ),
     ] = None
     site_template: Annotated[
-        bool, typer.Option("--site-template", help="Print a site file for scripts in files and folders, for slurm.")
+        bool,
+        typer.Option(
+            "--site-template",
+            help=f"Print a site file for scripts in files and folders, for {_having('site_template')}.",
+        ),
     ] = False
     overlay: Annotated[
         str | None,
@@ -83,7 +97,8 @@ class Request(Struct, frozen=True, kw_only=True):
     prove: Annotated[
         bool,
         typer.Option(
-            "--prove", help="Run the script and its job in a sandbox without their programs, and compare, for slurm."
+            "--prove",
+            help=f"Run the input and its job in a sandbox without their programs, and compare, for {_having('prove')}.",
         ),
     ] = False
     yes: Annotated[bool, typer.Option("--yes", help="Write the change of the overlay.")] = False
@@ -92,7 +107,11 @@ class Request(Struct, frozen=True, kw_only=True):
 
 def run(request: Request) -> Result[Report]:
     """Write all jobs, or none if one has an error. UsageError for an unknown tool or overlay."""
-    if request.site_template and request.importer in IMPORTERS and "site" in IMPORTERS[request.importer].options:
+    if (
+        request.site_template
+        and request.importer in IMPORTERS
+        and "site_template" in IMPORTERS[request.importer].options
+    ):
         return _template(request)  # without a repository
     root = repository(request.root)
     overlay_findings = load_extensions(root)
@@ -255,13 +274,12 @@ def _common(root: Path, request: Request) -> ImportInput:
         otherwise = only_namespace(root)
     if not request.source and reads_terminal():
         raise UsageError("missing argument: name a file, or `-` for standard input; `gen import --help` lists more")
-    values = {"name": request.name, "define": request.define, "site": request.site, "prove": request.prove}
-    values |= {"site-template": request.site_template}
-    used = [name for name, value in values.items() if value]
+    used = [name for name in OPTIONS if getattr(request, name)]
     if request.prove and (why := sandbox.refusal()) is not None:
         raise UsageError(f"`--prove` needs a sandbox, which is not possible here: {why}")
     if other := [name for name in used if name not in IMPORTERS[request.importer].options]:
-        raise UsageError(f"`--{other[0]}` is not an option of `gen import {request.importer}`; remove it")
+        option = f"--{other[0].replace('_', '-')}"
+        raise UsageError(f"`{option}` is not an option of `gen import {request.importer}`; remove it")
     return ImportInput(
         file=STDIN,
         namespace=namespace,

@@ -81,6 +81,10 @@ class ImportedJob(Struct, frozen=True, kw_only=True):
     """Why its program cannot run, as far as only the importer knows."""
 
 
+OPTIONS: Final = ("image", "name", "define", "site", "site_template", "prove")
+"""Options of `gen import`, as fields of its request, that only some importers have."""
+
+
 class Importer(ABC):
     """Reads submissions of one tool. Nothing that it reads is run, except in the sandbox of `compare_tasks`."""
 
@@ -89,7 +93,7 @@ class Importer(ABC):
     reads_files: ClassVar[bool] = False
     """Whether it reads several files and folders, which belong together, and no command line."""
     options: ClassVar[frozenset[str]] = frozenset()
-    """Which of `name`, `define`, `site` and `prove` it has."""
+    """Which of `OPTIONS` it has; `gen import` refuses the others."""
 
     @abstractmethod
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
@@ -115,4 +119,4 @@ IMPORTERS: Final[MutableMapping[str, type[Importer]]] = LazyRegistry(
 )
 """Importer by the name of the other tool, imported when it is used."""
 
-__all__ = ["IMPORTERS", "Importer"]
+__all__ = ["IMPORTERS", "OPTIONS", "Importer"]

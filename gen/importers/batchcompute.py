@@ -343,7 +343,7 @@ class BatchComputeImporter(Importer):
     """Requests with tasks."""
 
     summary: ClassVar[str] = "a file with `SubmitJob` and `CreateComputeEnv` requests of Tencent BatchCompute"
-    options: ClassVar[frozenset[str]] = frozenset({"define"})
+    options: ClassVar[frozenset[str]] = frozenset({"image", "define"})
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         read = read_manifests(given.text.encode("utf-8", "replace"), given.file, found)

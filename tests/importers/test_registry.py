@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gen.base.findings import Findings, Location, UsageError
-from gen.importers import IMPORTERS, ImportedJob, Importer, ImportInput
+from gen.importers import IMPORTERS, OPTIONS, ImportedJob, Importer, ImportInput, sandbox
 from gen.overlay.plugins import IMPORTER_GROUP, PROVIDERS, register
 from tests.cases import for_each
 from tests.importers.support import COMMAND
@@ -49,6 +50,36 @@ def _notes() -> Iterator[None]:
 def test_an_importer_is_described_and_documented(name: str) -> None:
     assert IMPORTERS[name].summary
     assert f"`gen import {name}` reads" in (PROJECT / "docs/import.md").read_text("utf-8")
+
+
+VALUES: dict[str, Any] = {
+    "image": "a/b:1",
+    "name": "a",
+    "define": ("A=1",),
+    "site": Path("site.yaml"),
+    "site_template": True,
+    "prove": True,
+}
+
+
+def refusal(repo: Repository, importer: str, option: str) -> str:
+    """Why an import with this option is refused; empty if it is not."""
+    given = {option: VALUES[option]}
+    file = repo.root / "input"
+    file.write_text("")
+    try:
+        COMMAND.run(COMMAND.Request(importer=importer, source=(str(file),), root=repo.root, **given))
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+@for_each("name", list(IMPORTERS))
+def test_an_option_of_other_importers_is_refused(repo: Repository, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "refusal", lambda: None)
+    refused = {option for option in VALUES if "is not an option of" in refusal(repo, name, option)}
+    assert refused == {*VALUES} - IMPORTERS[name].options
+    assert {*VALUES} == {*OPTIONS}
 
 
 @pytest.mark.usefixtures("_notes")

@@ -63,7 +63,7 @@ class SlurmImporter(Importer):
     """A script for `sbatch`."""
 
     summary: ClassVar[str] = "a batch script of Slurm, with its `#SBATCH` lines"
-    options: ClassVar[frozenset[str]] = frozenset({"name", "define", "site", "prove"})
+    options: ClassVar[frozenset[str]] = frozenset({"image", "name", "define", "site", "site_template", "prove"})
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         job, _ = read_script(given, found)
