@@ -1,1 +1,34 @@
 """Compiled pipelines of Kubeflow Pipelines as jobs."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """A part of a step that no job has."""
+
+    what: str
+    """As messages name it."""
+    reason: Literal["field", "files", "loop", "condition"] = "field"
+    needed: bool = True
+    """Whether the step cannot run without it."""
+
+
+_FILES: Final = frozenset({"arguments.artifacts", "inputs.artifacts", "outputs"})
+_NEEDED: Final = frozenset({"arguments.artifacts", "daemon", "inputs.artifacts", "podSpecPatch", "sidecars"})
+
+
+def lost_field(name: str) -> Loss:
+    """The loss of a field of a task or of a template."""
+    return Loss(what=f"`{name}`", reason="files" if name in _FILES else "field", needed=name in _NEEDED)
+
+
+def lost_condition(text: str) -> Loss:
+    return Loss(what=f"the condition `{text}`", reason="condition")
+
+
+def lost_loop(field: str) -> Loss:
+    return Loss(what=f"the loop `{field}`", reason="loop")

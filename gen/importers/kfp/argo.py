@@ -19,6 +19,7 @@ from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import ImportedJob
 from gen.importers.draft import literals
+from gen.importers.kfp import Loss, lost_condition, lost_field, lost_loop
 from gen.importers.kfp.graph import (
     MAX_ITEMS,
     Group,
@@ -325,7 +326,7 @@ def _dag(data: object, route: Route) -> Iterator[Task]:
         text = str(one.get("depends") or "")
         if text:
             needs, when = depends_on(text)
-        lost = () if when is not None else (f"the condition `{text or 'continueOn'}`",)
+        lost = () if when is not None else (lost_condition(text or "continueOn"),)
         yield _task(one, (*route, "tasks", number), needs, when or "succeeded", lost)
 
 
@@ -335,7 +336,7 @@ def _steps(data: object, route: Route) -> Iterator[Task]:
     goes_on: list[bool] = []
     for number, group in enumerate(as_list(data)):
         when: When | None = "succeeded" if not any(goes_on) else "ended" if all(goes_on) else None
-        lost = () if when is not None else ("the condition `continueOn`",)
+        lost = () if when is not None else (lost_condition("continueOn"),)
         now = [one for one in as_list(group) if isinstance(one, dict) and isinstance(one.get("name"), str)]
         for index, one in enumerate(now):
             yield _task(one, (*route, number, index), before, when or "succeeded", lost)
@@ -344,11 +345,10 @@ def _steps(data: object, route: Route) -> Iterator[Task]:
             goes_on = [at(one, "continueOn", "failed") is True for one in now]
 
 
-def _task(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: tuple[str, ...]) -> Task:
+def _task(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: tuple[Loss, ...]) -> Task:
     items, unknown = _items(data)
-    more = tuple(f"`{name}`" for name in _others(data, _OF_TASK) if name != "continueOn")
-    if at(data, "arguments", "artifacts"):
-        more = (*more, "`arguments.artifacts`")
+    more = [name for name in _others(data, _OF_TASK) if name != "continueOn"]
+    more += ["arguments.artifacts"] if at(data, "arguments", "artifacts") else []
     return Task(
         name=data["name"],
         route=route,
@@ -359,12 +359,12 @@ def _task(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: tu
         values=_values(data),
         items=items,
         loop=str(data.get("withParam") or "") if items is None else "",
-        lost=(*lost, *more, *unknown),
+        lost=(*lost, *map(lost_field, more), *unknown),
     )
 
 
-def _items(data: Body) -> tuple[tuple[object, ...] | None, tuple[str, ...]]:
-    """The items of a loop; names of loops over values that only a run of the pipeline has."""
+def _items(data: Body) -> tuple[tuple[object, ...] | None, tuple[Loss, ...]]:
+    """The items of a loop; loops over values that only a run of the pipeline has."""
     for field in ("withItems", "withParam", "withSequence"):
         if field not in data:
             continue
@@ -375,7 +375,7 @@ def _items(data: Body) -> tuple[tuple[object, ...] | None, tuple[str, ...]]:
             items = _sequence(items)
         if isinstance(items, list) and 0 < len(items) <= MAX_ITEMS:
             return tuple(items), ()
-        return None, (f"the loop `{field}`",)
+        return None, (lost_loop(field),)
     return None, ()
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, at, regex
 from gen.importers import Fields
 from gen.importers.draft import is_secret, label
-from gen.importers.kfp import graph
+from gen.importers.kfp import Loss, graph, lost_condition, lost_field
 from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
 from gen.kubernetes.objects import Body, present
@@ -175,7 +175,7 @@ class Call(Struct, frozen=True, kw_only=True):
     needs: tuple[str, ...] = ()
     when: graph.When = "succeeded"
     retries: graph.Retries = graph.NO_RETRIES
-    lost: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
 
 
 def claim_of(call: Call) -> dict[str, str]:
@@ -233,7 +233,7 @@ class _Scope(Struct, frozen=True, kw_only=True):
     when: graph.When = "succeeded"
     retries: graph.Retries = graph.NO_RETRIES
     """Those of the task that calls the template."""
-    lost: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
     above: tuple[str, ...] = ()
     """Templates that are being read."""
     path: tuple[str, ...] = ()
@@ -255,8 +255,9 @@ class Reader:
         self.calls: dict[str, Call] = {}
         self.lost: list[tuple[str, Route]] = []
         """Values of groups that no job has, with their routes."""
-        self._tasks = 0
-        self._most = _MAX_NAMES
+        self.left: dict[tuple[str, Route], None] = {}
+        """Tasks that no step does, with their routes."""
+        self._tasks, self._most = 0, _MAX_NAMES
         self._homes: dict[str, set[tuple[str, ...]]] = {}
         """The tasks around each name of a task."""
         self._several: set[str] = set()
@@ -268,7 +269,7 @@ class Reader:
         """
         if len(self._read()) > 1:
             self._most = max(_MAX_NAMES - len(label(self.pipeline.name, "pipeline")), _LEAST_NAME)
-        self.calls, self.lost, self._tasks = {}, [], 0
+        self.calls, self.lost, self.left, self._tasks = {}, [], {}, 0
         self._several = {name for name, paths in self._homes.items() if len(paths) > 1}
         return [self._with_claims(one) for one in self._read()]
 
@@ -292,8 +293,7 @@ class Reader:
         self._tasks += 1
         if template is None or name in scope.above or self._full():
             why = "unknown template" if template is None else "too many steps, or a template that calls itself"
-            lost = (f"task `{task}` is not carried: {why}, `{name}`", route or self.pipeline.route)
-            self.lost += [lost] if lost not in self.lost else []
+            self.left[f"task `{task}` is not carried: {why}, `{name}`", route or self.pipeline.route] = None
             return nothing
         if isinstance(template, graph.Leaf):
             return self._leaf(template, task or name, scope)
@@ -319,7 +319,7 @@ class Reader:
             needs=scope.needs,
             when=scope.when,
             retries=retries,
-            lost=(*(f"`{one}`" for one in (*leaf.lost, *retries.lost)), *scope.lost),
+            lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *scope.lost),
         )
         return _Ends(last=(name,), every=(name,))
 
@@ -401,15 +401,15 @@ class Reader:
         return graph.OUTPUT.sub(known, text)
 
     def _calls(
-        self, task: graph.Task, needs: tuple[str, ...], when: graph.When, lost: tuple[str, ...], inner: _Scope
+        self, task: graph.Task, needs: tuple[str, ...], when: graph.When, lost: tuple[Loss, ...], inner: _Scope
     ) -> _Ends:
         made = []
         if task.retries.limit and isinstance(self.pipeline.templates.get(task.calls), graph.Group):
-            lost = (*lost, f"`{task.retries.field}`")
-        items, looped = task.items, any(one.startswith("the loop ") for one in task.lost)
+            lost = (*lost, lost_field(task.retries.field))
+        items, looped = task.items, any(one.reason == "loop" for one in task.lost)
         if task.loop:
             items = graph.items_of(self._part(self._known(task.loop, inner), task.selected.get("")))
-        lost = (*lost, *(one for one in task.lost if items is None or not one.startswith("the loop ")))
+        lost = (*lost, *(one for one in task.lost if items is None or one.reason != "loop"))
         for item in items if items is not None else (graph.NO_ITEM if looped else inner.item,):
             values = {
                 key: self._part(graph.with_item(graph.with_values(text, inner.values), item), task.selected.get(key))
@@ -419,11 +419,10 @@ class Reader:
             status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
             shown = _in_ir(condition) if "" in self.pipeline.templates else condition
             if condition and true is False:
-                left = (f"task `{task.name}` is left out: its condition `{shown}` is false", task.route)
-                self.lost += [left] if left not in self.lost else []
+                self.left[f"task `{task.name}` is left out: its condition `{shown}` is false", task.route] = None
                 continue
             starts = status if needs else None
-            unknown = (f"the condition `{shown}`",) if condition and starts is None and true is None else ()
+            unknown = (lost_condition(shown),) if condition and starts is None and true is None else ()
             scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=starts or when)
             scope = replace(scope, unset=task.unset, retries=task.retries, lost=(*lost, *unknown))
             made.append(self._template(task.calls, task.name, task.route, scope))

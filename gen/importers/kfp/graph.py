@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, at, regex
+from gen.importers.kfp import Loss
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Task(Struct, frozen=True, kw_only=True):
     """The text of a list of items that depends on other values."""
     retries: Retries = NO_RETRIES
     """Those of the template that it calls."""
-    lost: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
 
 
 class Group(Struct, frozen=True, kw_only=True):

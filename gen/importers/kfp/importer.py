@@ -228,10 +228,13 @@ def _check_clashes(steps: Sequence[_Step], found: Findings) -> None:
         found.error(OTHER_VALUE, job.place, message, "change the name of one of the two")
 
 
-_NEEDED: Final = frozenset(
-    {"`inputs.artifacts`", "`inputDefinitions.artifacts`", "`arguments.artifacts`", "`IfPresent`"}
-    | {"`sidecars`", "`podSpecPatch`", "`daemon`"}
-)
+_HINTS: Final = {
+    "field": "check whether the step needs it",
+    "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
+    "loop": "write a step for each item, or a loop in its command",
+    "condition": "the step runs without it: remove the step, or test it in its command",
+}
+"""What to do about a part of a step that no job has, by the reason."""
 _PYTHON: Final = regex(r"(?m)^(?:import|from) kfp\b|^@(?:kfp\.)?dsl\.\w+")
 _OF_SERVER: Final = "pipelines.kubeflow.org/v2_component"
 _COMPILE: Final = (
@@ -318,14 +321,15 @@ def _imported(
         for call in reader.calls.values()
         if call.leaf.claim and (claim := claim_of(call)) and (volume := volume_of(claim))
     }
+    for what, route in reader.left:
+        found.warning(NOT_CARRIED, read.place(number, route), what, "add the step by hand if it is needed")
     for what, route in reader.lost:
-        hint = "add the step by hand if it is needed" if what.startswith("task ") else "check whether its steps need it"
-        found.warning(NOT_CARRIED, read.place(number, route), what, hint)
+        found.warning(NOT_CARRIED, read.place(number, route), what, "check whether its steps need it")
     if with_artifacts := [one for one in every if _has_artifacts(one)]:
         hint = "create the claim with access from all nodes, or set `size` and `storageClass` of the volume there"
         message = f"the artifacts of the steps are on the volume `{VOLUME}` of the overlay, and its claim must exist"
         found.warning(NOT_CARRIED, with_artifacts[0].place, message, hint)
-    if reader.lost and not every:
+    if (reader.left or reader.lost) and not every:
         hint = "give its conditions other values with `--define NAME=VALUE`, or write the job by hand"
         found.error(INVALID_MANIFEST, read.place(number, pipeline.route), "no task of the pipeline is carried", hint)
     jobs = assembled(pipeline, every, read.place(number, pipeline.route), found)
@@ -430,14 +434,7 @@ def _report(made: CallJobs, mounted: set[str], found: Findings) -> Iterator[Diag
         found.warning(CANNOT_RUN if needed else NOT_CARRIED, made.place, message, hint)
         yield from found.items[-1:] if needed else ()
         return
-    for what in dict.fromkeys(call.lost):
-        hint, needed = "check whether the step needs it", what in _NEEDED or what.startswith("the ")
-        if what.startswith("the loop "):
-            hint = "write a step for each item, or a loop in its command"
-        elif what.startswith("the "):
-            hint = "the step runs without it: remove the step, or test it in its command"
-        elif "put" in what or "artifacts" in what:
-            hint = "let steps pass files on in a folder `{{ run.id }}` of a volume"
-        code = CANNOT_RUN if needed else NOT_CARRIED
-        found.warning(code, made.place, f"{what} of step `{call.task}` is not carried", hint)
-        yield from found.items[-1:] if needed else ()
+    for lost in dict.fromkeys(call.lost):
+        code = CANNOT_RUN if lost.needed else NOT_CARRIED
+        found.warning(code, made.place, f"{lost.what} of step `{call.task}` is not carried", _HINTS[lost.reason])
+        yield from found.items[-1:] if lost.needed else ()

@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex
+from gen.importers.kfp import Loss, lost_field, lost_loop
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -137,8 +138,10 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
     item = at(data, "parameterIterator", "itemInput")
     if isinstance(item, str):
         values[item] = "{{item}}"
-    lost = [f"`{key}`" for key, value in data.items() if key not in _OF_TASK and value not in (None, "", [], {})]
-    lost += ["the loop `artifactIterator`"] if data.get("artifactIterator") else []
+    lost = [
+        lost_field(str(key)) for key, value in data.items() if key not in _OF_TASK and value not in (None, "", [], {})
+    ]
+    lost += [lost_loop("artifactIterator")] if data.get("artifactIterator") else []
     selected = dict(_selected(at(data, "inputs", "parameters"), at(data, "parameterIterator", "items")))
     whole = {key: text for key, text in values.items() if key not in selected}
     condition = str(at(data, "triggerPolicy", "condition") or "")
@@ -202,12 +205,12 @@ def _inputs(text: str) -> str:
     return _INPUT.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
 
 
-def _items(loop: object) -> tuple[tuple[object, ...] | None, str, tuple[str, ...]]:
-    """The items of a loop, the text of the list that depends on others, and the names of both if they are unknown."""
+def _items(loop: object) -> tuple[tuple[object, ...] | None, str, tuple[Loss, ...]]:
+    """The items of a loop, the text of the list that depends on others, and the loop if both are unknown."""
     items = items_of(str(at(loop, "items", "raw")))
     name = at(loop, "items", "inputParameter")
     text = f"{{{{inputs.parameters.{name}}}}}" if isinstance(name, str) else ""
-    return items, text, ("the loop `parameterIterator`",) if loop is not None and items is None else ()
+    return items, text, (lost_loop("parameterIterator"),) if loop is not None and items is None else ()
 
 
 def _leaf(name: str, component: object, container: object, route: Route) -> Leaf:

@@ -132,7 +132,7 @@ class _Known(Struct, frozen=True, kw_only=True):
         text = graph.PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
         text = graph.OF_RUN.sub(graph.RUN_ID, graph.INPUT.sub(lambda match: self._value(match[0], None), text))
         text = text.replace(graph.NAMESPACE, self.given.namespace_of("") or graph.NAMESPACE)
-        looped = {"{{item}}"} if any(one.startswith("the loop ") for one in self.call.lost) else set()
+        looped = {"{{item}}"} if any(one.reason == "loop" for one in self.call.lost) else set()
         for unknown in (one for one in dict.fromkeys(graph.PLACEHOLDER.findall(text)) if one not in looped):
             shown = _as_in_ir(unknown) if self.call.leaf.component else f"`{_shown(unknown)}`"
             what = f"{shown} of step `{self.call.task}`"

@@ -147,6 +147,18 @@ def test_a_step_that_creates_another_object_is_left_out() -> None:
     assert [one.message for one in job.obstacles] == ["step `a` is not carried: it creates no run"]
 
 
+@for_each(
+    "field, hint",
+    [
+        ("computeClass", "check whether the step needs it"),
+        ("outputs", "let steps pass files on in a folder `{{ run.id }}` of a volume"),
+    ],
+)
+def test_the_remedy_for_a_lost_field_is_that_of_its_meaning(field: str, hint: str) -> None:
+    _, found = read(workflow(dag(task("a", "x")), {**program("x"), field: {"parameters": [1]}}))
+    assert [(one.message, one.hint) for one in found] == [(f"`{field}` of step `a` is not carried", hint)]
+
+
 def test_other_containers_of_a_step_are_a_patch_or_an_obstacle() -> None:
     other = {
         "name": "fetch",
