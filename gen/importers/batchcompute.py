@@ -319,6 +319,11 @@ def _zone_of(draft: JobDraft, placement: Record) -> None:
     placement.report(draft, TASK)
 
 
+_ORDER: Final = "jobs have no order, only steps of a pipeline"
+_MESSAGES: Final = (
+    "the overlay decides about messages",
+    "ask the platform owner for `argocd.notify`, or for `pipelines.argo.notify` if the job is a pipeline",
+)
 _IN_GIT: Final = "keep the description in the pull request"
 _REQUEST: Final = {
     "ClientToken": ("each run has a name of its own", "remove it"),
@@ -331,10 +336,13 @@ _REQUEST: Final = {
 _JOB: Final = {
     "JobDescription": ("a job has no description", _IN_GIT),
     "Priority": ("a PriorityClass is not a number", "set `priority` to a PriorityClass that the overlay grants"),
-    "TaskExecutionDependOn": ("jobs do not wait for each other", "start the later job when the earlier one has ended"),
+    "TaskExecutionDependOn": (
+        _ORDER,
+        "write the tasks as steps of `kind: pipeline`; `when: ended` of a step also starts it after failures",
+    ),
     "StateIfCreateCvmFailed": ("a queue or an autoscaler waits for nodes", "remove it"),
-    "Notifications": ("gen sends no messages", "set up notifications of Argo CD or Flux"),
-    "NotificationTarget": ("gen sends no messages", "set up notifications of Argo CD or Flux"),
+    "Notifications": _MESSAGES,
+    "NotificationTarget": _MESSAGES,
     "Tags": ("keys of tags are not always valid labels", "set `labels` of the job"),
 }
 
@@ -433,13 +441,10 @@ def _own_rest(record: Record, draft: JobDraft, reasons: dict[str, tuple[str, str
 
 
 def _report_order(job: Record, drafts: list[tuple[str, JobDraft]]) -> None:
-    """Report dependencies: jobs start on their own."""
-    names = {own: draft.name for own, draft in drafts}
+    """Report dependencies, which jobs of their own do not have."""
     for edge in job.records("Dependences"):
         first, second = edge.text("StartTask"), edge.text("EndTask")
         draft = next((one for own, one in drafts if own == second), drafts[0][1] if drafts else None)
         if draft is not None:
-            hint = (
-                f"keep `state: suspended` in `{names.get(second, second)}` until `{names.get(first, first)}` has ended"
-            )
-            draft.drop(edge.place(), f"the order of `{first}` and `{second}`", "jobs start on their own", hint)
+            hint = f"write both as steps of `kind: pipeline`, the later one with `needs: [{label(first, 'step')}]`"
+            draft.drop(edge.place(), f"the order of `{first}` and `{second}`", _ORDER, hint)

@@ -195,7 +195,7 @@ def test_a_value_without_a_field_is_reported(name: str) -> None:
         (
             [{"Job": {**REQUEST["Job"], "Dependences": [{"StartTask": "a", "EndTask": "Task1"}]}}],
             "warning",
-            "the order of `a` and `Task1` is not carried: jobs start on their own",
+            "the order of `a` and `Task1` is not carried: jobs have no order, only steps of a pipeline",
         ),
         ([{"Job": {**REQUEST["Job"], "Notifications": [{}], "Priority": 1}}], "warning", "`Priority` is not carried"),
     ],
@@ -203,6 +203,22 @@ def test_a_value_without_a_field_is_reported(name: str) -> None:
 def test_reports(requests: list[Any], severity: str, message: str) -> None:
     _, found = read(*requests)
     assert any(item.message.startswith(message) and item.severity == severity for item in found), found
+
+
+@for_each(
+    "field, remedy",
+    [
+        ({"Dependences": [{"StartTask": "Prep_1", "EndTask": "Task1"}]}, "the later one with `needs: [prep-1]`"),
+        ({"TaskExecutionDependOn": "PRE_TASK_FINISHED"}, "`when: ended` of a step"),
+        ({"Notifications": [{"TopicName": "a"}]}, "`argocd.notify`"),
+        ({"NotificationTarget": "CMQ"}, "`pipelines.argo.notify`"),
+    ],
+)
+def test_a_remedy_names_what_gen_has_for_it(field: dict[str, Any], remedy: str) -> None:
+    _, found = read({"Job": {**REQUEST["Job"], **field}})
+    assert any(
+        item.message.startswith(("the order", f"`{next(iter(field))}`")) and remedy in item.hint for item in found
+    )
 
 
 @for_each(
