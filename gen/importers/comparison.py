@@ -21,6 +21,7 @@ from gen.importers.manifests.pods import without_metadata
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import Pattern, Resource
+from gen.kubernetes.facts.builtin import POD_LIST_KEYS
 from gen.kubernetes.facts.pods import is_at, matches, pod_sets, pods_by_shape
 from gen.kubernetes.facts.server_defaults import IN_POD
 from gen.kubernetes.objects import Body, present
@@ -28,10 +29,8 @@ from gen.kubernetes.schemas.kubernetes import POD_TEMPLATE, reference
 from gen.kubernetes.schemas.registry import Schema, Schemas, has_schema, schemas, versions
 
 LIST_KEYS: Final = {
-    **dict.fromkeys(("containers", "initContainers", "volumes", "env", "imagePullSecrets"), "name"),
+    **POD_LIST_KEYS,
     **dict.fromkeys(("replicatedJobs", "tasks"), "name"),
-    "volumeMounts": "mountPath",
-    "ports": "containerPort",
     "workerGroupSpecs": "groupName",
     "runtimePatches": "manager",
     "tolerations": "*",

@@ -99,3 +99,10 @@ def test_a_field_can_have_another_default_in_another_kind(
     rendered = without(EQUAL[name], *route)
     original = with_value(rendered, value, *route)
     assert [one.original for one in compared(original, rendered)] == [value]
+
+
+def test_items_of_a_list_of_a_pod_are_compared_by_their_key() -> None:
+    hosts = [{"ip": f"127.0.0.{number}", "hostnames": ["a"]} for number in (1, 2)]
+    rendered = with_value(without(EQUAL["batch"], *POD, "hostAliases"), hosts[1:], *POD, "hostAliases")
+    (lost,) = compared(with_value(rendered, hosts, *POD, "hostAliases"), rendered)
+    assert (lost.route, lost.original) == ((*POD, "hostAliases", "-"), hosts[0])

@@ -35,6 +35,7 @@ from gen.importers.kfp.graph import (
 from gen.importers.manifests.pods import without_metadata
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes import quantity
+from gen.kubernetes.facts.builtin import POD_LIST_KEYS
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
@@ -291,19 +292,11 @@ def _merged(value: Any, patch: Any, name: str) -> Any:
     if isinstance(value, dict) and isinstance(patch, dict):
         made = {**value, **{key: _merged(value.get(key), inner, str(key)) for key, inner in patch.items()}}
         return {key: inner for key, inner in made.items() if inner is not None}
-    if (key := _MERGED_BY.get(name)) and isinstance(value, list) and isinstance(patch, list):
+    if (key := POD_LIST_KEYS.get(name)) and isinstance(value, list) and isinstance(patch, list):
         of_patch = {at(one, key): one for one in patch}
         kept = [_merged(one, of_patch.pop(at(one, key), {}), "") for one in value]
         return [*kept, *of_patch.values()]
     return patch
-
-
-_MERGED_BY: Final = {
-    **dict.fromkeys(("containers", "initContainers", "volumes", "env", "imagePullSecrets"), "name"),
-    "volumeMounts": "mountPath",
-    "ports": "containerPort",
-    "hostAliases": "ip",
-}
 
 
 def _with_mounts(container: Body, others: list[Body]) -> Body:

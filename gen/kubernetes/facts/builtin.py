@@ -83,6 +83,16 @@ STATEFUL_SET: Final = _workload(
 DAEMON_SET: Final = _workload("DaemonSet")
 
 
+POD_LIST_KEYS: Final = {
+    **dict.fromkeys(("containers", "initContainers", "ephemeralContainers", "volumes", "env"), "name"),
+    **dict.fromkeys(("evictionResponders", "imagePullSecrets", "resourceClaims", "schedulingGates"), "name"),
+    "hostAliases": "ip",
+    "ports": "containerPort",
+    "topologySpreadConstraints": "topologyKey",
+    "volumeDevices": "devicePath",
+    "volumeMounts": "mountPath",
+}
+"""The field that identifies the items of a list of a pod (`patchMergeKey` in `core/v1/types.go`)."""
 INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 """Field of a pod with its index. The annotation is older than the label, which Kubernetes has since 1.28."""
 POD_DEADLINE: Final = ("spec", "activeDeadlineSeconds")

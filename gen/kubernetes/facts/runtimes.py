@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from gen.base import as_mapping, as_mappings, at
 from gen.kubernetes import quantity
-from gen.kubernetes.facts.builtin import INDEX
+from gen.kubernetes.facts.builtin import INDEX, POD_LIST_KEYS
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS, TRAINJOB
 from gen.kubernetes.objects import ACCELERATOR_LABEL, NVIDIA_GPU, Body, present
 
@@ -28,9 +28,7 @@ POLICIES: Final = ("torch", "mpi", "jax", "xgboost", "flux", "plain")
 """Fields of `mlPolicy`; `plain` is a runtime without these fields."""
 PLAIN: Final = POLICIES[-1]
 MPI: Final = POLICIES[1]
-_KEYS: Final = {"volumeMounts": "mountPath"}
-"""Lists that merge by another field than `name`."""
-_MERGED: Final = ("replicatedJobs", "containers", "initContainers", "volumes", "env", "imagePullSecrets", *_KEYS)
+_KEYS: Final = {**POD_LIST_KEYS, "replicatedJobs": "name"}
 """Lists that merge by a field of their items; a patch replaces others."""
 
 
@@ -333,8 +331,8 @@ def _merge(base: Body, patch: Body) -> Body:
         known = merged.get(key)
         if isinstance(known, dict) and isinstance(value, dict):
             merged[key] = _merge(known, value)
-        elif key in _MERGED:
-            merged[key] = _merge_items(known, value, _KEYS.get(key, "name"))
+        elif key in _KEYS:
+            merged[key] = _merge_items(known, value, _KEYS[key])
         else:
             merged[key] = value
     return merged

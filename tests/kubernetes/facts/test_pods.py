@@ -6,7 +6,9 @@ from typing import Any
 
 from gen.base.routes import follow
 from gen.kubernetes.facts import resource_of
+from gen.kubernetes.facts.builtin import POD_LIST_KEYS
 from gen.kubernetes.facts.pods import pod_sets, templates_by_shape
+from gen.kubernetes.schemas.registry import schemas, versions
 from tests.cases import for_each
 
 TEMPLATE = {"spec": {"containers": [{"name": "a"}]}}
@@ -16,6 +18,14 @@ def pods(group: str, kind: str, spec: Any) -> list[tuple[tuple[str | int, ...], 
     resource = resource_of(group, kind)
     assert resource is not None
     return [(one.route, one.counts) for one in pod_sets(resource, {"spec": spec})]
+
+
+def test_lists_of_pods_merge_by_the_keys_of_kubernetes() -> None:
+    holders = [f"io.k8s.api.core.v1.{name}" for name in ("PodSpec", "Container")]
+    fields = [schemas(version).types[name]["properties"] for version in versions() for name in holders]
+    every = {name: field for one in fields for name, field in one.items()}
+    keys = {name: field.get("x-kubernetes-patch-merge-key") for name, field in every.items()}
+    assert {name: key for name, key in keys.items() if key} == POD_LIST_KEYS
 
 
 def test_templates_in_a_map_of_roles() -> None:

@@ -57,6 +57,19 @@ def test_the_image_reaches_only_the_launcher() -> None:
     assert containers["node"]["env"] == containers["launcher"]["env"][:1], "before those of the operator"
 
 
+def test_a_change_of_a_port_leaves_the_others() -> None:
+    ports = [{"containerPort": 1, "name": "a"}, {"containerPort": 2}]
+    runtime = described("torch")
+    container = runtime.jobs[0]["template"]["spec"]["template"]["spec"]["containers"][0]
+    container["ports"] = ports
+    changed = {"containers": [{"name": "node", "ports": [{"containerPort": 2, "name": "b"}]}]}
+    body = train("own")
+    body["spec"]["podTemplateOverrides"] = [{"targetJobs": [{"name": "node"}], "spec": changed}]
+    (job,) = created_jobset(body, runtime, "2.1")["spec"]["replicatedJobs"]
+    made = job["template"]["spec"]["template"]["spec"]["containers"][0]["ports"]
+    assert made == [ports[0], {"containerPort": 2, "name": "b"}]
+
+
 @pytest.mark.parametrize("spec", [None, [], "x", {"trainer": []}, {"runtimePatches": [1, {"trainingRuntimeSpec": 2}]}])
 def test_any_object_has_a_number_of_pods(spec: object) -> None:
     assert counted({"kind": "TrainJob", "spec": spec})[0] == 1
