@@ -25,7 +25,6 @@ from gen.job.kinds.base import Job
 from gen.job.kinds.pipeline import PipelineJob
 from gen.job.kinds.role import Target
 from gen.job.names import name_meant
-from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.objects import Body
 from gen.kubernetes.secrets import is_harmless, known_secrets, names_secret
 from gen.overlay.profiles.storage import RESERVED_VOLUMES
@@ -319,7 +318,7 @@ def own_hosts(name: str, job: Job, body: Body, namespaces: set[str], *services: 
     """
     service = "|".join(map(re.escape, dict.fromkeys((name, *services))))
     ends = set()
-    for pods in JOBSET.pods if job.facts.nodes is not None else job.facts.pods:
+    for pods in job.facts.of_pods.pods:
         for role in job.replica_roles(name):
             known = pods.pod_name if isinstance(pods.pod_name, str) else pods.pod_name(body, role.replica_type)
             host = known.removesuffix("-{random}")

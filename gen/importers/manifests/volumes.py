@@ -15,7 +15,6 @@ from gen.importers.comparison import cleaned
 from gen.importers.draft import JobDraft, literal, texts_in, validated
 from gen.importers.manifests.objects import USUAL, inside
 from gen.job.kinds import ALL_KINDS
-from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.objects import JOB_LABEL, Body, present
 from gen.render.parts.data import FILES
 
@@ -342,7 +341,7 @@ def with_selectors(body: Body, item: Item, facts: Resource, job: str) -> Body:
     """The object with selectors of pods by a label of gen in place of one of the operator, which has the name of the
     object, and that of a run is another one.
     """
-    known = (JOBSET if facts.nodes is not None else facts).run_labels
+    known = facts.of_pods.run_labels
     own = {str(key) for labels in inside(body, "labels") for key in as_mapping(labels)}
     ends = {label.rpartition("/")[2] for label, more in known.items() if not more}
 

@@ -142,6 +142,8 @@ class Nodes(Struct, frozen=True, kw_only=True, eq=False):
     """Route of templates with changes of such pods; the items of the last list have the names of the shapes."""
     name: str
     """Name of the shape."""
+    made: Resource
+    """The kind that the operator makes from an object and the template, which has the pods."""
 
 
 Status = Conditions | Phases
@@ -332,6 +334,11 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     def served(self) -> tuple[str, ...]:
         """Facts that an overlay can state about its cluster, best first: releases if they differ, or API versions."""
         return tuple(self.releases or self.versions)
+
+    @property
+    def of_pods(self) -> Resource:
+        """The kind that has the pods: this one, or the one that the operator makes from its objects."""
+        return self.nodes.made if self.nodes is not None else self
 
     def api_version(self, served: str) -> str:
         return self.releases.get(served, served)

@@ -15,7 +15,6 @@ from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import Held, Resource
 from gen.kubernetes.facts.graphs import ancestors, graph_of, longest, widest
-from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.pods import DeviceTime, device_time, pod_sets, run_time, templates_by_shape
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.facts.steps import Task
@@ -151,8 +150,7 @@ def _pods(body: Body, kind: Resource, runtimes: Runtimes) -> Iterator[tuple[int,
     """The pods of each template: their number, the name of their accelerator, which may be empty, the devices that each
     claims, and their spec.
     """
-    if kind.nodes is not None:
-        body, kind = runtimes.jobset(body), JOBSET
+    body, kind = runtimes.expanded(body, kind)
     for one in pod_sets(kind, body):
         name, claimed = _text(at(one.template, "metadata", "labels", ACCELERATOR_LABEL)), claimed_devices(one.template)
         yield math.prod(map(_whole, one.largest)), name, claimed, at(one.template, "spec")
@@ -179,8 +177,8 @@ def any_demand(body: Body) -> Demand:
         inner = follow(body, resource.holds.route)
         held = any_demand(inner) if isinstance(inner, dict) and held_object(inner) is None else Demand()
         return held.times(max(_whole_or(follow(body, resource.holds.at_once), 1), 1))
-    if resource is not None and resource.nodes is not None:
-        body, resource = NO_RUNTIMES.jobset(body), JOBSET
+    if resource is not None:
+        body, resource = NO_RUNTIMES.expanded(body, resource)
     sets = [(one.template, one.counts) for one in pod_sets(resource, body)] if resource is not None else []
     if not sets:
         sets = [(template, tuple(_counts(body, route))) for route, template in templates_by_shape(body)]

@@ -88,7 +88,7 @@ def created_permissions(body: Body, runtimes: Runtimes) -> set[Permission]:
     for one in (body, *_steps(body)):
         resource = resource_of_object(one.get("apiVersion"), one.get("kind"))
         if resource is not None and resource.nodes is not None:
-            found |= permissions(runtimes.jobset(one), whole=False)
+            found |= permissions(runtimes.expanded(one, resource)[0], whole=False)
     return {one for one in found if one[0] in NOTABLE}
 
 

@@ -19,7 +19,6 @@ from gen.kubernetes import quantity
 from gen.kubernetes.facts import held_object, resource_of_object
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Count, DerivedName, Pattern, PodOf, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.graphs import graph_of
-from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.runtimes import NO_RUNTIMES, Runtimes
 from gen.kubernetes.objects import Body
 
@@ -276,8 +275,7 @@ def created_pods(body: Body, resource: Resource, runtimes: Runtimes = NO_RUNTIME
 
 
 def _own(body: Body, resource: Resource, runtimes: Runtimes) -> Iterator[CreatedPod]:
-    if resource.nodes is not None:
-        body, resource = runtimes.jobset(body), JOBSET
+    body, resource = runtimes.expanded(body, resource)
     run = str(at(body, "metadata", "name"))
     for found in pod_sets(resource, body):
         role = _role_of(body, found)

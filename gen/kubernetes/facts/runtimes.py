@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from gen.base import as_mapping, as_mappings, at
 from gen.kubernetes import quantity
+from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.builtin import INDEX, POD_LIST_KEYS
 from gen.kubernetes.facts.trainer import RUNTIME_KINDS, TRAINJOB
 from gen.kubernetes.objects import ACCELERATOR_LABEL, NVIDIA_GPU, Body, present
@@ -150,9 +151,11 @@ class Runtimes(Struct, frozen=True, kw_only=True):
         found = self.known.get((str(kind or RUNTIME_KINDS[0]), str(name)))
         return found or SHIPPED.get(str(name), _UNKNOWN)
 
-    def jobset(self, train: Body) -> Body:
-        """The JobSet of a TrainJob."""
-        return created_jobset(train, self.of(train), self.release)
+    def expanded(self, body: Body, resource: Resource) -> tuple[Body, Resource]:
+        """The object with the pods, and its kind: the JobSet of a TrainJob, any other object itself."""
+        if resource.nodes is not None:
+            body = created_jobset(body, self.of(body), self.release)
+        return body, resource.of_pods
 
 
 NO_RUNTIMES: Final = Runtimes()

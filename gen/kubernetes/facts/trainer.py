@@ -37,6 +37,7 @@ TRAINJOB: Final = base.Resource(
         resources=("spec", "trainer", "resourcesPerNode"),
         changes=(*_JOBS, base.ANY_ITEM, "template", "spec", "template"),
         name="node",
+        made=JOBSET,
     ),
     # since 2.2, in 2.1, and in 2.0, as their labels
     partial_templates=("runtimePatches", "podTemplateOverrides", "podSpecOverrides"),

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.demand import demand
+from gen.kubernetes.facts.jobset import JOBSET
 from gen.kubernetes.facts.runtimes import Runtimes, created_jobset, described
 from gen.kubernetes.facts.trainer import TRAINJOB
 
@@ -68,6 +70,16 @@ def test_a_change_of_a_port_leaves_the_others() -> None:
     (job,) = created_jobset(body, runtime, "2.1")["spec"]["replicatedJobs"]
     made = job["template"]["spec"]["template"]["spec"]["containers"][0]["ports"]
     assert made == [ports[0], {"containerPort": 2, "name": "b"}]
+
+
+def test_each_kind_with_nodes_names_the_kind_with_its_pods() -> None:
+    with_nodes = [one for one in RESOURCES.values() if one.nodes is not None]
+    assert [(one, one.of_pods) for one in with_nodes] == [(TRAINJOB, JOBSET)]
+    assert all(one.of_pods is one for one in RESOURCES.values() if one not in with_nodes)
+    body = {"metadata": {"name": "run"}, **train("torch-distributed", numNodes=2)}
+    made, kind = Runtimes().expanded(body, TRAINJOB)
+    assert (made["kind"], kind) == ("JobSet", JOBSET)
+    assert Runtimes().expanded(made, JOBSET) == (made, JOBSET)
 
 
 @pytest.mark.parametrize("spec", [None, [], "x", {"trainer": []}, {"runtimePatches": [1, {"trainingRuntimeSpec": 2}]}])
