@@ -6,12 +6,9 @@ known afterwards. Expressions of integers have the values that bash gives them.
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -265,49 +262,3 @@ def _joined(old: Value, new: Value) -> Value | None:
     if isinstance(old, tuple) and isinstance(new, tuple):
         return old + new
     return None
-
-
-def _divided(one: int, other: int) -> int:
-    """Rounded towards zero, as in bash."""
-    quotient = abs(one) // abs(other)
-    return quotient if (one < 0) is (other < 0) else -quotient
-
-
-_OPERATORS: Final[Mapping[type[ast.AST], Callable[[int, int], int]]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: _divided,
-    ast.Mod: lambda a, b: a - b * _divided(a, b),
-    ast.Lt: lambda a, b: int(a < b), ast.Gt: lambda a, b: int(a > b), ast.LtE: lambda a, b: int(a <= b),
-    ast.GtE: lambda a, b: int(a >= b), ast.Eq: lambda a, b: int(a == b), ast.NotEq: lambda a, b: int(a != b),
-}  # fmt: skip
-_MOST_EXPONENT: Final = 63
-_MOST_INTEGER: Final = 1 << 62  # bash goes on with the smallest one behind the largest
-
-
-def integer(text: str) -> int | None:
-    """The value of an expression of integers in bash; None for any other. Nothing of it is run."""
-    with suppress(ValueError):
-        text = re.sub(r"(?<![\w#])(\d{1,2})#(\w{1,60})", lambda part: str(int(part[2], int(part[1]))), text)
-    if not re.fullmatch(r"[\d\s()+\-*/%<>=!]{1,400}", text):
-        return None
-    try:
-        plain = re.sub(r"\b0+(?=\d)", "0o", text).replace("/", "//").strip()  # of base 8, as in bash
-        return _integer(ast.parse(plain, mode="eval").body)
-    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError):
-        return None
-
-
-def _integer(node: ast.expr) -> int:
-    match node:
-        case ast.Constant(value=int(value)):
-            pass
-        case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if type(op) in _OPERATORS:
-            value = _OPERATORS[type(op)](_integer(left), _integer(right))
-        case ast.BinOp(left, ast.Pow(), right) if 0 <= (exponent := _integer(right)) < _MOST_EXPONENT:
-            value = _integer(left) ** exponent
-        case ast.UnaryOp(ast.USub(), operand) if not isinstance(operand, ast.BinOp):  # bash negates before it raises
-            value = -_integer(operand)
-        case _:
-            raise ValueError
-    if abs(value) >= _MOST_INTEGER:
-        raise ValueError
-    return value

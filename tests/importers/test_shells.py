@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gen.base.shell_script import assigned_in, integer
+from gen.base.shell_script import assigned_in
+from gen.importers.slurm.bash_text import integer
 from tests.cases import for_each
 from tests.importers.test_script import read
 

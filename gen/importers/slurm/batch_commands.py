@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
-from gen.importers.shell_script import READERS, with_braces
+from gen.importers.shell_script import READERS
+from gen.importers.slurm.bash_text import with_braces
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
@@ -59,8 +60,7 @@ class BatchCommands(BatchValues):
         self.drawn: dict[str, str] = {}
         """Exported random numbers, which the pod draws once."""
         self.files: dict[str, tuple[str, Location]] = {}  # texts that the script writes, by path
-        self.behind: list[str] = []
-        """The words behind the redirection of the next command."""
+        self.behind: list[str] = []  # words behind the redirection of the next command
         self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
         self.submitted: list[str] = []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
-from gen.importers.shell_script import with_braces
+from gen.importers.slurm.bash_text import with_braces
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final, TypeVar
 
 from gen.base import regex
-from gen.base.shell_script import integer
-from gen.importers.shell_script import changed_value, closing_quote, expansion_end, is_refused
+from gen.importers.slurm.bash_text import changed_value, closing_quote, expansion_end, integer, is_refused
 
 OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"  # `START` is the initial folder of the script
 MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
-from gen.importers.shell_script import CLAUSES, READERS, for_grammar, invalid_parts, readable, unclosed, with_braces
+from gen.importers.shell_script import CLAUSES, READERS, invalid_parts
+from gen.importers.slurm.bash_text import for_grammar, readable, unclosed, with_braces
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Location, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import is_secret
-from gen.importers.shell_script import with_braces, word_end
+from gen.importers.slurm.bash_text import with_braces, word_end
 from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, STATUS, Conditions, raw_parts
 from gen.importers.slurm.expansion import (
     ADDRESS,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
-from gen.importers.shell_script import in_double_quotes
+from gen.importers.slurm.bash_text import in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.programs import Called, Step, formatted, joined

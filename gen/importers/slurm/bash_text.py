@@ -1,0 +1,306 @@
+"""Text of bash: words, quotes and expansions, parts that the grammar cannot read, and values of integer expressions."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from fnmatch import translate
+from itertools import pairwise
+from typing import Final
+
+from gen.base import regex
+
+_ATOM: Final = r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{[^}]*\}"
+"""A part of a word in which bash expands no braces."""
+_ATOMS: Final = regex(rf"{_ATOM}|[^\s;&|<>()]", re.DOTALL)
+_WORD: Final = regex(rf"(?:{_ATOM}|[^\s;&|<>()])+", re.DOTALL)
+_RANGE: Final = regex(r"(-?\d{1,4})\.\.(-?\d{1,4})(?:\.\.-?(\d{1,4}))?|([A-Za-z])\.\.([A-Za-z])")
+_MOST_ITEMS: Final = 64
+
+
+def with_braces(text: str) -> str:
+    """A command with the words of `{a,b}` and `{1..3}`, which only bash expands."""
+
+    def several(match: re.Match[str]) -> str:
+        words = _alternatives(_ATOMS.findall(match[0])) if "{" in match[0] else [match[0]]
+        return " ".join(words) if len(words) <= _MOST_ITEMS else match[0]
+
+    return _WORD.sub(several, text)
+
+
+def _alternatives(atoms: Sequence[str]) -> list[str]:
+    """The words that a word with braces expands to."""
+    for start in (number for number, one in enumerate(atoms) if one == "{"):
+        depth, cuts = 0, [start]
+        for number in range(start, len(atoms)):
+            depth += (atoms[number] == "{") - (atoms[number] == "}")
+            cuts += [number] if depth == 0 or (depth == 1 and atoms[number] == ",") else []
+            if depth == 0:
+                break
+        if depth:
+            continue
+        parts = [atoms[one + 1 : other] for one, other in pairwise(cuts)]
+        items = [one for part in parts for one in _alternatives(part)] if parts[1:] else _range("".join(parts[0]))
+        if items:
+            behind = _alternatives(atoms[cuts[-1] + 1 :])
+            return ["".join(atoms[:start]) + one + other for one in items for other in behind][: _MOST_ITEMS + 1]
+    return ["".join(atoms)]
+
+
+def _range(text: str) -> list[str]:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        return []
+    if match[4]:
+        first, last, step = ord(match[4]), ord(match[5]), 1
+    else:
+        first, last, step = int(match[1]), int(match[2]), int(match[3] or 1) or 1
+    numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    width = max(map(len, match.group(1, 2))) if not match[4] and re.search(r"\b0\d", text) else 0
+    return [chr(one) if match[4] else f"{one:0{width}d}" for one in numbers[: _MOST_ITEMS + 1]]
+
+
+_COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
+"""An input of no program, which people use as a comment."""
+_ALONE: Final = regex(r"(?<![\\$])\$(?=\s|$)")
+_LATER: Final = regex(r"(?<=[\w./:,@%+}-])\$(?=\w)")
+_BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
+
+
+def readable(text: str) -> str:
+    """A script with the same lines, without parts that the grammar cannot read: comments as input, and assignments
+    before a word such as `else`, which it takes for a command.
+    """
+    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    ends = [match.span() for match in _HEREDOC.finditer(text)]
+
+    def ended(match: re.Match[str]) -> str:
+        return match[0] if any(start <= match.start() < end for start, end in ends) else f"{match[0]};"
+
+    return _BEFORE_WORD.sub(ended, text)
+
+
+def for_grammar(text: str) -> str:
+    """A text of the same length without bases of numbers, lines like `ENDS` in an input up to `END`, and `$` alone or
+    before a later variable of a word: the grammar ends a word in the middle of `$A/$B.log`.
+    """
+
+    def without_start(match: re.Match[str]) -> str:
+        return re.sub(rf"(?m)^([ \t]*){match[2]}(?=\S)", rf"\g<1>{'_' * len(match[2])}", match[0])
+
+    text = _LATER.sub("_", _ALONE.sub("_", text))
+    return _BASE.sub("  +", _HEREDOC.sub(without_start, text))
+
+
+_BEFORE_WORD: Final = regex(
+    r"(?<![\w$])[A-Za-z_]\w*\+?=(?:[^\s;&|#\\\"'()]|\"[^\"\n]*\"|'[^'\n]*')*"
+    r"(?=[ \t]*\n\s*(?:(?:elif|else|fi|done|esac)\b|!\s))"
+)
+
+
+def in_double_quotes(text: str, marked: re.Pattern[str]) -> str:
+    """A command in which parts in single quotes with marks are in double quotes, so that a shell expands the marks."""
+
+    def one(match: re.Match[str]) -> str:
+        if not marked.search(match[1]) or text.count('"', 0, match.start()) % 2:
+            return match[0]
+        plain = [_SPECIAL.sub(r"\\\g<0>", part) for part in marked.split(match[1])[::2]]
+        marks = [found[0] for found in marked.finditer(match[1])]
+        return '"' + "".join(part for pair in zip(plain, [*marks, ""], strict=True) for part in pair) + '"'
+
+    return re.sub(r"'([^']*)'", one, text)
+
+
+_SPECIAL: Final = regex(r'[\\"`$]')
+_JUDGED: Final = regex(r"[\w\s()+\-*/%<>&|^~:.]{1,400}")
+_STEPS: Final = regex(r"\+\+|--")
+
+
+def is_refused(expression: str) -> bool:
+    """Whether bash certainly refuses an integer expression with the values of its variables, such as `2 * :-4`."""
+    if not expression.strip() or not _JUDGED.fullmatch(expression) or _STEPS.search(expression):
+        return False
+    plain = re.sub(r"&&|\|\|", "+", re.sub(r"\b(?:[A-Za-z_]\w*|0+(?=[0-7]))", "1", expression))
+    try:
+        ast.parse(plain.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    if re.search(r"[/%]\s*0+(?![\w.])", plain):
+        return True
+    return bool({*".:"} & {*plain}) or re.search(r"(?<![\w#])(?!0[xX])\d+[A-Za-z_]", expression) is not None
+
+
+def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | None:
+    """The result of `${NAME#…}`, `${NAME%…}`, `${NAME/…}` and of a change of case."""
+    if rest in ("^^", ",,"):
+        return known.upper() if rest == "^^" else known.lower()
+    sign = rest[:2] if rest[:2] in ("##", "%%", "//") else rest[:1]
+    pattern = value(rest[len(sign) :])
+    if sign in ("/", "//"):
+        parts = [value(one) for one in re.split(r"(?<!\\)/", rest[len(sign) :], maxsplit=1)]
+        old, new = parts[0], parts[1] if parts[1:] else ""
+        edge = old[:1] if sign == "/" and old[:1] in ("#", "%") else ""
+        pattern = {"#": r"\A%s", "%": r"%s\Z"}.get(edge, "%s") % re.escape(old.removeprefix(edge))
+        is_text = old and not re.search(r"[*?\[]", old)
+        return re.sub(pattern, lambda _: new, known, count=sign == "/") if is_text else None
+    if sign not in ("#", "##", "%", "%%") or len(known) > _MOST_CUT:
+        return None
+    compiled = regex(translate(pattern))
+    lengths = range(len(known) + 1) if len(sign) == 1 else range(len(known), -1, -1)
+    for length in lengths:
+        part = known[:length] if sign[0] == "#" else known[len(known) - length :]
+        if compiled.match(part):
+            return known[length:] if sign[0] == "#" else known[: len(known) - length]
+    return known
+
+
+_NAME: Final = regex(r"[A-Za-z_]\w*")
+_QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_ESCAPED: Final = regex(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
+_BACKQUOTED: Final = regex(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
+_HEREDOC: Final = regex(r"<<-?[ \t]*(['\"\\]?)(\w+)[^\n]*\n(?:.*\n)*?[ \t]*\2[ \t]*$", re.MULTILINE)
+_MOST_CUT: Final = 1000
+
+
+def word_end(text: str, start: int) -> int:
+    """The position behind a word of a script."""
+    at = start
+    while at < len(text) and not (text[at].isspace() or text[at] in ";&|()<>"):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "'":
+            end = text.find("'", at + 1)
+            at = end if end > 0 else len(text)
+        elif char == '"':
+            at = closing_quote(text, at)
+        elif char in "$`" and (end := expansion_end(text, at)) > at + 1:
+            at = end - 1
+        at += 1
+    return min(at, len(text))
+
+
+def closing_quote(text: str, start: int) -> int:
+    """The position of the quote that ends a text in double quotes."""
+    at = start + 1
+    while at < len(text):
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == '"':
+            return at
+        elif text[at] in "$`" and (end := expansion_end(text, at)) > at + 1:
+            at = end - 1
+        at += 1
+    return len(text)
+
+
+def expansion_end(text: str, start: int) -> int:
+    """The position behind an expansion; the next one if the character is itself."""
+    if text[start] == "`":
+        quoted = _BACKQUOTED.match(text, start)
+        return quoted.end() if quoted is not None else start + 1
+    following = text[start + 1 : start + 2]
+    if following == "'":
+        quoted = _ESCAPED.match(text, start + 1)
+        return quoted.end() if quoted is not None else start + 1
+    if following in ("(", "{"):
+        return _balanced(text, start + 1)
+    match = _NAME.match(text, start + 1)
+    if match is not None:
+        return match.end()
+    return start + 2 if following and following in "0123456789@*#?$!-" else start + 1
+
+
+def _balanced(text: str, start: int) -> int:
+    """The position behind the bracket that closes the one at the start."""
+    opening, closing = text[start], {"(": ")", "{": "}"}[text[start]]
+    depth, at = 0, start
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "'":
+            at = max(text.find("'", at + 1), at)
+        elif char == '"' and at > start:
+            quoted = _QUOTED.match(text, at)
+            at = quoted.end() - 1 if quoted is not None else at
+        elif char == opening:
+            depth += 1
+        elif char == closing:
+            depth -= 1
+            if depth == 0:
+                return at + 1
+        at += 1
+    return len(text)
+
+
+def unclosed(text: str) -> int | None:
+    """The line, from 0, of the first quote or bracket of an expansion that is not closed."""
+    text = _HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    at = 0
+    while at < len(text):
+        char, end = text[at], at + 1
+        if char == "\\":
+            end += 1
+        elif char == "#" and (at == 0 or text[at - 1].isspace()):
+            end = (text.find("\n", at) + 1) or len(text)
+        elif char == "'":
+            end = text.find("'", at + 1) + 1
+        elif char == '"':
+            end = closing_quote(text, at) + 1
+        elif char == "$":
+            end = expansion_end(text, at)
+            end = 0 if end == len(text) and text[at + 1 : at + 2] in ("(", "{") and text[-1] not in ")}" else end
+        if end == 0 or end > len(text):
+            return text.count("\n", 0, at)
+        at = end
+    return None
+
+
+def _divided(one: int, other: int) -> int:
+    """Rounded towards zero, as in bash."""
+    quotient = abs(one) // abs(other)
+    return quotient if (one < 0) is (other < 0) else -quotient
+
+
+_OPERATORS: Final[Mapping[type[ast.AST], Callable[[int, int], int]]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: _divided,
+    ast.Mod: lambda a, b: a - b * _divided(a, b),
+    ast.Lt: lambda a, b: int(a < b), ast.Gt: lambda a, b: int(a > b), ast.LtE: lambda a, b: int(a <= b),
+    ast.GtE: lambda a, b: int(a >= b), ast.Eq: lambda a, b: int(a == b), ast.NotEq: lambda a, b: int(a != b),
+}  # fmt: skip
+_MOST_EXPONENT: Final = 63
+_MOST_INTEGER: Final = 1 << 62  # bash goes on with the smallest one behind the largest
+
+
+def integer(text: str) -> int | None:
+    """The value of an expression of integers in bash; None for any other. Nothing of it is run."""
+    with suppress(ValueError):
+        text = re.sub(r"(?<![\w#])(\d{1,2})#(\w{1,60})", lambda part: str(int(part[2], int(part[1]))), text)
+    if not re.fullmatch(r"[\d\s()+\-*/%<>=!]{1,400}", text):
+        return None
+    try:
+        plain = re.sub(r"\b0+(?=\d)", "0o", text).replace("/", "//").strip()  # of base 8, as in bash
+        return _integer(ast.parse(plain, mode="eval").body)
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError):
+        return None
+
+
+def _integer(node: ast.expr) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            pass
+        case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if type(op) in _OPERATORS:
+            value = _OPERATORS[type(op)](_integer(left), _integer(right))
+        case ast.BinOp(left, ast.Pow(), right) if 0 <= (exponent := _integer(right)) < _MOST_EXPONENT:
+            value = _integer(left) ** exponent
+        case ast.UnaryOp(ast.USub(), operand) if not isinstance(operand, ast.BinOp):  # bash negates before it raises
+            value = -_integer(operand)
+        case _:
+            raise ValueError
+    if abs(value) >= _MOST_INTEGER:
+        raise ValueError
+    return value
