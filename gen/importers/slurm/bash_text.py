@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import translate
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
 
 from gen.base import regex
+from gen.base.shell_script import nodes_below, syntax_tree
 
+MAX_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _ATOM: Final = r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{[^}]*\}"
 """A part of a word in which bash expands no braces."""
 _ATOMS: Final = regex(rf"{_ATOM}|[^\s;&|<>()]", re.DOTALL)
@@ -114,6 +116,18 @@ def in_double_quotes(text: str, marked: re.Pattern[str]) -> str:
     return re.sub(r"'([^']*)'", one, text)
 
 
+def words_of_read(words: Sequence[str], text: str, separators: str) -> tuple[dict[str, str], str]:
+    """The variables that `read` with these words sets from the first line of a text, or from all of it for `-d`, and
+    that line.
+    """
+    behind = pairwise(("", *words))  # the value of an option is not a name
+    names = [one for before, one in behind if one.isidentifier() and not re.fullmatch(r"-\w*[dnNtpui]", before)]
+    line = text if any(one.startswith("-") and "d" in one for one in words) else text.split("\n", 1)[0]
+    sign = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
+    parts = re.split(sign, line.strip(), maxsplit=len(names) - 1) if len(names) > 1 else [line.strip()]
+    return dict(zip(names, [*parts, *[""] * len(names)], strict=False)), line
+
+
 _SPECIAL: Final = regex(r'[\\"`$]')
 _JUDGED: Final = regex(r"[\w\s()+\-*/%<>&|^~:.]{1,400}")
 _STEPS: Final = regex(r"\+\+|--")
@@ -155,6 +169,14 @@ def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | N
         if compiled.match(part):
             return known[length:] if sign[0] == "#" else known[: len(known) - length]
     return known
+
+
+AnyValue = TypeVar("AnyValue", str, tuple[str, ...])
+
+
+def part_of(value: AnyValue, first: int, size: str | None) -> AnyValue:
+    """`${NAME:FIRST:SIZE}`, which is empty if a first one from the end is before the start."""
+    return value[first if first >= -len(value) else len(value) :][: int(size) if size else None]
 
 
 _NAME: Final = regex(r"[A-Za-z_]\w*")
@@ -304,3 +326,23 @@ def _integer(node: ast.expr) -> int:
     if abs(value) >= _MOST_INTEGER:
         raise ValueError
     return value
+
+
+def raw_parts(text: str) -> list[range]:
+    """The positions where a shell expands nothing: in single quotes, and in a text behind `<<'END'`."""
+    source = text.encode("utf-8", "replace")
+    top = syntax_tree(source, MAX_LEVELS) if "'" in text or "<<" in text else None
+    nodes = [*nodes_below(top, "raw_string")] if top is not None else []
+    for one in nodes_below(top, "heredoc_redirect") if top is not None else ():
+        start, *others = (part for part in one.children if part.type in ("heredoc_start", "heredoc_body"))
+        nodes += others if (start.text or b"").startswith((b"'", b'"', b"\\")) else []
+    nodes.sort(key=lambda one: one.start_byte)
+    ends = ((source[: one.start_byte], source[: one.end_byte]) for one in nodes)
+    return [range(*(len(one.decode("utf-8", "replace")) for one in pair)) for pair in ends]
+
+
+def expanded_part(text: str) -> str:
+    """A text of a shell without the parts where it expands nothing."""
+    for part in reversed(raw_parts(text)):
+        text = text[: part.start] + text[part.stop :]
+    return text

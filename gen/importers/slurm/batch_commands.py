@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -12,11 +11,12 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
-from gen.importers.slurm.bash_text import with_braces
+from gen.importers.slurm.bash_text import with_braces, words_of_read
 from gen.importers.slurm.containers import opened_apptainer
-from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
+from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
-from gen.importers.slurm.programs import SCRIPT, Called, DroppedPart, Step, value_in_command
+from gen.importers.slurm.outputs import with_variables
+from gen.importers.slurm.programs import SCRIPT, VARIABLE, Called, DroppedPart, Step, value_in_command
 from gen.importers.slurm.site import (
     CONDA,
     MODULES,
@@ -26,6 +26,7 @@ from gen.importers.slurm.site import (
     OWN_ENVIRONMENT,
     SUBMITS,
     file_of_slurm,
+    other_job,
     shows_node,
 )
 from gen.importers.slurm.values import ARGUMENT, BatchValues
@@ -46,33 +47,26 @@ _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 class BatchCommands(BatchValues):
     """Follows commands by their words. A subclass follows the constructs of the shell."""
 
-    first_line = 1
-    """The line of the file where the text begins."""
+    first_line = 1  # of the file, where the text begins
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         super().__init__(constants, in_task=in_task)
+        self.at = Location("")  # of the statement of now
         self.of_outputs: set[str] = set()
-        self.leaving = ("", 0)
-        """`break`, `continue` or `return`, while it leaves blocks, and the number of its loops."""
-        self.loops = 0  # around the command of now
-        self.unclear: Location | None = None
-        """A part that may leave a loop or a function, which only a shell decides."""
-        self.drawn: dict[str, str] = {}
-        """Exported random numbers, which the pod draws once."""
+        self.leaving = ("", 0)  # `break`, `continue` or `return`, while it leaves blocks, and the number of its loops
+        self.loops, self.behind = 0, list[str]()  # around the command of now, and words behind its redirection
+        self.unclear: Location | None = None  # a part that may leave a loop or a function, as only a shell decides
+        self.drawn: dict[str, str] = {}  # exported random numbers, which the pod draws once
         self.files: dict[str, tuple[str, Location]] = {}  # texts that the script writes, by path
-        self.behind: list[str] = []  # words behind the redirection of the next command
         self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
         self.submitted: list[str] = []
-        self._submitting: list[list[str]] = []
-        """The words of `sbatch` in the values of the statement of now."""
-        self.needed_values: list[str] = []
-        """Names of values from outside without which it does not start its programs."""
+        self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now
+        self.single_outputs: dict[str, Step] = {}  # lines with the output of a command that only one part reads
+        self.needed_values: list[str] = []  # names of those from outside without which it cannot go on
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
-        self.logs: frozenset[str] = frozenset()
-        """The paths and names of the logs of Slurm."""
-        self.cut: Location | None = None
-        """The first statement that is not followed, because there are too many."""
+        self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
+        self.cut: Location | None = None  # the first statement that is not followed, because there are too many
 
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
@@ -88,6 +82,10 @@ class BatchCommands(BatchValues):
             self.add(Step(text=f"{name}={written}", place=self.place(node), sets=name))
             self.from_text.add(name)
             self.variables[name] = (marked(f"${name}"), *others) if others else marked(f"${name}")
+        elif is_output and isinstance(known, str) and MARKED.fullmatch(known):
+            line = self._placed(Step(text=f"{name}={shown(known)}", place=self.place(node), sets=name))
+            self.single_outputs[known[1:-1]] = line
+            self.steps.append(line)
 
     def follow_command(self, node: Node) -> None:
         name = node.child_by_field_name("name")
@@ -98,9 +96,7 @@ class BatchCommands(BatchValues):
         own = self.set_for(before, name)
         start = max(name.start_byte, self.read_until)
         text = _SEED.sub(r"\1$((RANDOM))", self.bytes[start : node.end_byte].decode("utf-8", "replace"))
-        words = self.words(with_braces(text))
-        words += self.words(with_braces(" ".join(self.behind)))
-        self.behind = []
+        words, self.behind = [*self.words(with_braces(text)), *self.words(with_braces(" ".join(self.behind)))], []
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
         if words and words[0] in READERS:
             line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
@@ -118,7 +114,7 @@ class BatchCommands(BatchValues):
     def _exit_with(self, node: Node, name: str) -> None:
         """End the pod with the status that a variable has, if it is not that of the last program."""
         after = self.status_of.get(name, 0) if name in self.statuses else 0
-        between, place = 0 < after < len(self.steps), self.place(node)
+        between, place = after > 0 and any(not one.sets for one in self.steps[after:]), self.place(node)
         if not between and name not in self.kept | self.from_text:
             return
         if self.in_task or self.is_inner:
@@ -145,15 +141,8 @@ class BatchCommands(BatchValues):
         """Name another job that the script starts."""
         _, rest = options_of([*words[1:]], place, Findings())
         script = source_text(self.local("".join(rest[:1]))).strip('"')
-        what, why = f"`{f'{SUBMITS} {script}'.strip()[:60]}`", "it starts another job"
-        hint = f"import `{script}`, and start both as steps of a job of kind `pipeline`"
-        if not script:
-            hint = "write its commands into a script, and import that"
-        elif SCRIPT in script:
-            what, why = f"the `{SUBMITS}` of the script itself", "a job does not start itself again"
-            hint = "set `retries` of the job, or start it again with `gen rerun --resume`"
         self.submitted += [script] if script and SCRIPT not in script else []
-        self.left.append(DroppedPart(place, what, why, hint))
+        self.left.append(other_job(script, place))
 
     def name_values(self, node: Node) -> None:
         super().name_values(node)
@@ -209,10 +198,16 @@ class BatchCommands(BatchValues):
             self.keep_function(self.text(one))
         text = self.residual(_SEED.sub(r"\1$((RANDOM))", self.text(node))).replace("$((RANDOM))", "$RANDOM")
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
-        for line in self.assignments(text):
-            name = line.partition("=")[0]
-            self.add(Step(text=line, place=self.place(node), sets=name if name.isidentifier() else ""))
+        self._assign_before(text, self.place(node))
         self.add(Step(text=text, place=self.place(node)))
+
+    def _assign_before(self, text: str, place: Location, names: Collection[str] | None = None) -> None:
+        """Add lines with the values of the variables that a text for the shell of the pod reads."""
+        for line in self.assignments(text, names):
+            name = re.sub("^(?:export|declare -A) ", "", line).partition("=")[0]
+            last = next((one for one in reversed(self.steps) if name in (one.sets, *assigned_in(one.text))), None)
+            if last is None or last.text != line:
+                self.add(Step(text=line, place=place, sets=name * line.startswith(f"{name}=")))
 
     def keep_function(self, name: str) -> None:
         """Write a function into the command, if the script has it."""
@@ -233,6 +228,7 @@ class BatchCommands(BatchValues):
                 self.keep_function(name)
         self.variables, self.functions = {**variables}, functions
         answer, words = super().output(command), self._of_variable(self.words(command))
+        self._assign_before("", self.at, VARIABLE.findall(answer))
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
         self.variables = variables  # the shell of the output is one of its own
@@ -321,16 +317,24 @@ class BatchCommands(BatchValues):
         self.unreadable, self.cut = self.unreadable or inner.unreadable, self.cut or inner.cut
         self.stops = self.stops or inner.stops
 
-    def add(self, step: Step) -> None:
-        """Start a program with the variables and the folder of now."""
+    def _placed(self, step: Step) -> Step:
+        """A program with the variables and the folder of now."""
         exported = {name: self.variables[name] for name in self.exported if name in self.variables}
         words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
         assigned = tuple((name, self.local(value)) for name, value in step.assigned)
         step = replace(step, words=words, options=options, assigned=assigned, exported=exported)
-        step = replace(step, text=self.local(step.text), folder=self.folder, folder_place=self.folder_place)
-        self.steps.append(step)
-        self.name_program(step)
+        return replace(step, text=self.local(step.text), folder=self.folder, folder_place=self.folder_place)
+
+    def add(self, step: Step) -> None:
+        """Start a program."""
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
+        self._assign_before("", step.place, VARIABLE.findall(parts))
+        known = {part: one for part, one in self.single_outputs.items() if self.variables.get(one.sets) == marked(part)}
+        step, computed = with_variables(step, self.steps, known)
+        self.from_text |= computed
+        self.variables |= {name: marked(f"${name}") for name in computed}
+        self.steps.append(step := self._placed(step))
+        self.name_program(step)
         for name in self.early:
             read = parts if name in self.variables else f"{parts} {step.text}"
             if self.variables.get(name) != marked(f"${name}") and re.search(rf"\$\{{?{name}\b", read):
@@ -356,15 +360,11 @@ class BatchCommands(BatchValues):
                 self.constants.pop(name, None)
 
     def read_line(self, words: Sequence[str], text: str, separators: str = " \t\n") -> None:
-        """Set the variables of `read` from the first line of a text, or from all of it for `-d`."""
-        behind = pairwise(("", *words))  # the value of an option is not a name
-        names = [one for before, one in behind if one.isidentifier() and not re.fullmatch(r"-\w*[dnNtpui]", before)]
-        line = text if any(one.startswith("-") and "d" in one for one in words) else text.split("\n", 1)[0]
-        sign = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
-        parts = re.split(sign, line.strip(), maxsplit=len(names) - 1) if len(names) > 1 else [line.strip()]
-        self.variables |= dict(zip(names, [*parts, *[""] * len(names)], strict=False))
-        if not is_known(line) and len(names) > 1:
-            self.forget(*names)
+        """Set the variables of `read` from a text."""
+        values, line = words_of_read(words, text, separators)
+        self.variables |= values
+        if not is_known(line) and len(values) > 1:
+            self.forget(*values)
 
     def declaration(self, node: Node) -> None:
         word, *behind = self.text(node).partition("=")[0].split()

@@ -1,9 +1,8 @@
-"""Conditions of the batch part, and outputs of commands about nodes, GPUs and folders, as far as values decide them."""
+"""Conditions of the batch part, as far as values decide them, and the outputs of its commands."""
 
 from __future__ import annotations
 
 import operator
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -12,13 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
-from gen.importers.slurm.bash_text import with_braces
+from gen.importers.slurm.bash_text import MAX_LEVELS, with_braces
 from gen.importers.slurm.expansion import (
     ADDRESS,
-    CLOSE,
     MARKED,
     NODES,
-    OPEN,
     PORT,
     RUN,
     RUN_ID,
@@ -31,14 +28,14 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.programs import SCRIPT, DroppedPart, absolute, formatted, joined
+from gen.importers.slurm.outputs import ASKS, COUNTS, FIRST, OF_JOB, SEQUENCE, SUM, TO_FILE, answer_of
+from gen.importers.slurm.programs import SCRIPT, DroppedPart, absolute, formatted
 from gen.importers.slurm.site import SUBMITS, is_silent, shows_node
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 STATUS: Final = "the status of a program"
-MAX_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b")
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$|seed", re.IGNORECASE)
 OF_NUMBER: Final = regex(r"seed", re.IGNORECASE)
@@ -64,56 +61,6 @@ _CHANGES_FILES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|to
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
-
-
-ASKS: Final = names(
-    "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
-    "ifconfig ip lsof md5sum netstat nproc nslookup nvidia-smi od paste printf pwd readlink realpath rev scontrol sed "
-    "seq sha1sum shuf sort srun ss ssh tac tail tr uniq uuidgen wc which whoami xargs"
-)
-"""Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
-FIRST: Final = regex(r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)")
-SEQUENCE: Final = regex(r"seq((?: -?\d{1,3}){1,3})")
-_SUM: Final = regex(r"expr ((?:\d{1,9} [-+*/%] ){1,9}\d{1,9})")
-COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
-TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
-_HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
-
-
-_OF_JOB: Final = regex(r"^scontrol\s+(?:-\S+\s+)*show\s+job\b.*\b(Command|WorkDir)\b")
-"""The path of the script itself, or its folder."""
-
-
-def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
-    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
-    listed = "scontrol" in command and "hostname" in command
-    if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
-        return ADDRESS if FIRST.search(command) or "getent" in command else NODES
-    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
-        return ADDRESS
-    if re.match(r"nvidia-smi\b.*wc\s+-l", command):
-        return gpus
-    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
-        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
-    if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
-        return _folder(expanded, folder)
-    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
-
-
-def _folder(command: str, folder: str) -> str | None:
-    """The output of a command that asks for a folder."""
-    command = re.sub(r"\s*(?:[12&]?>\s*/dev/null|2>&1)", "", command)
-    if re.fullmatch(r"pwd(?:\s+-[LP])?", command):
-        return folder
-    asked = re.fullmatch(
-        r"(cd|dirname|readlink|realpath)(?:\s+-[\w-]*)*\s+(\S+)(?:\s*(?:&&|;)\s*pwd(?: -P)?)?", command
-    )
-    is_name = asked is not None and asked[1] == "dirname" and "/" in asked[2].rpartition(CLOSE)[2]
-    if asked is None or not (is_known(asked[2]) or is_name):
-        return None
-    if asked[1] == "dirname":
-        return f"{START}/.." if asked[2] == START else posixpath.dirname(asked[2]) or "."
-    return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
 
 
 def _of_several(known: list[bool | None], *, decides: bool) -> bool | None:
@@ -363,12 +310,12 @@ class Conditions(Expander):
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
         nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command)).replace(RUN, RUN_ID)
         known = answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
-        if (field := _OF_JOB.search(command)) is not None:
+        if (field := OF_JOB.search(command)) is not None:
             known = f"{START}/{SCRIPT}" if field[1] == "Command" else START
         if (numbers := SEQUENCE.fullmatch(expanded)) is not None:
             first, *step, last = ["1", *numbers[1].split()][-max(2, len(numbers[1].split())) :]
             known = with_braces(f"{{{'..'.join((first, last, *step))}}}")
-        if (sums := _SUM.fullmatch(expanded)) is not None:
+        if (sums := SUM.fullmatch(expanded)) is not None:
             known = self.arithmetic(sums[1])
         known = nodes if known == NODES and COUNTS.search(command) and "hostname" in command else known
         if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
@@ -435,16 +382,3 @@ def _words_of(text: str, kind: str) -> list[str]:
     """The parts of a script with a type of the grammar."""
     found = nodes_below(syntax_tree(text.encode("utf-8", "replace"), MAX_LEVELS), kind)
     return [(one.text or b"").decode("utf-8", "replace") for one in found]
-
-
-def raw_parts(text: str) -> list[range]:
-    """The positions where a shell expands nothing: in single quotes, and in a text behind `<<'END'`."""
-    source = text.encode("utf-8", "replace")
-    top = syntax_tree(source, MAX_LEVELS) if "'" in text or "<<" in text else None
-    nodes = [*nodes_below(top, "raw_string")] if top is not None else []
-    for one in nodes_below(top, "heredoc_redirect") if top is not None else ():
-        start, *others = (part for part in one.children if part.type in ("heredoc_start", "heredoc_body"))
-        nodes += others if (start.text or b"").startswith((b"'", b'"', b"\\")) else []
-    nodes.sort(key=lambda one: one.start_byte)
-    ends = ((source[: one.start_byte], source[: one.end_byte]) for one in nodes)
-    return [range(*(len(one.decode("utf-8", "replace")) for one in pair)) for pair in ends]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, TypeVar
+from typing import Final
 
 from gen.base import regex
-from gen.importers.slurm.bash_text import changed_value, closing_quote, expansion_end, integer, is_refused
+from gen.importers.slurm.bash_text import changed_value, closing_quote, expansion_end, integer, is_refused, part_of
 
 OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"  # `START` is the initial folder of the script
 MARKED: Final = regex(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
@@ -56,7 +56,6 @@ MOST: Final = 100_000  # characters of a value; a script can double one on each 
 COST_OF_WORD: Final = 20  # characters that take as long as a word: a list of short words is bounded, too
 
 Value = str | tuple[str, ...]
-AnyValue = TypeVar("AnyValue", str, tuple[str, ...])
 
 
 def marked(source: str) -> str:
@@ -139,6 +138,8 @@ class Expander:
     """Arrays whose item only a pod knows, for example that of its task."""
     keyed: dict[str, dict[str, str]]  # arrays of `declare -A`
     from_text: set[str]
+    before: dict[str, Value]
+    """Variables that the shell of the pod reads next, with the values that they have in the script."""
     kept: set[str]
     """Variables with values that only the shell of the pod knows."""
     early: set[str]
@@ -375,15 +376,24 @@ class Expander:
         if known is None:
             changed = "" if self.outside(name) == "" else None  # an argument without a value
         elif isinstance(known, str) and is_known(known) and not (START in known and re.match("#(?!#)", rest)):
-            changed = _part_of(known, int(part[1]), part[2]) if part else None
+            changed = part_of(known, int(part[1]), part[2]) if part else None
             changed = changed if part is not None else changed_value(known, rest, self.value)
         elif isinstance(known, tuple) and part is not None and NODES not in known and (name in "@*" or "[" in text):
             first = int(part[1])  # the argument 0 is the script
-            changed = _part_of(known, first - (name in "@*" and first > 0), part[2])
+            changed = part_of(known, first - (name in "@*" and first > 0), part[2])
         elif isinstance(known, tuple) and part is None and all(map(is_known, known)):
             items = [changed_value(one, rest, self.value) for one in known]
             changed = None if None in items else tuple(one or "" for one in items)
-        return changed if changed is not None else _left_to_pod(text, name, known)
+        return changed if changed is not None else self._left_to_pod(text, name, known)
+
+    def _left_to_pod(self, text: str, name: str, known: Value | None) -> str:
+        """A part of a variable, which in the pod may have another name, such as that of the rank that `mpirun` gives.
+        Before, the pod sets a value that its own variable does not have.
+        """
+        other = ONE.fullmatch(known) if isinstance(known, str) else None
+        if isinstance(known, str) and other is None and not is_known(known) and START not in known:
+            self.before.setdefault(name, known)
+        return marked(f"${{{other[1] + text.removeprefix(name) if other is not None else text}}}")
 
     def arithmetic(self, text: str) -> str:
         """The value of an integer expression."""
@@ -427,17 +437,6 @@ class Expander:
         plain = _NAME_OR_MARK.sub(lambda match: number(match) if match[1] else match[0], plain)
         parts = (held[int(one)] if one.isdecimal() else one for one in sources(plain))
         return MARKED.sub(lambda _: _CALCULATED.sub(r"(\1)", next(parts)), plain)
-
-
-def _left_to_pod(text: str, name: str, known: Value | None) -> str:
-    """A part of a variable, which in the pod may have another name, such as that of the rank that `mpirun` gives."""
-    other = ONE.fullmatch(known) if isinstance(known, str) else None
-    return marked(f"${{{other[1] + text.removeprefix(name) if other is not None else text}}}")
-
-
-def _part_of(value: AnyValue, first: int, size: str | None) -> AnyValue:
-    """`${NAME:FIRST:SIZE}`, which is empty if a first one from the end is before the start."""
-    return value[first if first >= -len(value) else len(value) :][: int(size) if size else None]
 
 
 def items_of(value: Value) -> tuple[str, ...]:

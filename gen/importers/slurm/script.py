@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import CLAUSES, READERS, invalid_parts
-from gen.importers.slurm.bash_text import for_grammar, readable, unclosed, with_braces
+from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, readable, unclosed, with_braces
 from gen.importers.slurm.batch_commands import BatchCommands
-from gen.importers.slurm.conditions import MAX_LEVELS
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.programs import Called, Step, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
@@ -127,6 +126,7 @@ class BatchScript(BatchCommands):
             self.cut = self.cut or self.place(node)
             return
         self._depth += 1
+        self.at = self.place(node)
         try:
             if node.type == "compound_statement" and self.text(node).startswith("(("):
                 self.calculate(self.text(node)[2:-2])
@@ -390,7 +390,8 @@ class BatchScript(BatchCommands):
             self.variables[self.text(variable)] = item
             if self.leaves_turn(body):
                 break
-        copies = self.cut or len(self.steps) - before > _MOST_COPIES or (clear and self.unclear)
+        made = [one for one in self.steps[before:] if one not in self.single_outputs.values()]
+        copies = self.cut or len(made) > _MOST_COPIES or (clear and self.unclear)
         if copies and "srun" not in self.text(body):
             del self.steps[before:]
             self.variables, self.cut = variables, None

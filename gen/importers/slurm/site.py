@@ -303,6 +303,18 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
     return {**constants, **layout.names, **values}
 
 
+def other_job(script: str, place: Location) -> DroppedPart:
+    """The start of another job, or of the script itself."""
+    what, why = f"`{f'{SUBMITS} {script}'.strip()[:60]}`", "it starts another job"
+    hint = f"import `{script}`, and start both as steps of a job of kind `pipeline`"
+    if not script:
+        hint = "write its commands into a script, and import that"
+    elif SCRIPT in script:
+        what, why = f"the `{SUBMITS}` of the script itself", "a job does not start itself again"
+        hint = "set `retries` of the job, or start it again with `gen rerun --resume`"
+    return DroppedPart(place, what, why, hint)
+
+
 def is_of_machines(name: str) -> bool:
     """Whether a variable belongs to the machines of a site, so that no program gets it."""
     return OF_SITE.fullmatch(name) is not None and name not in HARMLESS

@@ -16,9 +16,11 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
+from gen.importers.slurm.bash_text import expanded_part
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
+from gen.importers.slurm.outputs import first_needing
 from gen.importers.slurm.programs import (
     VARIABLE,
     DroppedPart,
@@ -42,7 +44,6 @@ from gen.importers.slurm.srun import (
     why_of_part,
     with_export,
 )
-from gen.importers.slurm.values import expanded_part
 from gen.importers.slurm.words import INNER_SRUN
 from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
@@ -146,8 +147,7 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.exported = dict.fromkeys(step.exported, step.place)
     task.folder, task.folder_place = step.folder, step.folder_place
     task.share(script)
-    task.kept |= script.from_text
-    task.source = script.source
+    task.kept, task.source = task.kept | script.from_text, script.source
     task.run(step.place, words, step.assigned)
     script.absorb(task)
     return task.steps
@@ -321,8 +321,8 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         elif text != marked(f"${name}") and (
             _is_of_image(name, text, runs) if of_mpi else is_of_pod(text, script.from_text | {name})
         ):
-            first = next((number for number, one in enumerate(runs) if not one.sets and name in one.exported), 0)
-            runs = [_passing_on(name, one) if of_mpi and number >= first else one for number, one in enumerate(runs)]
+            first = first_needing(name, text, runs)
+            runs = [*runs[:first], *(_passing_on(name, one) if of_mpi else one for one in runs[first:])]
             line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
             before = lacking_steps(script.steps, runs, line.text, place.line)
             runs = [*runs[:first], *map(as_run, before), line, *runs[first:]]

@@ -5,15 +5,15 @@ variables of a pod.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from gen.base import Location, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import is_secret
-from gen.importers.slurm.bash_text import with_braces, word_end
-from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, STATUS, Conditions, raw_parts
+from gen.importers.slurm.bash_text import raw_parts, with_braces, word_end
+from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, STATUS, Conditions
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -103,7 +103,7 @@ class BatchValues(Conditions):
         self.fails = ""
         """The status with which it ends, without zeros at its start."""
         self.said = ""
-        self.before: dict[str, Value] = {}  # variables that a construct of the shell reads
+        self.before: dict[str, Value] = {}
         self.kept: set[str] = set()
         self.computed: set[str] = set()
         self.outputs, self.once = {}, set()
@@ -418,13 +418,16 @@ class BatchValues(Conditions):
             return known
         return _CALCULATED.sub(r"(\1)", parts[0].removeprefix("$")) if len(parts) == 1 else match[0]
 
-    def assignments(self, text: str) -> Iterator[str]:
-        """The lines before a construct of the shell that give it its variables, as far as they are known."""
-        names = [*_ARRAY.findall(text), *re.findall(r"[A-Za-z_]\w*", " ".join(_CALCULATED.findall(text)))]
+    def assignments(self, text: str, names: Collection[str] | None = None) -> Iterator[str]:
+        """The lines before a construct of the shell that give it its variables, as far as they are known; with `names`,
+        only these.
+        """
+        read = [*_ARRAY.findall(text), *re.findall(r"[A-Za-z_]\w*", " ".join(_CALCULATED.findall(text)))]
         arrays = {
-            one: self.variables[one] for one in names if self.variables.get(one, marked(f"${one}")) != marked(f"${one}")
+            one: self.variables[one] for one in read if self.variables.get(one, marked(f"${one}")) != marked(f"${one}")
         }
-        named = {**self.before, **arrays}
+        given = {*self.before} if names is None else self.before.keys() & {*names}
+        named = {**{name: self.before.pop(name) for name in [*self.before] if name in given}, **arrays}
         others = {name: value for name, value in named.items() if not ARGUMENT.fullmatch(name)}
         if len(others) < len(named) or (self.arguments and _ARGUMENTS.search(text)):
             self.kept |= {*named.keys() - others.keys()}
@@ -439,11 +442,3 @@ class BatchValues(Conditions):
                 self.kept.add(name)
                 export = "export " if name in self.exported else ""
                 yield f"{name}=({' '.join(words)})" if isinstance(value, tuple) else f"{export}{name}={words[0]}"
-        self.before.clear()
-
-
-def expanded_part(text: str) -> str:
-    """A text of a shell without the parts where it expands nothing."""
-    for part in reversed(raw_parts(text)):
-        text = text[: part.start] + text[part.stop :]
-    return text

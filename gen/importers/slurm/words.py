@@ -399,9 +399,9 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
 
 
 INNER_SRUN: Final = regex(
-    r"(?m)(?:^|[;&|({!`]|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*srun\b"
+    r"(?m)(?:^|[;&|({!`]|\$\(eval\s+echo|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*(?:\w+=[(\"']+)?srun\b"
 )
-"""`srun` in a construct of the shell, or in a value."""
+"""`srun` in a construct of the shell, or at the start of a value."""
 _OF_WORDS: Final = regex(
     r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
     r"|<\(|<<<|&>|\|&|;;?&|\bRANDOM\b|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
