@@ -259,9 +259,14 @@ def _balanced(text: str, start: int) -> int:
     return len(text)
 
 
+def without_heredocs(text: str) -> str:
+    """A script with blanks in the place of its here-documents."""
+    return _HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
 def unclosed(text: str) -> int | None:
     """The line, from 0, of the first quote or bracket of an expansion that is not closed."""
-    text = _HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    text = without_heredocs(text)
     at = 0
     while at < len(text):
         char, end = text[at], at + 1

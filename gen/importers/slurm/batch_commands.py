@@ -60,10 +60,9 @@ class BatchCommands(BatchValues):
         self.files: dict[str, tuple[str, Location]] = {}  # texts that the script writes, by path
         self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
-        self.submitted: list[str] = []
         self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now
         self.single_outputs: dict[str, Step] = {}  # lines with the output of a command that only one part reads
-        self.needed_values: list[str] = []  # names of those from outside without which it cannot go on
+        self.submitted, self.needed_values = list[str](), list[str]()  # other scripts, and names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
         self.cut: Location | None = None  # the first statement that is not followed, because there are too many
@@ -141,6 +140,7 @@ class BatchCommands(BatchValues):
         """Name another job that the script starts."""
         _, rest = options_of([*words[1:]], place, Findings())
         script = source_text(self.local("".join(rest[:1]))).strip('"')
+        script = SCRIPT if script.rpartition("/")[2] == self.file.rpartition("/")[2] else script
         self.submitted += [script] if script and SCRIPT not in script else []
         self.left.append(other_job(script, place))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +30,7 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outputs import ASKS, COUNTS, FIRST, OF_JOB, SEQUENCE, SUM, TO_FILE, answer_of
-from gen.importers.slurm.programs import SCRIPT, DroppedPart, absolute, formatted
+from gen.importers.slurm.programs import DroppedPart, absolute, formatted
 from gen.importers.slurm.site import SUBMITS, is_silent, shows_node
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ _OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
 _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
 _MOST_WORDS: Final = 4  # of a condition in `[` that `!` negates
 OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
-_CHANGES_FILES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch)\s")
+_CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|source|\.)\s")
+"""Commands that change files, or the shell by another script."""
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
@@ -81,6 +83,7 @@ class Conditions(Expander):
     """The last condition about files and tools that counts as if the machines lacked them."""
     _decides = False
     """Whether it expands a condition."""
+    file: str
     source = ""
     left: list[DroppedPart]
     functions: dict[str, Node]
@@ -244,9 +247,9 @@ class Conditions(Expander):
         return " ".join(self._words_of_condition(text.strip(), splits=False))
 
     def _words_of_condition(self, text: str, *, splits: bool = True) -> list[str]:
-        early, asked, self._decides = {*self.early}, {*self.asked}, True
+        early, asked, unset, self._decides = {*self.early}, {*self.asked}, {*self.unset_names}, True
         words = self.words(text, splits=splits)
-        self.early, self.asked, self._decides = early, asked, False
+        self.early, self.asked, self.unset_names, self._decides = early, asked, unset, False
         return words
 
     def parameter(self, text: str) -> Value:
@@ -311,7 +314,7 @@ class Conditions(Expander):
         nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command)).replace(RUN, RUN_ID)
         known = answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
         if (field := OF_JOB.search(command)) is not None:
-            known = f"{START}/{SCRIPT}" if field[1] == "Command" else START
+            known = f"{START}/{posixpath.basename(self.file)}" if field[1] == "Command" else START
         if (numbers := SEQUENCE.fullmatch(expanded)) is not None:
             first, *step, last = ["1", *numbers[1].split()][-max(2, len(numbers[1].split())) :]
             known = with_braces(f"{{{'..'.join((first, last, *step))}}}")
@@ -351,7 +354,7 @@ class Conditions(Expander):
         """
         texts = [re.sub(r"\$\([^()]*\)", "_", self.text(one)) for one in branches if one.is_named]
         set_there = {name for one in texts for name in assigned_in(one)} - self.decided_by
-        acts = any(self.is_program(one) or _CHANGES_FILES.search(one) for one in texts)
+        acts = any(self.is_program(one) or _CHANGES.search(one) for one in texts)
         if acts or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
             what, why = f"the other case of `{self.text(condition)[:60]}`", "gen does not see files of machines"
             hint = "write the commands of this case without the check"
@@ -369,7 +372,11 @@ class Conditions(Expander):
         for what in sorted(self.asked):
             why = "it counts as 0" if what == STATUS else "a pod has its own"
             self.left.append(DroppedPart(self.place(node), what, why, "write what you mean"))
+        for name in sorted(one for one in self.unset_names if not one.startswith("SLURM_")):
+            hint = f"give it with `--define {name}=VALUE`, if it is set"
+            self.left.append(DroppedPart(self.place(node), f"`${name}` from outside", "it counts as not set", hint))
         self.asked.clear()
+        self.unset_names.clear()
 
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""

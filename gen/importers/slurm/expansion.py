@@ -140,11 +140,12 @@ class Expander:
     from_text: set[str]
     before: dict[str, Value]
     """Variables that the shell of the pod reads next, with the values that they have in the script."""
-    kept: set[str]
-    """Variables with values that only the shell of the pod knows."""
+    kept: set[str]  # variables with values that only the shell of the pod knows
     early: set[str]
     is_invalid = False
     """Whether it has an expansion that bash refuses, such as `${&A}`."""
+    unset_names: set[str]
+    """Variables from outside that count as not set in `${NAME:+TEXT}`."""
     asked: set[str]
     """Values of the shell or the machine that it reads, such as `$-`, and that a pod has differently."""
 
@@ -368,6 +369,7 @@ class Expander:
                     self.assign(name, known := self.value(rest.lstrip(":")[1:]))
                 return known or ""
             case "+", _:
+                self.unset_names |= {name} if known is None and self.outside(name) else set()
                 return self.value(rest.lstrip(":")[1:]) if is_set else ""
             case "?", _:
                 return known if known is not None else self.outside(name)

@@ -16,6 +16,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import processes, steps
+from gen.importers.slurm.bash_text import without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -111,7 +112,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
     script.follow(body)
-    for number, line in enumerate(text.split("\n")[start:], start + 1):
+    for number, line in enumerate(without_heredocs(text).split("\n")[start:], start + 1):
         if line.lstrip().startswith("#SBATCH"):
             why = "Slurm ignores it behind the first command"
             draft.drop(Location(given.file, number), f"`{line.strip()}`", why, "remove it")

@@ -40,8 +40,10 @@ def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_
         return ADDRESS
     if re.match(r"nvidia-smi\b.*wc\s+-l", command):
         return gpus
-    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {*expanded}:
-        return base[1].rstrip("/").rpartition("/")[2].removesuffix(base[2] or "")
+    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {
+        *(name := base[1].strip("\"'").rstrip("/").rpartition("/")[2])
+    }:
+        return name.removesuffix(base[2] or "")
     if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
         return _folder(expanded, folder)
     return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None

@@ -215,9 +215,8 @@ def with_processes(run: Run, given: Options, gpus: int, pods: int) -> list[str]:
     option, number = processes_of(given)
     start, rest = given.words[: run.at + 1], given.words[run.at + 1 :]
     if base.CONFIG in given.values and base.ALL_PROCESSES in given.values:
-        every, machines = given.values[base.ALL_PROCESSES], given.values.get(base.PODS, ("", ""))
         if pods == 1:
-            return [*start, *every, *(machines if all(machines) else ()), *rest]
+            return without_set(run, kept=(base.ALL_PROCESSES, base.PODS)).words
         if number.isdecimal():  # the file can have other machines
             of_pods = (("num_processes", str(int(number) * pods)), ("num_machines", str(pods)))
             return [*start, *(word for name, value in (*of_pods, *_OF_POD) for word in (f"--{name}", value)), *rest]
@@ -310,14 +309,14 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
         what = f"{run.per_node} starts of `{program}` on each node"
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
-    _, processes = processes_of(given)
-    nodes = given.values.get(base.PODS, ("", ""))[1]
-    for name, number, field in (("processes", processes, "gpus"), ("nodes", nodes, "workers")):
+    gpus, pods = int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1
+    words = with_processes(run, given, gpus, pods)
+    told = ("processes", processes_of(given)[1], "gpus"), ("nodes", given.values.get(base.PODS, "  ")[1], "workers")
+    for name, number, field in (one for one in told if one[1] not in words):
         if {one[1:] for one in sources(number)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", number):
             why, hint = "only a shell computes it, and the job has its own", f"set `{field}` to it"
             draft.drop(run.place, f"the number of {name} `{shown(number)[:60]}`", why, hint)
-    gpus, pods = int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1
-    return replace(run, words=tuple(with_processes(run, given, gpus, pods)))
+    return replace(run, words=tuple(words))
 
 
 def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:
@@ -438,9 +437,10 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
     launcher knows it, and each `mpirun` passes it on.
     """
     texts = " ".join(source_text(word) for one in runs for word in (*one.words, one.text))
-    if "MASTER_ADDR" not in script.exported and not re.search(r"\$\{?MASTER_(?:ADDR|PORT)\b", texts):
+    if not {*RENDEZVOUS} & script.exported.keys() and not re.search(r"\$\{?MASTER_(?:ADDR|PORT)\b", texts):
         return runs
-    port = known if (known := str(script.variables.get("MASTER_PORT"))).isdecimal() else DEFAULT_PORT
+    given = (str(one.exported.get("MASTER_PORT")) for one in reversed(script.steps))
+    port = next((one for one in given if one.isdecimal()), DEFAULT_PORT)
     passed = tuple(word for name in RENDEZVOUS for word in ("-x", name))
     runs = [
         replace(one, words=("mpirun", *passed, *one.words[1:])) if one.by_srun and one.words[:1] == ("mpirun",) else one

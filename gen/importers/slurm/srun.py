@@ -171,7 +171,7 @@ def report_unset(script: BatchScript, options: Iterable[Option], given: Collecti
         if one.name in ("nodelist", "exclude") and (name.startswith("SLURM_") or not name.isidentifier()):
             continue  # which has a value
         unset = name in script.early or name in script.kept or name not in script.variables
-        if one.value == marked(f"${name}") and name not in given and unset:
+        if one.value == marked(f"${name}") and name.isidentifier() and name not in given and unset:
             what, why = f"the value `${name}` of `--{one.name}`", "the script gets it from outside"
             hint = f"give it with `--define {name}=VALUE`, or set it in the script"
             if (later := name in script.early & script.variables.keys()) or name in script.kept:

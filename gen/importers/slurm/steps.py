@@ -7,7 +7,7 @@ ports. What belongs to the machines of a site, such as its network interfaces an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct, field
@@ -193,13 +193,13 @@ class Options(Struct):
         return self.values.get(PROCESSES, ("", ""))[1]
 
 
-def without_set(run: Run, *, parallel: bool = False) -> Options:
-    """The command without the options of the launcher that gen sets; those about ports stay for `parallel` ones."""
+def without_set(run: Run, *, parallel: bool = False, kept: Collection[str] = ()) -> Options:
+    """The command without options of its launcher that gen sets, apart from `kept` ones, and ports if `parallel`."""
     assert run.launcher is not None  # the caller asks
-    kept = list(run.words[: run.at + 1])
-    given = Options(kept)
+    words, at = list(run.words[: run.at + 1]), run.at + 1
+    given = Options(words)
     roles, more = ((PROCESSES, PODS, base.ALL_PROCESSES, base.RANK), set[str]()) if parallel else (_SET_BY_GEN, _MORE)
-    at = run.at + 1
+    dropped = {*roles} - {*kept}
     while at < len(run.words):
         word = run.words[at]
         if not word.startswith("-") or word == "--" or word.startswith(OPEN):
@@ -210,14 +210,14 @@ def without_set(run: Run, *, parallel: bool = False) -> Options:
         value = value if sign else " ".join(run.words[at + 1 : at + size])
         role = next((one for one, names in run.launcher.roles.items() if name in names), "")
         given.values[role] = word.partition("=")[0], value
-        if role in roles or name in more or (name == "rdzv_conf" and re.search("is_host|rdzv_", value)):
+        if role in dropped or name in more or (name == "rdzv_conf" and re.search("is_host|rdzv_", value)):
             pass
         elif run.launcher is mpirun.LAUNCHER and sets_network(name, value):
             given.left += (" ".join(run.words[at : at + size]),)
         else:
-            kept += run.words[at : at + size]
+            words += run.words[at : at + size]
         at += size
-    kept += run.words[at:]
+    words += run.words[at:]
     return given
 
 

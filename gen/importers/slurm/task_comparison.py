@@ -59,7 +59,7 @@ _SHOWN: Final = 100
 _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
 _EXIT: Final = regex(r"(?<=:)\?|(?m:(^|[;&|{(]|\bthen|\belse)([ \t]*)exit\b(?:[ \t]+-?\d+)?)")
 _ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
-_ERROR: Final = r"line (\d+): (?!.*(?:No such file|not found|cannot execute))(.*)$"
+_ERROR: Final = r"line (\d+): (?!.*(?:No such file|not found|cannot execute|Killed|Terminated))(.*)$"
 _FAILED: Final = regex(rf"(?m)^{re.escape(_SCRIPT)}: {_ERROR}")
 _FAILED_INSIDE: Final = regex(
     rf"(?m)^gen: shell at (\d+)$|^(?!{re.escape(_SCRIPT)}:)[^:\n]+: (?:-c: )?{_ERROR}".replace(
@@ -206,6 +206,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         "SLURM_SUBMIT_DIR": HOME,
         "GEN_ID": world.number,
         "GEN_HOST": world.host,
+        "GEN_SCRIPT": posixpath.basename(job.place.file),
         "GEN_GPUS": str(layout.gpus or job.fields.get("gpus", 1)),
         **ranks_of(job),
         **dict.fromkeys(script.images, "image"),

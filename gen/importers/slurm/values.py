@@ -83,7 +83,7 @@ class BatchValues(Conditions):
         self.variables: dict[str, Value] = {}
         self.indexed: dict[str, tuple[str, ...]] = {}
         self.keyed: dict[str, dict[str, str]] = {}
-        self.asked: set[str] = set()
+        self.asked, self.unset_names = set[str](), set[str]()
         self.statuses = {"?"}  # names of variables with the status of a program, which counts as 0
         self.status_of: dict[str, int] = {}  # the number of programs before a variable gets a status
         self.folder = ""
@@ -166,11 +166,12 @@ class BatchValues(Conditions):
         self.outputs, self.matching, self.once = outer.outputs, outer.matching, outer.once
 
     def note_cases(self, node: Node) -> None:
-        """Note the variables that only some cases set. Those with options are empty in the others."""
+        """Note the variables that only some cases set. Those of options, or before a program, are empty in others."""
         text = self.text(node)
         for name in {one for one in assigned_in(text) if not one.startswith("SLURM_")}:
-            has_options = re.search(rf"(?<![\w$]){name}\+?=\(?[\"']?\s*(?:\$\{{?{name}\}}?\s*)?-", text) is not None
-            (self.never if has_options else self.untaken).add(name)
+            is_empty = re.search(rf"(?<![\w$]){name}\+?=\(?[\"']?\s*(?:\$\{{?{name}\}}?\s*)?-", text) is not None
+            is_empty = is_empty or re.search(rf"(?m)(?:^|[\"'])\s*\$\{{?{name}\}}?[ \t]+\w", self.source) is not None
+            (self.never if is_empty else self.untaken).add(name)
 
     def is_unset(self, word: str) -> bool:
         """Whether a word is a variable from outside, without quotes."""

@@ -3,7 +3,7 @@
 case "${0##*/}" in
 hostname|host) echo "$GEN_HOST${GEN_NODE:-0}";;
 scontrol)
-  [[ $* != *"show job"* ]] || printf '   %s\n' "Command=$SLURM_SUBMIT_DIR/.slurm_script" "WorkDir=$SLURM_SUBMIT_DIR"
+  [[ $* != *"show job"* ]] || printf '   %s\n' "Command=$SLURM_SUBMIT_DIR/$GEN_SCRIPT" "WorkDir=$SLURM_SUBMIT_DIR"
   [[ $* == *hostname* || $* == *getaddrs* ]] || exit 0
   for ((i = 0; i < ${SLURM_NNODES:-1}; i++)); do echo "$GEN_HOST$i"; done;;
 getent|nslookup|dig) echo "${GEN_HOST}0 ${GEN_HOST}0";;

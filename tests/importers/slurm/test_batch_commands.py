@@ -61,6 +61,12 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
             "a\nd\nwhile ask; do c $A; done",
         ),
         ('U=0\nif [ $U = 1 ]; then A="--b"; fi\na $A', "a"),
+        ('U=0\nif [ $U = 1 ]; then A="gdb b"; fi\n$A a', "a"),
+        ('U=0\nif [ $U = 1 ]; then A="gdb b"; fi\nsrun bash -c "${A} a"', "a"),
+        (
+            "S=$(scontrol show job $SLURM_JOB_ID | awk -F= '/Command=/{print $2}')\nN=$(basename \"$S\" .sh)\na $N",
+            "a train",
+        ),
         ("A=($(ls b))\na ${A[@]}", "a $(ls b)"),
         ('T=$(mktemp -d)\na "$T"/out --b=$T/c_$T', 'T=$(mktemp -d)\na "$T/out" --b=$T/c_$T'),
         ("export A=1\nwhile ask; do A=0 b; c $A; done\nd", "export A=1\nwhile ask; do A=0 b; c $A; done\nd"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.base.findings import Findings
+from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS, ImportInput, sandbox
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
@@ -239,7 +239,7 @@ ACCELERATE = "srun accelerate launch --num_processes 8 --num_machines 2 --machin
         (
             ("-N 1", "--gres=gpu:8"),
             "accelerate launch --config_file a.yaml --num_processes 8 --main_process_port 1234 a.py",
-            "accelerate launch --num_processes 8 --config_file a.yaml a.py",
+            "accelerate launch --config_file a.yaml --num_processes 8 a.py",
             8,
         ),
         (
@@ -555,3 +555,24 @@ def test_outputs_of_the_batch_part_are_computed_once_for_all_processes(body: str
     assert " ".join(made.fields["command"].replace("\\\n", "").split("\n")[-1].split()) == expected
     named = [one for one in found if one.message.endswith("is not carried: each process computes it")]
     assert len(named) == computed
+
+
+def test_tasks_of_mpi_have_the_port_of_the_script() -> None:
+    made = job(script("-N 2", "--gpus-per-node=4", body="export MASTER_PORT=12802\nsrun -n 8 python a.py")).fields
+    assert "MASTER_PORT=12802\nmpirun -x MASTER_ADDR -x MASTER_PORT python a.py" in made["command"]
+
+
+@for_each(
+    ("body", "messages"),
+    [
+        ("cat <<E > b.sh\n#SBATCH -N 2\nc\nE\nbash b.sh", []),
+        ("accelerate launch --config_file b --num_processes $(cat c) a.py", []),
+        (
+            'srun --container-image a/b:1 --container-mounts "$B,/c:/d,$E" a',
+            [f"the mount `${one}` is not carried: the script gets `${one}` from outside" for one in "BE"],
+        ),
+    ],
+)
+def test_what_is_carried_is_not_named(body: str, messages: list[str]) -> None:
+    _, found = read(script("-N 1", "--gpus-per-node=8", body=body, interpreter=BASH))
+    assert [one.message for one in found if one.severity is not Severity.ERROR] == messages
