@@ -224,7 +224,7 @@ def amounts(document: dict[str, Any], renderer: Renderer) -> list[tuple[int, dic
 
 def test_no_field_that_the_list_of_jobs_leaves_out_decides_its_numbers(granted: Renderer) -> None:
     """Jobs that differ only in these fields share their numbers. The list reads `params` if an expression does."""
-    compared = set()
+    compared = set[str]()
     for case in EVERY:
         document = used(case, granted)
         hidden = HIDDEN & set(case.fields) & set(document)
