@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gen.base import Findings, Location, UsageError, at, regex
 from gen.base.codes.rendered import HAND_EDITED
@@ -85,10 +86,10 @@ class _CommittedFolder(Struct, frozen=True):
         name, run = name_in_cluster(workload.body.get("metadata")), at(workload.body, "metadata", "labels", RUN_LABEL)
         if not name or not isinstance(run, str):
             return None
-        others = tuple(one for one in self._objects(run) if one.path != path)
+        others = tuple(one for one in self.objects(run) if one.path != path)
         return CommittedRun(record=record, name=name, run=run, workload=workload, others=others)
 
-    def _objects(self, run: str) -> Iterator[CommittedObject]:
+    def objects(self, run: str) -> Iterator[CommittedObject]:
         """The objects of a run."""
         for file in self.by_run.get(run, ()):
             one = _object(file.path, file.text) if untouched(file.text) else None
@@ -138,8 +139,22 @@ class CommittedRuns(Struct, frozen=True):
                 if run is None or run.workload.body["metadata"]["labels"].get(JOB_LABEL) != job:
                     continue
                 if state in RECORDS or not is_finished(run.workload.body["metadata"]):
-                    return run  # a record starts again on the platform of today
+                    return self._whole(run, fresh)  # a record starts again on the platform of today
         return None
+
+    def _whole(self, run: CommittedRun, fresh: RenderedJob) -> CommittedRun:
+        """The run with the objects that the work tree lost, from a commit with the same job file.
+
+        Git is asked only if the new run has an object that this run lacks.
+        """
+        known = {one.path for one in (run.workload, *run.others)}
+        if all(file.path in known or not _name_and_run(file.text or "")[1] for file in fresh.files):
+            return run
+        here = run.workload.path.rpartition("/")[0]
+        (_, *committed) = self._folders(here, fresh.files[0].source.file)
+        objects = {one.path: one for folder in reversed(committed) for one in folder.objects(run.run)}
+        lost = tuple(one for path, one in objects.items() if path not in known)
+        return replace(run, others=(*run.others, *lost)) if lost else run
 
     def text(self, path: str) -> str | None:
         """A file, with the line ends that gen writes; None without a readable regular file."""

@@ -58,7 +58,8 @@ def compare_kept_runs(jobs: Sequence[RenderedJob], root: Path, base: Base, found
             hint = f"start a new run with `gen render --restart {source}`"
             if path in before:
                 hint = f"restore it with `git checkout {base.commit[:10]} -- {path}`, or {hint}"
-            found.error(KEPT_RUN_DIFFERS, Location(path), message, hint)
+            place = path if path in texts else job.files[0].path
+            found.error(KEPT_RUN_DIFFERS, Location(place), message, hint)
         _check_start(job, before, texts, found)
 
 
@@ -114,7 +115,7 @@ def _problems(job: RenderedJob, after: Mapping[str, str], before: Mapping[str, s
         if _folder(path) != folder or behind.run not in text:  # parsing all runs of a sweep for each would take long
             continue
         if at(body_of(text), "metadata", "labels", RUN_LABEL) == behind.run:
-            yield path, "the base has another object of it"
+            yield path, f"`{path}`, which the base has, is missing"
 
 
 def _same_run(before: str, after: str) -> bool:

@@ -183,7 +183,6 @@ FORGERIES: dict[str, Callable[[History], None]] = {
         job_that_claims_an_earlier_run,
         new_job_with_a_forged_run,
         older_version_of_the_run,
-        removed_config_map,
         added_object,
         escape_from_the_queue,
         metadata_for_the_engine,
@@ -224,6 +223,25 @@ def test_what_the_base_has_is_accepted_with_new_metadata_and_suspension(behind: 
     assert behind.rendered() != before
     assert behind.check()[1] == 0
     assert not behind.plan().refused
+
+
+def test_a_removed_file_is_restored_from_the_commit_of_the_job(behind: History) -> None:
+    before = behind.rendered()
+    removed_config_map(behind)
+    assert behind.check()[1] == 1
+    assert "not-rendered" in {one.code for one in behind.plan().findings}
+    behind.rendering()
+    assert behind.rendered() == before
+
+
+def test_a_removed_file_that_cannot_be_restored_is_reported_at_a_file_that_exists(behind: History) -> None:
+    removed_config_map(behind)
+    behind.job(JOB + FILES + CODE + "labels: {a: b}\n")
+    behind.rendering()
+    (finding,) = (one for one in behind.check()[0].findings if one.code == "kept-run-differs")
+    assert finding.place.file == RUN
+    assert f"`{CONFIG}`, which the base has, is missing" in finding.message
+    assert f"-- {CONFIG}" in finding.hint
 
 
 def test_two_branches_that_add_jobs_merge_cleanly(behind: History) -> None:
