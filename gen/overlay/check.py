@@ -73,6 +73,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
     _gpu_settings(fields, layers, found)
     check_prices(fields, layers, found)
     _networks(fields, layers, found)
+    _images(fields, layers, found)
     _pipelines(fields, layers, found)
     _definitions(fields, layers, found)
     if not fields.abstract:
@@ -159,6 +160,14 @@ def _networks(fields: OverlayFields, layers: Layers, found: Findings) -> None:
                 place = layers.place(("volumes", mount.name), key=True)
                 message = f"network `{name}` adds a volume with the name `{mount.name}` to pods"
                 found.error(RESERVED_NAME, place, message, "choose another name")
+
+
+def _images(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Report rules that join a name to the word before it: `mirror` and `tensorflow` to `mirrortensorflow`."""
+    for index, rule in enumerate(fields.images):
+        if rule.from_.endswith("/") and rule.to[-1:].isalnum():
+            message = f"{shown(rule.to)} would be joined to the rest of the name without the `/` of {shown(rule.from_)}"
+            found.error(INVALID_VALUE, layers.place(("images", index, "to")), message, f"did you mean `{rule.to}/`?")
 
 
 def _pipelines(fields: OverlayFields, layers: Layers, found: Findings) -> None:
