@@ -211,7 +211,7 @@ def refused(found: Findings, root: Path | None = None, *, in_files: bool = True)
     from gen.base.corrections import may_be_fixed
 
     fixable = sum(may_be_fixed(finding) for finding in findings) if root is not None and in_files else 0
-    hint = f"; `gen check --fix` corrects {fixable} of them" if fixable else ""
+    hint = f"; `gen check --fix` may correct {counted(fixable, 'finding')}" if fixable else ""
     report = Report(findings, (), f"{counted(errors, 'error')}; nothing was written{hint}", root=root)
     return Result(output=report, exit_code=VIOLATIONS)
 

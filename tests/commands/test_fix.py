@@ -148,7 +148,7 @@ def test_overlays_are_fixed_unless_jobs_are_named(repo: Repository) -> None:
 def test_the_command_fixes_and_checks(repo: Repository) -> None:
     path = repo.job(JOB.replace("gpus: 8", "gpu: 8").replace("12h", "12 hours"))
     refused = gen("check", cwd=repo.root)
-    assert refused.stdout.splitlines()[-1] == "2 errors; nothing was written; `gen check --fix` corrects 2 of them"
+    assert refused.stdout.splitlines()[-1] == "2 errors; nothing was written; `gen check --fix` may correct 2 findings"
     shown = gen("check", "--fix", "--diff", cwd=repo.root)
     assert (shown.returncode, path.read_text("utf-8") == JOB) == (1, False)
     assert "-gpu: 8\n+gpus: 8\n" in shown.stdout
@@ -200,5 +200,5 @@ def test_json_names_fixable_findings_and_edited_files(repo: Repository) -> None:
     assert done["edits"] == ["jobs/team/demo.yaml"]
     repo.job(JOB.replace("gpus: 8", "gpus: [8]"))  # its hint prints the correction
     found = json.loads(gen("check", "--output", "json", cwd=repo.root).stdout)
-    assert "corrects 1 of them" in found["summary"]
+    assert "may correct 1 finding" in found["summary"]
     assert [one["fixable"] for one in found["findings"]] == [True]
