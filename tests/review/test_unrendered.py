@@ -130,7 +130,9 @@ def test_a_job_that_is_not_rendered_is_named_beside_one_that_is(merged: History)
     merged.rendering()
     merged.job(JOB + "attempt: 2\n", name="gpt")
     (merged.root / "rendered/dev/jobs/team/old").rename(merged.root / "old")
-    (finding,) = merged.plan(base="HEAD").findings
+    plan = merged.plan(base="HEAD")
+    assert headline(plan).startswith("no errors: incomplete plan, because changes are not rendered, ")
+    (finding,) = plan.findings
     assert (finding.code, finding.severity.value) == ("not-rendered", "warning")
     assert "gen renders from `jobs/team/gpt.yaml`, `jobs/team/old.yaml`" in finding.message
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.base import counted
-from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED
+from gen.base.codes.rendered import DATA_SHRUNK, DATA_UNPROTECTED, NOT_RENDERED
 from gen.kubernetes.facts.demand import Demand
 from gen.kubernetes.quantity import MONTH_HOURS
 from gen.overlay.costs import Bill, RunCost, money
@@ -148,7 +148,9 @@ def outcome(review: Review) -> Phrase:
 
 def headline(review: Review, live: LiveFacts | None = None) -> Phrase:
     """The first line: objects that gen did not render, runs that start and stop, the costs, the safety of data."""
-    parts = ["incomplete plan, because jobs with errors are not rendered"] if review.incomplete else []
+    stale = any(finding.code == NOT_RENDERED.name for finding in review.findings)
+    left_out = "jobs with errors" if review.incomplete else "changes" if stale else ""
+    parts = [f"incomplete plan, because {left_out} are not rendered"] if left_out else []
     parts += [_unrendered(review)] if review.unrendered else []
     if review.starting or review.stopping:
         parts += [_starting(review), _stopping(review, live)]
