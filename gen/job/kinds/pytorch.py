@@ -188,7 +188,10 @@ class PyTorchJob(KubeflowJob):
         if elastic is None:
             return
         start = self._elastic_role(elastic).replicas
-        if not elastic.min <= start <= elastic.max:
+        if elastic.min > elastic.max:
+            message = f"`elastic`: `min` is {elastic.min}, which is more than `max`, {elastic.max}"
+            yield Problem(("elastic", "min"), message, "decrease `min`, or increase `max`")
+        elif not elastic.min <= start <= elastic.max:
             route = ("workers",) if "workers" in self.model_fields_set else ("elastic", "min")
             message = f"the job starts with {start} workers, outside of `elastic`: {elastic.min} to {elastic.max}"
             yield Problem(route, message, "choose `workers` between `elastic.min` and `elastic.max`")

@@ -235,8 +235,8 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
         (
             "elastic: {min: 9, max: 8}",
             "4:16",
-            "the job starts with 8 workers, outside of `elastic`: 9 to 8",
-            "choose `workers` between `elastic.min` and `elastic.max`",
+            "`elastic`: `min` is 9, which is more than `max`, 8",
+            "decrease `min`, or increase `max`",
         ),
         (
             "elastic: {min: 1, max: 8}\nroles: {master: {cpu: 1}}",
