@@ -62,6 +62,7 @@ JOB: Final = _names({
     "remove it; the overlay sets who gets messages about runs, with `gitops.argocd.notify` or `pipelines.argo.notify`":
         "notify notifications notification onExit webhook email alerts",
     "remove it; the name of the file is that of the job": "jobName",
+    "remove it; the folder below `jobs/` is the namespace": "namespace",
     "params": "parameters variables vars values",
     "schedule": "cron cronjob crontab schedules",
     "schedule.timeZone": "timeZone",

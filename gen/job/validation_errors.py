@@ -284,10 +284,8 @@ def _explanation(
     name = f"`{dotted(route, clipped)}`"
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
-        hint = "remove it; the folder below `jobs/` is the namespace"
-        if route != ("namespace",):
-            found = suggest(model, route, value)
-            hint = (not found.meant and len(route) == 1 and elsewhere(str(route[0]))) or found.hint
+        found = suggest(model, route, value)
+        hint = (not found.meant and len(route) == 1 and elsewhere(str(route[0]))) or found.hint
         return _Explanation(code=UNKNOWN_FIELD, message=f"unknown field {name}", hint=hint)
     if kind == "missing":
         return _Explanation(code=MISSING_FIELD, message=f"{name} is missing", hint=f"add `{route[-1]}`")
