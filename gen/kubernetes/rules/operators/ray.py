@@ -176,9 +176,9 @@ def ray_groups(view: ObjectView) -> Faults:
         for index, group in enumerate(groups):
             low, high = group.get("minReplicas", 0), group.get("maxReplicas", 2**31 - 1)
             if low > high:
-                yield Fault(
-                    (*route, "workerGroupSpecs", index, "minReplicas"), f"{low} is more than `maxReplicas` ({high})"
-                )
+                here = (*route, "workerGroupSpecs", index, "minReplicas")
+                hint = "decrease it, or increase `maxReplicas`"
+                yield Fault(here, f"{low} is more than `maxReplicas` ({high})", hint)
     for route, group in _groups(view):
         if not ((group.get("template") or {}).get("spec") or {}).get("containers"):
             yield Fault((*route, "template"), "the template has no containers")

@@ -25,3 +25,8 @@ def test_pull_secrets_without_names_are_reported() -> None:
     change = {"spec pytorchReplicaSpecs Master template spec imagePullSecrets": [{}, {"name": ""}]}
     problems = check(changed(an_object("PyTorchJob"), change), Kinds(VERSION)).problems
     assert route("spec") in {one.route[:1] for one in problems}
+
+
+def test_a_minimum_above_its_maximum_has_its_own_remedy() -> None:
+    change = {"spec rayClusterSpec workerGroupSpecs 0 minReplicas": 2}
+    assert [one.hint for one in faults("ray-groups", "RayJob", change)] == ["decrease it, or increase `maxReplicas`"]
