@@ -86,7 +86,7 @@ def _check_processes(command: Command, launch: Launch, numbers: _Numbers) -> Non
     if number is None and every is not None and every.number is not None:
         if numbers.slots is not None and launch.launcher.starts_programs:
             if all(word.text != ":" for word in launch.program):  # which starts another program
-                _check_slots(command, launch, every, numbers.slots)
+                _check_slots(command, launch, every, numbers.slots, gpus)
             return
         setting, pods = every, launch.get(PODS)
         if launch.launcher.starts_programs or (pods is not None and not pods.number):
@@ -114,7 +114,7 @@ def _divided(every: Setting, pods: Setting | None) -> int | None:
     return number // machines if number % machines == 0 else None
 
 
-def _check_slots(command: Command, launch: Launch, every: Setting, slots: int) -> None:
+def _check_slots(command: Command, launch: Launch, every: Setting, slots: int, gpus: int) -> None:
     number = every.number or 0
     over = _oversubscribes(command, launch)
     if number > slots and not over:
@@ -124,16 +124,23 @@ def _check_slots(command: Command, launch: Launch, every: Setting, slots: int) -
     elif number < slots and not over:
         started = f"{number} processes" if number > 1 else "one process"
         message = f"`{launch.launcher.name}` starts {started}, and the workers have {counted(slots, 'slot')}"
-        command.warning(PROCESS_COUNT, every.word, message, f"write `{slots}`, or reduce `workers` or `gpus`")
+        each = _slots_of_a_pod(command, slots)
+        decisive = "" if each == 1 else " or `gpus`" if each == gpus else " or `slotsPerWorker`"
+        command.warning(PROCESS_COUNT, every.word, message, f"write `{slots}`, or reduce `workers`{decisive}")
 
 
 def _check_slots_of_a_pod(command: Command, launch: Launch, each: Setting, slots: int) -> None:
-    workers = sum(pod.role.replicas for pod in command.pods if not pod.role.runs)
-    of_pod = slots // workers if workers and slots % workers == 0 else 0
+    of_pod = _slots_of_a_pod(command, slots)
     if of_pod and (each.number or 0) > of_pod and not _oversubscribes(command, launch):
         message = f"`{launch.launcher.name}` starts {each.number} processes on each worker, which has "
         hint = f"write `{of_pod}`, or set `slotsPerWorker`"
         command.error(PROCESS_COUNT, each.word, message + counted(of_pod, "slot"), hint)
+
+
+def _slots_of_a_pod(command: Command, slots: int) -> int:
+    """Slots of each worker; 0 if they differ."""
+    workers = sum(pod.role.replicas for pod in command.pods if not pod.role.runs)
+    return slots // workers if workers and slots % workers == 0 else 0
 
 
 def _oversubscribes(command: Command, launch: Launch) -> bool:
