@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Code, Findings, Route, did_you_mean, with_article
+from gen.base import Code, Findings, Route, did_you_mean
 from gen.base.codes.grants import UNKNOWN_NAMESPACE
 from gen.base.codes.jobs import INVALID_VALUE, NO_EFFECT, NO_NODE, ONE_NODE_CLAIM
 from gen.base.placeholders import TRIAL
@@ -186,8 +186,9 @@ def _check_kind(context: Context, target: Target) -> None:
         message = f"{job.facts.kind} of {target.api_version} cannot restart with `{job.restart}`"
         context.error(INVALID_VALUE, ("restart",), message, hint)
     if job.state == "suspended" and (facts := context.object_facts).suspend is None:
-        message = f"{with_article(facts.kind)} cannot be suspended"
-        context.error(INVALID_VALUE, ("state",), message, "remove `state`, or remove the job file to stop the run")
+        message = f"{facts.noun} cannot be suspended"
+        hint = "remove `state`" if facts.is_definition else "write `state: stopped` instead, as `gen stop` does"
+        context.error(INVALID_VALUE, ("state",), message, hint)
     _check_supported(context)
     for problem in job.problems(target):
         if not problem.no_effect:

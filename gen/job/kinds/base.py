@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from msgspec import Struct
 
-from gen.base import Route, with_article
+from gen.base import Route
 from gen.job.fields import JobFields, Schedule
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model
@@ -106,14 +106,14 @@ class Job(JobFields, ABC):
     @classmethod
     def unsupported_fields(cls) -> Mapping[str, str]:
         """`unsupported`, with the fields that the facts of the rendered kind rule out."""
-        kind = cls.facts.kind
+        a_kind = cls.facts.noun
         missing = {}
         if cls.facts.deadline is None:
-            missing["timeout"] = f"a {kind} has no field that limits its run time"
+            missing["timeout"] = f"{a_kind} has no field that limits its run time"
         if cls.facts.scheduled_by is None:
             missing["schedule"] = "Argo Workflows has no condition for the end of a run"
         if cls.facts.trial is None:
-            missing["search"] = f"no pod of {with_article(kind)} has the metrics of a trial in its log"
+            missing["search"] = f"no pod of {a_kind} has the metrics of a trial in its log"
         return {**missing, **cls.unsupported}
 
     @classmethod

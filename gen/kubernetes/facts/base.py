@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from gen.base import with_article
 from gen.kubernetes.objects import Body
 
 
@@ -226,6 +227,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     group: str
     """API group; empty for the core group."""
     kind: str
+    title: str = ""
+    """Name in messages, if a kind of Kubernetes has the same. [default: that of the kind]"""
     versions: Mapping[str, Path] = field(default_factory=dict)
     """Current API versions, best first, each with the restart policies of its pods, the default of gen first."""
     releases: Mapping[str, str] = field(default_factory=dict)
@@ -329,6 +332,11 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
 
     def __str__(self) -> str:
         return f"{self.group}/{self.kind}" if self.group else self.kind
+
+    @property
+    def noun(self) -> str:
+        """`a Volcano Job`, `an Experiment`."""
+        return with_article(self.title or self.kind)
 
     @property
     def served(self) -> tuple[str, ...]:

@@ -100,6 +100,7 @@ def _hosts(body: Body, task: str, count: int) -> list[str]:
 VOLCANO_JOB: Final = base.Resource(
     group="batch.volcano.sh",
     kind="Job",
+    title="Volcano Job",
     versions={"batch.volcano.sh/v1alpha1": ("Never", "OnFailure", "Always")},
     pods=(
         base.PodSet(

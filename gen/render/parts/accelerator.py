@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from gen.base import Route, did_you_mean, with_article
+from gen.base import Route, did_you_mean
 from gen.base.codes.grants import UNKNOWN_ACCELERATOR
 from gen.base.codes.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
 from gen.base.placeholders import RUN
@@ -106,7 +106,7 @@ def _check_request(context: Context, role: Role, choice: Choice, pods: int) -> N
         context.error(INVALID_VALUE, route, message, f"set `gpus` to at most {most}, and use more `workers`")
         return
     if choice.fields.profile.companions and context.job.facts.nodes is not None:
-        message = f"{with_article(context.job.facts.kind)} has no field for claims of devices"
+        message = f"{context.job.facts.noun} has no field for claims of devices"
         hint = "use a job of another kind, or an accelerator with an extended resource"
         context.error(INVALID_VALUE, context.route_of(role, "accelerator"), message, hint)
     request = Request(count, pods, numbers_hosts=context.job.facts.numbers_hosts, hosts=role.hosts)

@@ -141,7 +141,7 @@ def check_folders(context: Context, roles: tuple[Role, ...]) -> None:
     if not fields:
         return
     if _several(roles) and not job.facts.pod_index:
-        message = f"the pods of a {job.facts.kind} do not know their index, and would copy to the same folder"
+        message = f"the pods of {job.facts.noun} do not know their index, and would copy to the same folder"
         context.error(INVALID_VALUE, (fields[0],), message, "use one pod, or write to a volume in `data`", key=True)
     if any(context.of_role(role, "command") is None for role in _ending(roles)):
         message = f"`{fields[0]}` needs a `command`, because gen does not know that of the image"

@@ -14,7 +14,7 @@ from itertools import chain
 
 import orjson
 
-from gen.base import counted, regex, with_article
+from gen.base import counted, regex
 from gen.base.codes.jobs import NAME_TOO_LONG
 from gen.base.placeholders import HASH_LENGTH
 from gen.job.kinds.role import Role
@@ -92,7 +92,7 @@ def _check_limit(context: Context, route: tuple[str, ...], *, hashed: bool) -> N
         most -= MORE_TIME
     if most is not None and len(context.name) > most:
         with_suffix = ", with the suffix `-<hash>`" if hashed else ""
-        message = f"the name of {with_article(facts.kind)} has at most {facts.max_name} characters{with_suffix}"
+        message = f"the name of {facts.noun} has at most {facts.max_name} characters{with_suffix}"
         context.error(NAME_TOO_LONG, route, message, _shorten(context, most))
 
 

@@ -14,7 +14,7 @@ from typing import Final, cast
 import orjson
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, counted, with_article
+from gen.base import Diagnostic, Findings, Location, counted
 from gen.base.codes.commands import NO_NEEDS
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NO_PIPELINES
@@ -97,7 +97,7 @@ def _fault(run: JobRun) -> tuple[str, str] | None:
     job = run.given.job
     hint = "write the value to a file on a volume, and read it in the other step"
     if job.facts.trial is None or not job.facts.pods:
-        return f"{with_article(job.facts.kind)} cannot have `results`: gen does not label the pod with the log", hint
+        return f"{job.facts.noun} cannot have `results`: gen does not label the pod with the log", hint
     if job.deleting:
         return f"`{job.deleting}` deletes the pod with the log of the step", "remove it"
     return None
@@ -195,7 +195,7 @@ def _check_kind(step: ExpandedStep, one: ExpandedRun) -> None:
     """A workflow must know when the object of a step has ended."""
     if step.run is not None and waiting(step.run.given.job.facts) is None and one.run is not None:
         facts = step.run.given.job.facts
-        message = f"a {facts.kind} cannot be a step: Argo Workflows has no condition for its end"
+        message = f"{facts.noun} cannot be a step: Argo Workflows has no condition for its end"
         hint = "declare a `phase` in its `status`, with words of letters and digits; or use another kind"
         step.found.error(INVALID_VALUE, step.run.given.place("kind"), message, hint)
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import orjson
 from msgspec.structs import replace
 
-from gen.base import as_mapping, at, did_you_mean, with_article
+from gen.base import as_mapping, at, did_you_mean
 from gen.base.codes.grants import NOT_GRANTED
 from gen.base.codes.jobs import INVALID_SEARCH, INVALID_VALUE, NO_EFFECT
 from gen.base.placeholders import MARKED_PARAMETER, TRIAL, parameter
@@ -139,10 +139,7 @@ class Experiment(base.Starter, frozen=True, kw_only=True):
     def check_plan(self, context: Context, companions: Iterable[Body]) -> None:
         """Katib makes only one object for each trial."""
         for body in companions:
-            message = (
-                f"{with_article(context.job.facts.kind)} with several pods needs a {body['kind']}, "
-                "which trials cannot have"
-            )
+            message = f"{context.job.facts.noun} with several pods needs a {body['kind']}, which trials cannot have"
             hint = "remove `workers`, or use a kind with an operator, such as `kind: pytorch`"
             context.error(INVALID_SEARCH, ("workers",), message, hint)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gen.base import Route, regex, with_article
+from gen.base import Route, regex
 from gen.base.codes.jobs import INVALID_EXPRESSION, INVALID_SEARCH, INVALID_VALUE
 from gen.base.placeholders import MARKED_PARAMETER, RUN, TRIAL
 from gen.base.yaml.strict import Data
@@ -117,7 +117,7 @@ def check_step(step: ExpandedStep, plan: Plan) -> None:
         step.found.error(INVALID_VALUE, run.given.place("files", key=True), message, hint)
     for body in job.companions(plan):
         message = (
-            f"{with_article(job.facts.kind)} with several pods needs a {body['kind']}, "
+            f"{job.facts.noun} with several pods needs a {body['kind']}, "
             f"and {later.creator} creates only one object for a step"
         )
         hint = "remove `workers`, or use a kind with an operator, such as `kind: pytorch`"

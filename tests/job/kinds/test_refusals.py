@@ -141,14 +141,14 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
         (
             "timeout: 1h",
             "4:1",
-            "`timeout` is not supported for `kind: volcano`: a Job has no field that limits its run time",
+            "`timeout` is not supported for `kind: volcano`: a Volcano Job has no field that limits its run time",
             "remove `timeout`; a default for other kinds belongs in `defaults.kinds` of the overlay",
         ),
         (
             "state: suspended",
             "4:8",
-            "a Job cannot be suspended",
-            "remove `state`, or remove the job file to stop the run",
+            "a Volcano Job cannot be suspended",
+            "write `state: stopped` instead, as `gen stop` does",
         ),
         (
             "roles: {a: {dependsOn: [b]}, b: {dependsOn: [a]}}",
