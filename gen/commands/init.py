@@ -132,7 +132,8 @@ TEMPLATES = "templates/init"
 OPTIONAL = ("retire", "live", "pins", "vendor", "renovate")
 """Parts that a flag of the same name adds, from a folder of templates of the same name."""
 _NAME = regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
-_OWNER = regex(r"[-A-Za-z0-9_./@+]{2,200}")
+_OWNER = regex(r"@@?[-A-Za-z0-9_./]{1,200}|[-A-Za-z0-9_.+]{1,100}@[-A-Za-z0-9.]{1,100}")
+"""An account, group or role, or an address."""
 _NO_SOURCE = "CI fails until requirements.txt has a source of gen: add one there, as its comments show"
 
 
@@ -196,12 +197,13 @@ _DEFAULTS: Final = Request(folder=Path())
 
 def run(request: Request) -> Result[Report]:
     """Fill a folder. A folder that is a repository already gets everything but the example."""
-    _check(request)
     root = request.folder
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root} is not a folder")
     if request.update:
         return _updated(request)
+    request = _as_before(request, read_settings(root))
+    _check(request)
     texts = repository_files(request, example=not all((root / name).exists() for name in (JOBS, OVERLAYS)))
     found = Findings()
     missing = [file for file, raw in texts.items() if not _equal(root, file, raw, found)]

@@ -62,6 +62,7 @@ def test_names_are_those_that_were_given(tmp_path: Path) -> None:
         lambda root: Request(folder=root, namespace="Team"),
         lambda root: Request(folder=root, overlay="../x"),
         lambda root: Request(folder=root, owner="a\n* @me"),
+        lambda root: Request(folder=root, owner="platform"),
         lambda root: Request(folder=root, source="https://example.com/gen.whl\nevil"),
     ],
 )
@@ -94,6 +95,13 @@ def test_again_it_has_nothing_to_do_and_it_mends_what_is_missing(tmp_path: Path)
     made(root)
     assert files(root) == before
     assert os.access(root / "ci/check.sh", os.X_OK)
+
+
+def test_again_without_its_options_it_has_nothing_to_do(tmp_path: Path) -> None:
+    root = tmp_path / "new"
+    assert initialised(root, namespace="vision", owner="infra@example.com", pins=True)[1] == 0
+    report, code = initialised(root)
+    assert (code, report.findings, "nothing was written" in report.summary) == (0, (), True)
 
 
 def test_a_repository_that_is_there_gets_all_but_the_example(tmp_path: Path) -> None:
