@@ -11,7 +11,7 @@ import pytest
 
 from tests.cases import for_each
 from tests.support import PROJECT
-from tests.walks import UPDATE, matches, start_of, steps, updated
+from tests.walks import UPDATE, hashes_of_several_times, matches, start_of, steps, updated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +32,7 @@ def walk(page: Path, folder: Path) -> None:
         page.write_text(updated(page, run), "utf-8")
     for step in run:
         assert os.environ.get(UPDATE) or step.as_shown, f"{step.commands}\n{step.output}"
+    assert os.environ.get(UPDATE) or not hashes_of_several_times(run), hashes_of_several_times(run)
 
 
 @pytest.fixture(scope="session")

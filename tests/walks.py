@@ -26,6 +26,8 @@ _BLOCK = re.compile(
 _AFTER = re.compile(r"^<!-- after: (\S+) -->$", re.MULTILINE)
 _CHANGING = re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{7,64}\b|\b\d{4}-\d\d-\d\d\b")
 """Commits, hashes of runs and dates, which are not compared."""
+_OF_RUN = re.compile(r"(?<=-)[0-9a-f]{8}\b|(?<=\[)[0-9a-f]{12}(?=, job )|(?<=, job )[0-9a-f]{32}\b")
+"""Hashes of runs and of their files, which differ only after a change of what gen renders."""
 _MARK: Final = "\x1e"
 _RUN = """\
 {{ status=0; set -E; trap 'status=$?' ERR; . {file}; trap - ERR; }} 2>&1
@@ -102,6 +104,25 @@ def matches(shown: str, output: str) -> bool:
     return re.fullmatch(r"(?:.*\n)?".join(parts), _words(output), re.DOTALL) is not None
 
 
+def _hashes(step: Step) -> list[tuple[str, str]]:
+    """The hashes of runs in the output, each with that on the screen; none for a screen of a part."""
+    new, old = _OF_RUN.findall(step.output), _OF_RUN.findall(step.shown or "")
+    return list(zip(new, old, strict=True)) if len(new) == len(old) else []
+
+
+def _with_hashes_of_today(step: Step) -> str:
+    today = iter(_hashes(step))
+    return _OF_RUN.sub(lambda old: next(today, (old[0], ""))[0], step.shown or "")
+
+
+def hashes_of_several_times(run: list[Step]) -> dict[str, set[str]]:
+    """Hashes of runs that the page shows in several forms: its screens are of different times."""
+    forms: dict[str, set[str]] = {}
+    for new, old in (pair for step in run for pair in _hashes(step)):
+        forms.setdefault(new, set()).add(old)
+    return {new: several for new, several in forms.items() if len(several) > 1}
+
+
 def _words(text: str) -> str:
     return "".join(" ".join(_CHANGING.sub("#", line).split()) + "\n" for line in text.splitlines())
 
@@ -112,9 +133,10 @@ def updated(page: Path, run: list[Step]) -> str:
 
     def screen(block: re.Match[str]) -> str:
         step = next(left)
-        if step.as_shown or block["shown"] is None:
+        if step.shown is None:
             return block[0]
         at = block.start("shown") - block.start()
-        return block[0][:at] + step.output + block[0][at + len(block["shown"]) :]
+        new = _with_hashes_of_today(step) if step.as_shown else step.output
+        return block[0][:at] + new + block[0][at + len(step.shown) :]
 
     return _BLOCK.sub(screen, page.read_text("utf-8"))
