@@ -25,6 +25,31 @@ def test_the_references_are_fresh() -> None:
     assert (PROJECT / "docs/findings.md").read_text("utf-8") == findings(), "run `just docs`"
 
 
+EXAMPLES = [
+    job
+    for page in DOCUMENTS
+    if page.parent == PROJECT / "docs"
+    for job in re.findall(r"(?sm)^```yaml\n(kind: [a-z]+\n.*?)^```$", page.read_text("utf-8"))
+]
+PLATFORM = """
+kubernetes: "1.34"
+namespaces: {team: {kfp: true, search: {maxTrials: 100, parallelTrials: 10}}}
+volumes: {nas: {claim: nas}, results: {claim: results}, data: {claim: data}}
+stores:
+  datasets: {s3: {endpoint: "https://s3.example.com"}, bucket: datasets, secret: s3}
+  results: {s3: {endpoint: "https://s3.example.com"}, bucket: results, secret: s3}
+pipelines: {argo: {serviceAccount: pipelines, reader: "a.io/kubectl:1"}, kfp: {image: "a.io/kubectl:1"}}
+"""
+
+
+@for_each("job", EXAMPLES)
+def test_a_job_of_a_page_renders_without_a_finding(job: str, repo: Repository) -> None:
+    repo.overlay(PLATFORM)
+    repo.job(job)
+    report, code = repo.render()
+    assert (code, report.findings) == (0, ())
+
+
 def rows_of(about: str) -> list[list[str]]:
     """Rows of a table of the supported combinations, without the title."""
     (part,) = [part for part in support().split("\n### ") if part.startswith(about)]
