@@ -18,6 +18,8 @@ from jsonschema_rs import Draft7Validator
 
 from gen.base.findings import UsageError
 from gen.commands.init import Request, run
+from gen.commands.new import job_text
+from gen.job.kinds import ALL_KINDS
 from gen.report.findings.text import text
 from gen.report.schemas import schema_text
 from tests.commands.init import support
@@ -83,6 +85,22 @@ def test_what_is_optional_in_the_overlay_renders_when_it_is_uncommented(tmp_path
     job.write_text(job.read_text("utf-8") + "\ndata: {results: /results, training-data: /data}\n", "utf-8")
     report, code = Repository(root).render()
     assert (code, {finding.code for finding in report.findings}) == (0, {"mutable-ref"}), "`pins: warn` is one of them"
+
+
+def test_a_new_job_of_each_kind_renders_with_what_the_readme_names(tmp_path: Path) -> None:
+    root = made(tmp_path / "new")
+    overlay = root / "overlays/production/overlay.yaml"
+    for kind in ALL_KINDS:
+        (root / f"jobs/team-a/new-{kind}.yaml").write_text(job_text(kind, with_schema=True), "utf-8")
+
+    def refused() -> set[str]:
+        report, _ = Repository(root).render()
+        return {finding.place.file for finding in report.findings if finding.is_error}
+
+    assert refused() == {f"jobs/team-a/new-{kind}.yaml" for kind in ("train", "pipeline")}
+    fields = r"(?m)^# (runtimes:.*|pipelines:.*|  (?:torch-distributed|argo: {serviceAccount).*)$"
+    overlay.write_text(re.sub(fields, r"\1", overlay.read_text("utf-8")), "utf-8")
+    assert refused() == set()
 
 
 def test_again_it_has_nothing_to_do_and_it_mends_what_is_missing(tmp_path: Path) -> None:
@@ -175,8 +193,12 @@ def test_a_read_only_folder_is_reported(tmp_path: Path, monkeypatch: pytest.Monk
     before = files(tmp_path)
     (tmp_path / "new/ci/check.sh").unlink()
 
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device", "check.sh")
+    opened = os.open
+
+    def full(path: str, flags: int, *others: int, **named: int) -> int:
+        if flags & os.O_CREAT:
+            raise OSError(28, "No space left on device", "check.sh")
+        return opened(path, flags, *others, **named)
 
     monkeypatch.setattr(os, "open", full)
     with pytest.raises(UsageError, match=r"check\.sh cannot be written: No space left on device; nothing was changed"):
