@@ -50,6 +50,19 @@ def test_a_job_of_a_page_renders_without_a_finding(job: str, repo: Repository) -
     assert (code, report.findings) == (0, ())
 
 
+def test_the_page_about_validation_names_each_kind_with_a_schema() -> None:
+    text = (PROJECT / "docs/validation.md").read_text("utf-8").partition("\n2. ")[2].partition("Schemas for Argo CD")[0]
+    named = {
+        (version, kind)
+        for kinds, versions in re.findall(r"((?:[A-Z]\w+(?:,| and)?\s+)+)of\s+((?:`[^`]+`(?: and of )?)+)", text)
+        for kind in re.findall(r"[A-Z]\w+", kinds)
+        for version in re.findall(r"`([^`]+)`", versions)
+    }
+    files = (path.name.removesuffix(".json") for path in (PROJECT / "gen/kubernetes/schemas/data").glob("*_*_*.json"))
+    known = {(f"{group}/{version}", kind) for group, version, kind in (name.split("_") for name in files)}
+    assert {(version, kind.lower()) for version, kind in named} == known
+
+
 def rows_of(about: str) -> list[list[str]]:
     """Rows of a table of the supported combinations, without the title."""
     (part,) = [part for part in support().split("\n### ") if part.startswith(about)]

@@ -21,6 +21,7 @@ from gen.kubernetes.cel.values import DYN, CelError, CompileError, CostError, No
 from gen.kubernetes.cel.variables import declared_environment
 from gen.kubernetes.check.schema_errors import MAX_PROBLEMS, schema_problems
 from gen.kubernetes.check.silence import CheckResult, silenced
+from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.api_versions import RETIRED
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import DAMAGED, ObjectView, Problem, Rule, dropped, is_custom, is_generated
@@ -60,8 +61,16 @@ def unknown(api_version: str, name: str, kinds: Kinds) -> Problem:
     message = f"no schema found for {api_version} {name}"
     if versions:
         return Problem("unknown-api", ("apiVersion",), message, did_you_mean(api_version, versions))
+    if resource_of_object(api_version, name) is not None or _is_served(api_version, name):
+        hint = "name the file or folder of its definition with `--schema-location`"
+        return Problem("unknown-api", ("kind",), message, f"{hint}, or skip it with `--ignore-missing-schemas`")
     guess = near(name, (kind for version, kind in names if version == api_version))
     return Problem("unknown-api", ("kind",), message, f"did you mean `{guess}`?" if guess else "")
+
+
+def _is_served(api_version: str, name: str) -> bool:
+    """Whether an operator serves or served the kind in this version."""
+    return any((api_version, name) in (old, (version.instead, old[1])) for old, version in RETIRED.items())
 
 
 def check(body: object, kinds: Kinds, *, missing: bool = False) -> CheckResult:

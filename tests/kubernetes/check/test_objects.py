@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from gen.base.findings import Severity, UsageError
+from gen.kubernetes.check.objects import check
+from gen.kubernetes.schemas.lookup import Kinds
 from gen.report.formats import REPORTERS
+from tests.cases import for_each
 from tests.kubernetes.check.support import POD, codes, inspect, refused
 from tests.kubernetes.rules.support import objects
 from tests.support import PROJECT, SHARED, validated
@@ -214,3 +217,17 @@ def test_the_former_name_of_a_rule_silences_it(tmp_path: Path) -> None:
     for name in (rule, "unknown-field"):
         report, code = inspect(tmp_path, text % f"gen/ignore-{name}: a later version has it")
         assert ([(one.code, one.severity) for one in report.findings], code) == ([(rule, Severity.NOTE)], 0)
+
+
+@for_each(
+    ("api_version", "kind"),
+    [
+        ("ray.io/v1", "RayCluster"),
+        ("kueue.x-k8s.io/v1beta1", "ClusterQueue"),
+        ("kueue.x-k8s.io/v1beta2", "ClusterQueue"),
+    ],
+)
+def test_a_kind_that_gen_knows_needs_its_definition(api_version: str, kind: str) -> None:
+    problems = check({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}}, Kinds("1.34")).problems
+    (hint,) = [one.hint for one in problems if one.rule == "unknown-api"]
+    assert hint.startswith("name the file or folder of its definition with `--schema-location`, or skip")
