@@ -199,7 +199,7 @@ def test_a_declared_kind_can_be_a_step_if_its_end_is_a_phase(repo: Repository) -
     repo.job(job)
     found = repo.render()[0].findings
     assert [finding.message for finding in found if finding.severity.value == "error"] == [
-        "a OddJob cannot be a step: Argo Workflows has no condition for its end"
+        "an OddJob cannot be a step: Argo Workflows has no condition for its end"
     ]
     repo.overlay(OVERLAY + declared.replace("{succeeded", "{phase: status.phase, succeeded"))
     workflow = repo.one("Workflow")
