@@ -274,7 +274,7 @@ def _imported(
     separate(draft, holders, [one for one in every if one.namespace in ("", item.namespace)])
     report_ports(draft, item, pods, model)
     report_services(draft, item, every)
-    report_variables(draft, item, pods, given)
+    report_variables(draft, item, pods, given, placeholders)
     _report_secrets(draft, item, pods, facts)
     _lose_ttl(draft, item, body, facts)
     maps_used = maps_of(pods, files)

@@ -173,10 +173,12 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
     made: dict[str, Placeholder] = {}
     own = {str(at(entry, "name")) for every in inside(item.body.get("spec"), "env") for entry in as_list(every)}
     spec = _filled(item.body.get("spec"), ("spec",), made, own=own)
+    field = "name" if "name" in item.body["metadata"] else "generateName"
+    whole = item.body["metadata"].get(field)
     numbers = [found for one in made.values() if one.is_number and (found := _VARIABLE.fullmatch(one.text))]
-    for number in numbers:
-        if own.isdisjoint(filter(None, number.groups())):
-            _add_param(spec, number, made)
+    for variable in (*numbers, *(_VARIABLE.finditer(whole) if isinstance(whole, str) else ())):
+        if own.isdisjoint(filter(None, variable.groups())):
+            _add_param(spec, variable, made)
     variables = ((_VARIABLE.fullmatch(text), one.value) for text, one in made.items())
     values = {name: value for found, value in variables if found and (name := found[1] or found[2]) not in own}
 
@@ -186,10 +188,10 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
 
     body = {**item.body, "spec": with_texts(spec, replaced, _SHELL) if values else spec}
     metadata: Body = _filled(item.body["metadata"], ("metadata",), {})
-    if isinstance(name := item.body["metadata"].get("name"), str) and _PLACEHOLDER.search(name):
-        known = re.sub(r"-{2,}", "-", _PLACEHOLDER.sub("", name)).strip("-.")
-        metadata["name"] = known or metadata["name"]
-        made[name] = Placeholder(text=name, name="name", value=START, route=("metadata", "name"))
+    if isinstance(whole, str) and _PLACEHOLDER.search(whole):
+        known = re.sub(r"-{2,}", "-", _PLACEHOLDER.sub("", whole)).strip("-.")
+        metadata["name"] = known or metadata[field]
+        made[f"name {whole}"] = Placeholder(text=whole, name="name", value=START, route=("metadata", field))
     if _PLACEHOLDER.search(item.namespace):
         del metadata["namespace"]
     return replace(item, body={**body, "metadata": metadata}), list(made.values())
@@ -203,8 +205,10 @@ _VARIABLE: Final = regex(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
 def _add_param(spec: object, known: re.Match[str], made: dict[str, Placeholder]) -> None:
-    """Give a placeholder of a number a parameter for commands, which may need another number."""
+    """Give a placeholder of a number or of the name a parameter for commands, which may need another value."""
     name = known[1] or known[2]
+    if any(name in found.groups() for found in map(_VARIABLE.fullmatch, made) if found):
+        return
     for route, text in texts_in(spec, ("spec",)):
         if not _SHELL.isdisjoint(route) and any(name in found.groups() for found in _VARIABLE.finditer(text)):
             _param(known[0], known, route, made)

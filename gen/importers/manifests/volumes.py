@@ -20,7 +20,7 @@ from gen.render.parts.data import FILES
 
 if TYPE_CHECKING:
     from gen.importers import Fields, ImportInput
-    from gen.importers.manifests.objects import Item, Template
+    from gen.importers.manifests.objects import Item, Placeholder, Template
     from gen.job.kinds.base import Job
     from gen.kubernetes.facts.base import Resource
 
@@ -379,10 +379,15 @@ def report_services(draft: JobDraft, item: Item, every: Sequence[Item]) -> None:
 _BRACED: Final = regex(r"(?<![\\$])\$\{([A-Za-z_]\w*)\}")
 
 
-def report_variables(draft: JobDraft, item: Item, every: Sequence[Template], given: ImportInput) -> None:
-    """Report variables in scripts of a file for `envsubst` that neither the object nor a script sets."""
-    if not any(
-        f"${sign}".encode() in raw for _, raw in given.files for name in given.define for sign in (name, f"{{{name}}}")
+def report_variables(
+    draft: JobDraft, item: Item, every: Sequence[Template], given: ImportInput, placeholders: Sequence[Placeholder]
+) -> None:
+    """Report variables in scripts of a file for `envsubst` that neither the object nor a script sets. A placeholder
+    outside of scripts, where nothing else would replace it, or a value of `--define` shows that the file is one.
+    """
+    signs = [f"${sign}".encode() for name in given.define for sign in (name, f"{{{name}}}")]
+    if not any("$" in one.text for one in placeholders) and not any(
+        sign in raw for _, raw in given.files for sign in signs
     ):
         return
     job = validated(ALL_KINDS[draft.fields["kind"]], draft.fields)

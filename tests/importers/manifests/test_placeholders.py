@@ -107,7 +107,37 @@ def test_variables_in_scripts_of_a_file_for_envsubst_are_reported(script: str, m
     _, found = from_template(text.replace("<your bucket>", "b"), **given)
     assert [one.message for one in found] == ([message] if message else [])
     _, found = from_template(text, other="1")
+    lacks = [one.message for one in found if "nothing in the file" in one.message]
+    assert lacks == ([message] if message else []), "`${IMAGE_URI}` shows the same"
+    _, found = from_template(text.replace("$NODES", "1").replace("${IMAGE_URI}", "a:1"), other="1")
     assert not [one for one in found if "nothing in the file" in one.message]
+
+
+@for_each(
+    ("name", "command", "expected"),
+    [
+        ("name: '${RUN}'", "train --run=${RUN} $SEED", "train --run={{ params.run }} $SEED"),
+        ("name: my-$RUN", "train --run=${RUN} $SEED", "train --run={{ params.run }} $SEED"),
+        ("generateName: '${RUN}-'", "train --run=$RUN", "train --run={{ params.run }}"),
+        ("name: my", "train --run=$RUN", "train --run=$RUN"),
+    ],
+)
+def test_a_placeholder_of_the_name_is_one_of_commands_too(name: str, command: str, expected: str) -> None:
+    """No name has `$`, so what makes the object of the file replaces it everywhere."""
+    text = FROM_TEMPLATE.replace("name: {{.Name}}-tune", name).replace("python train.py --seed $SEED", command)
+    (job,), _ = from_template(text)
+    assert job.fields["command"][2] == expected
+    messages = [one.message for one in job.obstacles if "RUN}`" in one.message or "$RUN`" in one.message]
+    assert len(messages) == (expected != command)
+
+
+def test_a_placeholder_of_the_name_and_of_the_image_has_both_findings() -> None:
+    text = FROM_TEMPLATE.replace("{{.Name}}-tune", "'${RUN}'").replace("${IMAGE_URI}", "${RUN}")
+    (job,), found = from_template(text)
+    assert job.fields["image"] == "{{ params.run }}"
+    assert "`image` has the placeholder `${RUN}`" in [one.message for one in job.obstacles]
+    name = "the placeholder in the name `${RUN}` is not carried: the job is `change-me-run`"
+    assert name in [one.message for one in found]
 
 
 def test_placeholders_have_the_values_of_define() -> None:
