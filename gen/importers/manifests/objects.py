@@ -147,7 +147,7 @@ _NUMBERS: Final = regex(
 )
 _COUNTS: Final = regex(r"(?i:.*replicas)|parallelism|completions|numNodes|minAvailable")
 _SIZES: Final = frozenset({"memory", "ephemeral-storage", "sizeLimit", "storage"})
-_WITH_PARAMS: Final = frozenset({"image", "command", "args", "env", "workingDir"})
+_WITH_PARAMS: Final = frozenset({"image", "command", "args", "env", "workingDir", "nodeSelector"})
 START: Final = "change-me"
 """Start of a value in place of one that the user has to give."""
 _UNNAMED: Final = frozenset({"", "change me", "changeme", "replace me", "todo"})
@@ -282,21 +282,21 @@ def report_placeholders(
         variable = next(filter(None, named.groups()), "").rpartition(".")[2] if named is not None else variable
         again = f", or import it again with `--define {variable}=VALUE`" if variable.isidentifier() else ""
         message = f"`{field}` has the placeholder `{one.text}`"
+        parts = {"job": {**draft.fields, "params": {}}, "overlay": [draft.overlay, draft.grants]}
+        left = [part for part, value in parts.items() if any(one.value in text for _, text in texts_in(value))]
         if one.name in values:
-            draft.cannot_run(place, message, f"set `params.{one.name}` of the job{again}")
+            more = f", and replace `{one.value}` in the {' and the '.join(left)}" if left else ""
+            draft.cannot_run(place, message, f"set `params.{one.name}` of the job{more}{again}")
         elif one.route[0] == "metadata":
             why = f"the job is `{draft.name}`"
-            draft.drop(
-                place, f"the placeholder in the name `{one.text}`", why, "rename the file of the job, if you like"
-            )
+            what = f"the placeholder in the name `{one.text}`"
+            draft.drop(place, what, why, "rename the file of the job, if you like")
         else:
             remedy = "replace it in the patch"
             if one.is_number and _COUNTS.fullmatch(field):
                 remedy = "set the number of pods, such as `workers`, in the job"
-            elif one.is_number or any(one.value in text for _, text in texts_in(draft.fields)):
-                remedy = "replace it in the job"
-            elif any(one.value in text for _, text in texts_in([draft.overlay, draft.grants])):
-                remedy = "replace it in the overlay"
+            elif one.is_number or left:
+                remedy = f"replace it in the {'job' if one.is_number else left[0]}"
             draft.cannot_run(place, f"{message}; `{one.value}` stands in its place", f"{remedy}{again}")
 
 

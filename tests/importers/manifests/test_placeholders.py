@@ -192,6 +192,22 @@ def test_a_placeholder_is_replaced_where_it_is(changes: dict[str, Any], hint: st
     ]
 
 
+@for_each(
+    ("changes", "more"),
+    [
+        ({"nodeSelector": {"pool": "$X"}}, ", and replace `change-me-x` in the overlay"),
+        ({"serviceAccountName": "$X"}, ", and replace `change-me-x` in the job and the overlay"),
+        ({}, ""),
+    ],
+)
+def test_a_placeholder_of_a_command_and_another_field_has_both_remedies(changes: dict[str, Any], more: str) -> None:
+    (job,), found = read(changed(of_container(command=["train", "--x=$X"]), **changes))
+    assert job.fields["command"] == ["train", "--x={{ params.x }}"]
+    hints = [one.hint for one in found if "placeholder" in one.message]
+    assert hints == [f"set `params.x` of the job{more}, or import it again with `--define X=VALUE`"]
+    assert job.fields.get("placement", {}).get("nodeSelector", {}).get("pool", "{{ params.x }}") == "{{ params.x }}"
+
+
 def test_charts_are_refused() -> None:
     jobs, found = from_template("{{- if .Values.on }}\napiVersion: batch/v1\n{{- end }}\n")
     assert not jobs
