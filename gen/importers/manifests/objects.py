@@ -145,6 +145,7 @@ _NUMBERS: Final = regex(
     r"(?i:.*(?:replicas|seconds|limit|port|count)|parallelism|completions|nprocPerNode|numNodes|numProcPerNode)"
     r"|slotsPerWorker|maxRestarts|minAvailable"
 )
+_PATHS: Final = frozenset({"mountPath", "workingDir"})
 _COUNTS: Final = regex(r"(?i:.*replicas)|parallelism|completions|numNodes|minAvailable")
 _SIZES: Final = frozenset({"memory", "ephemeral-storage", "sizeLimit", "storage"})
 _WITH_PARAMS: Final = frozenset({"image", "command", "args", "env", "workingDir", "nodeSelector"})
@@ -177,8 +178,7 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
     whole = item.body["metadata"].get(field)
     numbers = [found for one in made.values() if one.is_number and (found := _VARIABLE.fullmatch(one.text))]
     for variable in (*numbers, *(_VARIABLE.finditer(whole) if isinstance(whole, str) else ())):
-        if own.isdisjoint(filter(None, variable.groups())):
-            _add_param(spec, variable, made)
+        _add_param(spec, variable, made, own)
     variables = ((_VARIABLE.fullmatch(text), one.value) for text, one in made.items())
     values = {name: value for found, value in variables if found and (name := found[1] or found[2]) not in own}
 
@@ -204,10 +204,10 @@ USUAL: Final = names("PATH HOME USER PWD HOSTNAME LD_LIBRARY_PATH PYTHONPATH SHE
 _VARIABLE: Final = regex(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
-def _add_param(spec: object, known: re.Match[str], made: dict[str, Placeholder]) -> None:
+def _add_param(spec: object, known: re.Match[str], made: dict[str, Placeholder], own: Container[str]) -> None:
     """Give a placeholder of a number or of the name a parameter for commands, which may need another value."""
     name = known[1] or known[2]
-    if any(name in found.groups() for found in map(_VARIABLE.fullmatch, made) if found):
+    if name in own or any(name in found.groups() for found in map(_VARIABLE.fullmatch, made) if found):
         return
     for route, text in texts_in(spec, ("spec",)):
         if not _SHELL.isdisjoint(route) and any(name in found.groups() for found in _VARIABLE.finditer(text)):
@@ -246,9 +246,10 @@ def _filled_text(
         given = "1Gi" if key in _SIZES else "1"
         made.setdefault(f"number {text}", Placeholder(text=text, name=key, value=given, route=route))
         return given if key in _SIZES else 1
-    if whole is not None or key == "image":
-        return _param(text, whole, route, made)
-    return form.sub(lambda found: _param(found[0], found, route, made), text)
+    is_one = whole is not None or key == "image"
+    value = _param(text, whole, route, made) if is_one else form.sub(lambda one: _param(one[0], one, route, made), text)
+    of_root = (key in _PATHS or route[-2:] == ("hostPath", "path")) and not value.startswith("/")
+    return f"/{value}" if of_root else value
 
 
 def _key(route: Route) -> str:

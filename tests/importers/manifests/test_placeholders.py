@@ -208,6 +208,28 @@ def test_a_placeholder_of_a_command_and_another_field_has_both_remedies(changes:
     assert job.fields.get("placement", {}).get("nodeSelector", {}).get("pool", "{{ params.x }}") == "{{ params.x }}"
 
 
+@for_each(
+    ("volume", "path"),
+    [
+        ({"hostPath": {"path": "${DATA_DIR}"}}, "/change-me-data-dir"),
+        ({"hostPath": {"path": "${DATA_DIR}/a"}}, "/change-me-data-dir/a"),
+        ({"hostPath": {"path": "/a/${DATA_DIR}"}}, "/a/change-me-data-dir"),
+    ],
+)
+def test_a_placeholder_of_a_path_is_absolute(volume: dict[str, Any], path: str) -> None:
+    mount = {"name": "e", "mountPath": "${MOUNT}"}
+    body = of_container(volumeMounts=[mount], workingDir="$WORK")
+    (job,), found = read(changed(body, volumes=[{"name": "e", **volume}]))
+    assert job.fields["workingDir"] == "/{{ params.work }}"
+    assert job.overlay["volumes"] == {"e": {"hostPath": {"path": path}}}
+    assert job.fields["data"] == {"e": "/change-me-mount"}
+    assert [one.message for one in job.obstacles if "`workingDir`" not in one.message] == [
+        "`mountPath` has the placeholder `${MOUNT}`; `change-me-mount` stands in its place",
+        "`path` has the placeholder `${DATA_DIR}`; `change-me-data-dir` stands in its place",
+    ]
+    assert not found.failed()
+
+
 def test_charts_are_refused() -> None:
     jobs, found = from_template("{{- if .Values.on }}\napiVersion: batch/v1\n{{- end }}\n")
     assert not jobs
