@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from typing import Final, Literal
 
 from msgspec import Struct
+
+from gen.base import as_mapping, at
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -12,7 +15,7 @@ class Loss(Struct, frozen=True, kw_only=True):
 
     what: str
     """As messages name it."""
-    reason: Literal["field", "files", "loop", "condition"] = "field"
+    reason: Literal["field", "files", "output", "loop", "condition"] = "field"
     needed: bool = True
     """Whether the step cannot run without it."""
 
@@ -32,3 +35,13 @@ def lost_condition(text: str) -> Loss:
 
 def lost_loop(field: str) -> Loss:
     return Loss(what=f"the loop `{field}`", reason="loop")
+
+
+def lost_outputs(component: object, task: str, read: Container[str]) -> Iterator[Loss]:
+    """The losses of values that only the pod of a task has, because no artifact gives it a folder on the volume. One
+    that another task reads, by the placeholders of those, is a loss of that task.
+    """
+    outputs = as_mapping(at(component, "outputDefinitions"))
+    for name in as_mapping(outputs.get("parameters")) if not outputs.get("artifacts") else ():
+        if f"{{{{tasks.{task}.outputs.parameters.{name}}}}}" not in read:
+            yield Loss(what=f"the output `{name}`", reason="output", needed=False)

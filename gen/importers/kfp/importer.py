@@ -16,10 +16,11 @@ from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_fiel
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
+from gen.importers.kfp import lost_outputs
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of, with_quoted
-from gen.importers.kfp.graph import OF_STEP, Group, Pipeline, When, number_of
-from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
+from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
+from gen.importers.kfp.ir import OWN, VOLUME, pipeline_of_ir
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
@@ -231,6 +232,7 @@ def _check_clashes(steps: Sequence[_Step], found: Findings) -> None:
 _HINTS: Final = {
     "field": "check whether the step needs it",
     "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
+    "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
     "loop": "write a step for each item, or a loop in its command",
     "condition": "the step runs without it: remove the step, or test it in its command",
 }
@@ -309,6 +311,8 @@ def _imported(
         leaf = replace(calls[0].leaf, seconds=min(limit, calls[0].leaf.seconds or limit))
         calls = [replace(calls[0], leaf=leaf)]
         pipeline = replace(pipeline, lost=tuple(name for name in pipeline.lost if name != _LIMIT))
+    values = {match[0] for call in calls for text in call.values.values() for match in OUTPUT.finditer(text)}
+    calls = [replace(one, lost=(*one.lost, *lost_outputs(one.leaf.component, one.task, values))) for one in calls]
     for call in calls:
         place = read.place(number, call.route)
         places.append(place)

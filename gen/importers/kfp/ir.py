@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -37,8 +37,8 @@ _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}"""
 _VALUE: Final = r"""inputs\.parameter_values\[['"]([\w.-]+)['"]\]"""
 _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}")
 _FOLDER: Final = "/pipeline"
-_OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
-"""Folder for outputs that no other step reads."""
+OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
+"""Folder for outputs of a step without artifacts, which no other step reads."""
 VOLUME: Final = "pipeline"
 """Volume with the outputs of steps, in a folder for each run and each step."""
 _STUBS: Final = "argostub/"
@@ -228,11 +228,10 @@ def _leaf(name: str, component: object, container: object, route: Route) -> Leaf
     )
 
 
-def output_of(leaf: Leaf, step: str, name: str, part: str = "artifacts") -> str | None:
-    """The path of an output of a step; None if it has no such file."""
-    if at(leaf.component, "outputDefinitions", part, name) is None or not leaf.pod:
-        return None
-    return f"{_FOLDER}/{RUN_ID}/{step}/{name}" if part == "artifacts" else f"{_OWN}/{name}"
+def output_of(leaf: Leaf, step: str, name: str) -> str | None:
+    """The path of an artifact that a step makes; None if it has no such file."""
+    known = at(leaf.component, "outputDefinitions", "artifacts", name) is not None and leaf.pod
+    return f"{_FOLDER}/{RUN_ID}/{step}/{name}" if known else None
 
 
 def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Mapping[str, str]) -> Leaf:
@@ -240,12 +239,10 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     if not leaf.component or not leaf.pod:
         return leaf
     paths = {f"$.inputs.artifacts.{name.removeprefix(ARTIFACT)}": text for name, text in values.items()}
-    outputs = []
-    for part in ("artifacts", "parameters"):
-        known = at(leaf.component, "outputDefinitions", part)
-        for name in known if isinstance(known, dict) else ():
-            paths[f"$.outputs.{part}.{name}"] = path = output_of(leaf, step, str(name), part) or ""
-            outputs.append(path)
+    parts = {part: as_mapping(at(leaf.component, "outputDefinitions", part)) for part in ("artifacts", "parameters")}
+    paths["$.outputs"] = folder = f"{_FOLDER}/{RUN_ID}/{step}" if parts["artifacts"] else OWN
+    outputs = {f"$.outputs.{part}.{name}": f"{folder}/{name}" for part, known in parts.items() for name in known}
+    paths |= outputs
     given = _executor_input(leaf, values, parameters, paths)
     container = leaf.pod["containers"][0]
     words = {
@@ -259,7 +256,7 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     used = any(RUN_ID in one for part in words.values() for one in part)
     launched = any("{{$}}" in one for one in leaf.words)
     if not launched and outputs and words["command"]:
-        words = _with_folders(words, dict.fromkeys(one.rpartition("/")[0] for one in outputs))
+        words = _with_folder(words, folder)
     volumes: Body = {}
     if used:
         mount = {"name": VOLUME, "mountPath": _FOLDER}
@@ -287,11 +284,11 @@ def _fixed(given: str, leaf: Leaf, values: Mapping[str, str], parameters: Mappin
         yield from (one for one in names if one in parameters and one not in kept)
 
 
-def _with_folders(words: Mapping[str, list[str]], folders: Iterable[str]) -> dict[str, list[str]]:
-    """A program that finds the folders of its outputs: in its own script, or in one that starts it. A text that is
-    known later has no quotes of a script.
+def _with_folder(words: Mapping[str, list[str]], folder: str) -> dict[str, list[str]]:
+    """A program that finds the folder of its outputs: in its own script, or in one that starts it. A text that is known
+    later has no quotes of a script.
     """
-    made, program = f"mkdir -p {' '.join(folders)}", [*words["command"], *words["args"]]
+    made, program = f"mkdir -p {folder}", [*words["command"], *words["args"]]
     if (place := script_place(program)) is not None:
         script = program[place].rstrip("\n")
         program[place] = f"{made}\n{script}\n"
@@ -361,7 +358,9 @@ def _executor_input(
     outputs = as_mapping(at(leaf.component, "outputDefinitions", "parameters"))
     results = {name: {"outputFile": paths[f"$.outputs.parameters.{name}"]} for name in outputs}
     inputs = present(artifacts=artifacts("input"))
-    made = present(parameters=results, artifacts=artifacts("output"), outputFile=f"{_OWN}/executor_output.json")
+    made = present(
+        parameters=results, artifacts=artifacts("output"), outputFile=f"{paths['$.outputs']}/executor_output.json"
+    )
     joined = "".join(f", {json.dumps(key)}: {json.dumps(value)}" for key, value in inputs.items())
     return f'{{"inputs": {{"parameterValues": {{{", ".join(own)}}}{joined}}}, "outputs": {json.dumps(made)}}}'
 

@@ -206,7 +206,7 @@ FUNCTIONS: dict[str, Any] = {
 
 PATH = "{{$.outputs.artifacts['rows'].path}}"
 RENDERED = "/pipeline/{{ run.id }}/prepare/rows"
-FOLDERS = "mkdir -p /pipeline/{{ run.id }}/prepare /tmp/outputs"
+FOLDER = "mkdir -p /pipeline/{{ run.id }}/prepare"
 TEXT = "{{$.inputs.parameters['text']}}"
 
 
@@ -228,7 +228,8 @@ def test_functions_of_python_get_their_source_as_a_file_and_their_inputs() -> No
     outputs = _input_of(steps["prepare"])["outputs"]
     path = "/pipeline/flow-1/prepare/rows"
     assert outputs["artifacts"]["rows"]["artifacts"][0]["uri"] == path
-    assert outputs["parameters"] == {"n": {"outputFile": "/tmp/outputs/n"}}  # noqa: S108 - in the pod
+    assert outputs["parameters"] == {"n": {"outputFile": "/pipeline/flow-1/prepare/n"}}
+    assert outputs["outputFile"] == "/pipeline/flow-1/prepare/executor_output.json", "it has the values of metrics"
     assert _input_of(steps["train"])["inputs"]["artifacts"]["rows"]["artifacts"][0]["uri"] == path
     assert steps[""]["data"] == {"pipeline": "/pipeline"}
 
@@ -271,25 +272,40 @@ def test_outputs_of_containers_are_files_in_folders_of_the_run() -> None:
         executor["container"] = {"image": "busybox:1", "command": [name], "args": [place]}
     steps = pipeline(document, ARTIFACTS)
     path = "/pipeline/{{ run.id }}/prepare/rows"
-    folders = "mkdir -p /pipeline/{{ run.id }}/prepare /tmp/outputs"
-    assert steps["prepare"]["command"] == f"{folders} &&\nprepare {path}\n"
+    assert steps["prepare"]["command"] == f"{FOLDER} &&\nprepare {path}\n"
     assert steps["train"]["command"] == ["train", path]
 
 
 @for_each(
     ("command", "expected"),
     [
-        (["sh", "-ec", "cp a $0\n", PATH], ["sh", "-ec", f"{FOLDERS}\ncp a $0\n", RENDERED]),
-        (["bash", "-c", f"cp a {PATH}"], ["bash", "-c", f"{FOLDERS}\ncp a {RENDERED}\n"]),
-        (["sh", "-c", f"cp a {PATH}"], f"{FOLDERS}\ncp a {RENDERED}\n"),
-        (["cp", "a b", PATH], f"{FOLDERS} &&\ncp 'a b' {RENDERED}\n"),
-        (["cp", TEXT, PATH], ["sh", "-c", f'{FOLDERS} && exec "$0" "$@"', "cp", "{{ params.text }}", RENDERED]),
+        (["sh", "-ec", "cp a $0\n", PATH], ["sh", "-ec", f"{FOLDER}\ncp a $0\n", RENDERED]),
+        (["bash", "-c", f"cp a {PATH}"], ["bash", "-c", f"{FOLDER}\ncp a {RENDERED}\n"]),
+        (["sh", "-c", f"cp a {PATH}"], f"{FOLDER}\ncp a {RENDERED}\n"),
+        (["cp", "a b", PATH], f"{FOLDER} &&\ncp 'a b' {RENDERED}\n"),
+        (["cp", TEXT, PATH], ["sh", "-c", f'{FOLDER} && exec "$0" "$@"', "cp", "{{ params.text }}", RENDERED]),
     ],
 )
 def test_folders_of_outputs_are_made_as_people_write_it(command: list[str], expected: object) -> None:
     document = deepcopy(FUNCTIONS)
     document["deploymentSpec"]["executors"]["exec-prepare"]["container"] = {"image": "busybox:1", "command": command}
     assert pipeline(document, ARTIFACTS)["prepare"]["command"] == expected
+
+
+def test_an_output_without_an_artifact_is_only_in_the_pod() -> None:
+    document = deepcopy(FUNCTIONS)
+    document["components"]["comp-train"]["outputDefinitions"] = {"parameters": {"n": {"parameterType": "STRING"}}}
+    steps = pipeline(document, ARTIFACTS, "the output `n` of step `train` is not carried")
+    assert _input_of(steps["train"])["outputs"]["parameters"] == {"n": {"outputFile": "/tmp/outputs/n"}}  # noqa: S108
+    document["root"]["dag"]["tasks"]["last"] = {
+        "componentRef": {"name": "comp-prepare"},
+        "inputs": {
+            "parameters": {"text": {"taskOutputParameter": {"producerTask": "train", "outputParameterKey": "n"}}}
+        },
+    }
+    _, found = read(document)
+    of_last = "the output `n` of task `train` of step `last` is not carried: only a run of the pipeline has its value"
+    assert [one.message for one in found] == [of_last, ARTIFACTS]
 
 
 def test_functions_of_older_compilers_are_files() -> None:
