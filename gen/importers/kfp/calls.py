@@ -10,10 +10,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Route, as_list, at, regex
+from gen.base import Route, as_list, as_mapping, at, regex
 from gen.importers import Fields
 from gen.importers.draft import is_secret, label
-from gen.importers.kfp import Loss, graph, lost_condition, lost_field
+from gen.importers.kfp import Loss, graph, lost_condition, lost_field, lost_metadata
 from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
 from gen.kubernetes.objects import Body, present
@@ -309,6 +309,7 @@ class Reader:
         parameters = self.pipeline.parameters
         leaf = graph.on_kubernetes(leaf, graph.Around(values=scope.around, absent=scope.absent, parameters=parameters))
         leaf = with_files(leaf, name, values, parameters)
+        read = as_mapping(at(leaf.component, "inputDefinitions", "artifacts"))
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -319,7 +320,7 @@ class Reader:
             needs=scope.needs,
             when=scope.when,
             retries=retries,
-            lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *scope.lost),
+            lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *lost_metadata(leaf.files, read), *scope.lost),
         )
         return _Ends(last=(name,), every=(name,))
 

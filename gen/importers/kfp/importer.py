@@ -232,6 +232,7 @@ def _check_clashes(steps: Sequence[_Step], found: Findings) -> None:
 _HINTS: Final = {
     "field": "check whether the step needs it",
     "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
+    "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
     "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
     "loop": "write a step for each item, or a loop in its command",
     "condition": "the step runs without it: remove the step, or test it in its command",

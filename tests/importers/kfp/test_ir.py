@@ -292,6 +292,28 @@ def test_folders_of_outputs_are_made_as_people_write_it(command: list[str], expe
     assert pipeline(document, ARTIFACTS)["prepare"]["command"] == expected
 
 
+@for_each(
+    ("body", "is_lost"),
+    [
+        ("print(rows.metadata['n'])", True),
+        ("return rows.metadata.get('n')", True),
+        ("for one in rows:\n        print(one.metadata)", True),
+        ("return [one.metadata for one in rows]", True),
+        ("rows.metadata['n'] = '\\d'", False),
+        ("return importlib.metadata.version('kfp')", False),
+        ("return open(rows.path", False),
+    ],
+)
+def test_a_function_that_reads_metadata_of_an_input_cannot_run(body: str, is_lost: bool) -> None:
+    document = deepcopy(FUNCTIONS)
+    command = document["deploymentSpec"]["executors"]["exec-train"]["container"]["command"]
+    command[-1] = f"\ndef train(rows: Input[Dataset]):\n    {body}\n"
+    (job,), found = read(document)
+    expected = ["the metadata of the artifact `rows` of step `train` is not carried"] if is_lost else []
+    assert [one.message for one in job.obstacles] == expected
+    assert [one.message for one in found] == [ARTIFACTS, *expected]
+
+
 def test_an_output_without_an_artifact_is_only_in_the_pod() -> None:
     document = deepcopy(FUNCTIONS)
     document["components"]["comp-train"]["outputDefinitions"] = {"parameters": {"n": {"parameterType": "STRING"}}}
