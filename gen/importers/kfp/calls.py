@@ -101,14 +101,9 @@ def _compared(condition: str) -> bool | None:
     except ValueError:
         known = {"==": left == right, "!=": left != right}
         return known.get(operator)
-    return {
-        "==": one == other,
-        "!=": one != other,
-        "<": one < other,
-        ">": one > other,
-        "<=": one <= other,
-        ">=": one >= other,
-    }[operator]
+    equal, less, more = one == other, one < other, one > other
+    known = {"==": equal, "!=": not equal, "<": less, ">": more, "<=": less or equal, ">=": more or equal}
+    return known[operator]
 
 
 _MAX_CALLS: Final = 64
@@ -257,6 +252,8 @@ class Reader:
         """Values of groups that no job has, with their routes."""
         self.left: dict[tuple[str, Route], None] = {}
         """Tasks that no step does, with their routes."""
+        self.decided: dict[tuple[str, Route], list[str]] = {}
+        """Tasks whose condition is true, with their routes and the parameters that decide it."""
         self._tasks, self._most = 0, _MAX_NAMES
         self._homes: dict[str, set[tuple[str, ...]]] = {}
         """The tasks around each name of a task."""
@@ -422,6 +419,8 @@ class Reader:
             if condition and true is False:
                 self.left[f"task `{task.name}` is left out: its condition `{shown}` is false", task.route] = None
                 continue
+            if true and (names := graph.PARAMETER.findall(condition)):
+                self.decided[f"the condition `{shown}` of task `{task.name}`", task.route] = names
             starts = status if needs else None
             unknown = (lost_condition(shown),) if condition and starts is None and true is None else ()
             scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=starts or when)

@@ -33,6 +33,7 @@ from gen.kubernetes.objects import present
 _MAX_SHOWN: Final = 100
 _LIMIT: Final = "activeDeadlineSeconds"
 _ACCOUNT: Final = "gen-pipeline"
+_ACCOUNTS: Final = ("pipelines", "argo", "serviceAccount")
 _MERGED: Final = frozenset({"labels", "annotations", "metrics"})
 """Fields of the pipeline as a whole that have those of all steps."""
 
@@ -338,7 +339,15 @@ def _imported(
         hint = "give its conditions other values with `--define NAME=VALUE`, or write the job by hand"
         found.error(INVALID_MANIFEST, read.place(number, pipeline.route), "no task of the pipeline is carried", hint)
     jobs = assembled(pipeline, every, read.place(number, pipeline.route), found)
-    if pipeline.account and any(job.overlay.get("pipelines") and not _has_account(job, pipeline) for job in jobs):
+    kept = {name for job in jobs for name in job.fields.get("params", {})}
+    for (what, route), names in reader.decided.items():
+        for name in [one for one in names if param_name(one) in kept][:1]:
+            hint = f"set `params.{param_name(name)}` only to values for which it is true, or test it in the command"
+            message = (
+                f"{what} is not carried: it is true for `{name}: {pipeline.parameters.get(name, '')[:_MAX_SHOWN]}`"
+            )
+            found.warning(NOT_CARRIED, read.place(number, route), message, hint)
+    if pipeline.account and any(at(job.overlay, *_ACCOUNTS) not in (None, pipeline.account) for job in jobs):
         message = f"the pods of programs keep the ServiceAccount `{pipeline.account}`, and the pipeline has another one"
         hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, "serviceAccountName")), message, hint)
@@ -403,10 +412,6 @@ def _with_metadata(job: ImportedJob, pipeline: Pipeline) -> ImportedJob:
     prefixed = [key for entries in fields.values() for key in entries if "/" in key]
     merge(grants, {"metadata": prefixed} if prefixed else {})
     return replace(job, fields={**job.fields, **fields}, grants=grants)
-
-
-def _has_account(job: ImportedJob, pipeline: Pipeline) -> bool:
-    return bool(job.overlay["pipelines"]["argo"]["serviceAccount"] == pipeline.account)
 
 
 def _with_volumes(overlay: Fields, volumes: Mapping[str, Fields]) -> Fields:

@@ -87,7 +87,9 @@ IR: dict[str, Any] = {
 
 def test_ir_has_the_same_meaning() -> None:
     steps = pipeline(
-        IR, "the output `y` of task `x` of step `eval` is not carried: only a run of the pipeline has its value"
+        IR,
+        "the condition `inputs.parameter_values['lr'] == 0.5` of task `inner` is not carried: it is true for `lr: 0.5`",
+        "the output `y` of task `x` of step `eval` is not carried: only a run of the pipeline has its value",
     )
     assert order(steps) == {
         "train": ([], "succeeded"),

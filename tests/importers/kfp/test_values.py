@@ -125,7 +125,8 @@ def test_the_inputs_of_the_entry_are_the_arguments_of_the_workflow() -> None:
     assert job.fields["params"] == {"lr": "0.1"}
     assert job.fields["steps"]["a"]["command"] == ["run", "{{ params.lr }}"]
     assert [one.message for one in found] == [
-        'task `b` is left out: its condition `"{{workflow.parameters.lr}}" == "0.5"` is false'
+        'task `b` is left out: its condition `"{{workflow.parameters.lr}}" == "0.5"` is false',
+        'the condition `"{{workflow.parameters.lr}}" == "0.1"` of task `c` is not carried: it is true for `lr: 0.1`',
     ]
 
 
@@ -301,3 +302,19 @@ def test_a_known_loop_in_an_unknown_one_is_no_known_loop() -> None:
     assert [step["command"][1] for step in job.fields["steps"].values()] == ["1", "2"]
     assert {one.message for one in found} == {"the loop `withParam` of step `x` is not carried"}
     assert len(job.obstacles) == 1
+
+
+@for_each(
+    ("condition", "word", "what"),
+    [
+        ("{{workflow.parameters.epochs}} > 2", "{{workflow.parameters.epochs}}", "{{workflow.parameters.epochs}} > 2"),
+        ("{{workflow.parameters.epochs}} > 2", "3", ""),
+        ("3 > 2", "{{workflow.parameters.epochs}}", ""),
+    ],
+)
+def test_a_true_condition_of_a_parameter_of_the_job_is_reported(condition: str, word: str, what: str) -> None:
+    """Another value of the parameter does not leave the task out."""
+    tasks = dag(task("first", "run"), task("last", "run", dependencies=["first"], when=condition))
+    document = workflow(tasks, program("run", word), **values(epochs="3"))
+    message = f"the condition `{what}` of task `last` is not carried: it is true for `epochs: 3`"
+    pipeline(document, *([message] if what else []))
