@@ -220,17 +220,24 @@ def ray(draft: Draft) -> None:
     if given.last("share-memory") is not None:
         memories = [given.text("worker-memory"), given.text("head-memory")]
         shared_memory(draft, "share-memory", memories)
-    duration(draft, "active-deadline-seconds", "timeout")
-    duration(draft, "ttl-after-finished", "keepCluster")
-    if given.on("suspend") and given.on("queue"):
-        draft.lose("suspend", "the queue suspends and resumes the job", "remove it")
-    elif given.on("suspend"):
-        draft.set("suspended", "state", place=given.place_of("suspend"))
-    if given.last("shutdown-after-finished") is not None and not given.on("shutdown-after-finished"):
-        why = "gen always deletes the cluster at the end, to free its GPUs"
-        draft.lose("shutdown-after-finished", why, "set `keepCluster: 12h` to keep it for some time")
+    _ray_life(draft)
     draft.lose("head-service-type", "the overlay decides how services are reached", "use `kubectl port-forward`")
     draft.lose("pre-stop-command", "KubeRay stops Ray", "remove it")
+
+
+def _ray_life(draft: Draft) -> None:
+    duration(draft, "active-deadline-seconds", "timeout")
+    if "timeout" not in draft.fields:
+        what = "the limit of 120 s, which Arena's chart sets without `--active-deadline-seconds`,"
+        draft.drop(draft.given.place, what, "a job ends with its program", "set `timeout`, if it should have a limit")
+    duration(draft, "ttl-after-finished", "keepCluster")
+    if draft.given.on("suspend") and draft.given.on("queue"):
+        draft.lose("suspend", "the queue suspends and resumes the job", "remove it")
+    elif draft.given.on("suspend"):
+        draft.set("suspended", "state", place=draft.given.place_of("suspend"))
+    if draft.given.last("shutdown-after-finished") is not None and not draft.given.on("shutdown-after-finished"):
+        why = "gen always deletes the cluster at the end, to free its GPUs"
+        draft.lose("shutdown-after-finished", why, "set `keepCluster: 12h` to keep it for some time")
 
 
 def _ray_workers(draft: Draft) -> None:

@@ -139,6 +139,17 @@ def test_what_arena_sets_in_silence_is_listed(command: str, message: str) -> Non
 
 
 @for_each(
+    ("command", "is_listed"),
+    [("rayjob", True), ("rayjob --active-deadline-seconds=0s", True), ("rayjob --active-deadline-seconds=5m", False)],
+)
+def test_the_limit_of_the_chart_for_ray_is_listed(command: str, is_listed: bool) -> None:
+    (job,), found = imported(f"arena submit {command} --name=demo --worker-gpu=1 --image=a/b:1 'run it'\n")
+    limit = "the limit of 120 s, which Arena's chart sets without `--active-deadline-seconds`, is not carried"
+    assert [one.message.startswith(limit) for one in found if "limit" in one.message] == [True] * is_listed
+    assert job.fields.get("timeout") == (None if is_listed else "5m")
+
+
+@for_each(
     ("command", "expected"),
     [("python a.py    --lr 1", "python a.py --lr 1"), ("python -c 'a    b'", "python -c 'a    b'")],
 )
