@@ -411,6 +411,13 @@ def hidden_devices(draft: Draft) -> None:
         draft.drop(given.place, what, "the overlay decides about it", hint)
 
 
+def ssh(draft: Draft) -> None:
+    """Report what images need for the operator of gen, and not for Arena's."""
+    hint = "use an image with `sshd` and an ssh client"
+    message = "the launcher starts processes with ssh, and that of Arena with `kubectl exec`"
+    draft.found.warning(NOT_CARRIED, draft.given.place, message, hint)
+
+
 _DURATION: Final = regex(r"(?:[0-9]+(?:\.[0-9]*)?(?:h|ms|us|µs|ns|m|s))+|0")
 _UNITS: Final = {"h": "3600", "m": "60", "s": "1", "ms": "0.001", "us": "0.000001", "µs": "0.000001", "ns": "1e-9"}
 

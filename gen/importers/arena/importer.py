@@ -23,6 +23,7 @@ from gen.importers.arena.flags import (
     queue,
     role_annotations,
     shared_memory,
+    ssh,
     tensorboard,
 )
 from gen.importers.arena.submission import ROOT, Draft, Submission, read_submission
@@ -108,7 +109,6 @@ def tensorflow(draft: Draft) -> None:
 
 def _tensorflow_resources(draft: Draft, role: str, route: tuple[str, ...]) -> list[str]:
     """CPU and memory. gen sets a request and an equal limit; without a request, Kubernetes takes the limit for it."""
-    memories = []
     for resource in ("cpu", "memory"):
         flag, limit = f"{role}-{resource}", f"{role}-{resource}-limit"
         if draft.given.last(flag) is None:
@@ -116,11 +116,9 @@ def _tensorflow_resources(draft: Draft, role: str, route: tuple[str, ...]) -> li
         else:
             draft.carry(flag, *route, resource)
             if draft.given.text(limit) != draft.given.text(flag):
-                draft.lose(
-                    limit, f"the limit is the request, `{draft.given.text(flag)}`", f"raise `{resource}` if needed"
-                )
-    memories += [draft.given.text(f"{role}-memory") or draft.given.text(f"{role}-memory-limit")]
-    return memories
+                why = f"the limit is the request, `{draft.given.text(flag)}`"
+                draft.lose(limit, why, f"raise `{resource}` if needed")
+    return [draft.given.text(f"{role}-memory") or draft.given.text(f"{role}-memory-limit")]
 
 
 def _lose_role(draft: Draft, role: str, switch: str, *more: str) -> None:
@@ -282,6 +280,7 @@ def pytorch(draft: Draft) -> None:
 
 def mpi(draft: Draft) -> None:
     simple(draft)
+    ssh(draft)
     placement(draft, {})
     draft.carry("clean-task-policy", "cleanup")
     if draft.given.on("gputopology"):

@@ -138,6 +138,14 @@ def test_what_arena_sets_in_silence_is_listed(command: str, message: str) -> Non
     assert ("network" in job.fields) == (job.fields["kind"] == "mpi" and "--hostNetwork" in command)
 
 
+@for_each(("kind", "is_listed"), [("mpijob", True), ("etjob", False), ("horovodjob", False)])
+def test_images_that_need_ssh_only_here_are_listed(kind: str, is_listed: bool) -> None:
+    (job,), found = imported(f"arena submit {kind} --name=demo --gpus=1 --image=a/b:1 'run it'\n")
+    hints = [one.hint for one in found if "`kubectl exec`" in one.message]
+    assert hints == ["use an image with `sshd` and an ssh client"] * is_listed
+    assert not job.obstacles
+
+
 @for_each(
     ("command", "is_listed"),
     [("rayjob", True), ("rayjob --active-deadline-seconds=0s", True), ("rayjob --active-deadline-seconds=5m", False)],

@@ -92,7 +92,7 @@ def test_the_launcher_has_the_options_of_its_sdk(kind: str, cpu: tuple[str, str]
     expected = {"cpu": "2", "memory": "10Gi"} if cpu[0] != "0" else {}
     assert {name: value for name, value in job.fields.items() if name in ("cpu", "memory")} == expected
     assert job.fields["command"] == "python x.py --lr 1"
-    assert [one.message for one in found if "NVIDIA" not in one.message] == [
+    assert [one.message for one in found if "NVIDIA" not in one.message and "ssh" not in one.message] == [
         "`--step-name` of step `train` is not carried: it concerns the pipeline",
         "`--workflow-name` of step `train` is not carried: it concerns the pipeline",
     ]
