@@ -61,6 +61,7 @@ _OF_WORKFLOW: Final = frozenset(
     | {"schedules", "workflowSpec", "hostAliases", "podMetadata", _PRIORITY, _PATCH, *_POD_OF_WORKFLOW}
 )
 """The object of gen has its own `podGC`, and no time to live."""
+_STAGED: Final = "/argo/staging/script"
 _SHELLS: Final = regex(r"(?:.*/)?(?:sh|ash|bash|dash|zsh|python[0-9.]*)")
 
 
@@ -227,7 +228,8 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
             if (patched := _patched(pod, spec.get(_PATCH), data.get(_PATCH))) is None:
                 lost = (*lost, _PATCH)
             words = (*as_texts(at(container, "command")), *as_texts(at(container, "args")))
-            leaf = replace(leaf, words=words, pod=patched or pod, metadata=metadata, lost=lost)
+            files = {_STAGED: str(at(data, field, "source") or "")} if _STAGED in words[-1:] else {}
+            leaf = replace(leaf, words=words, pod=patched or pod, metadata=metadata, files=files, lost=lost)
             return replace(leaf, route=(*route, field))
     return leaf
 
@@ -250,12 +252,12 @@ _CLAIM: Final = "PersistentVolumeClaim"
 
 
 def _script(script: Body) -> Body:
-    """The container of a script: its program gets a file with the source."""
+    """The container of a script, whose program gets a file with the source, as an argument of the container."""
     container = {key: value for key, value in script.items() if key != "source"}
     command, source = as_texts(script.get("command")), str(script.get("source") or "")
     if command and _SHELLS.fullmatch(command[0]):
         return {**container, "command": [*command, "-c", source]}
-    return {"command": [*command, source]}  # without an image, it cannot run on its own
+    return {**container, "args": [*as_texts(script.get("args")), _STAGED]}
 
 
 def _pod(container: Body, template: Body, spec: Body) -> Body:

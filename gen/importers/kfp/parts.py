@@ -248,7 +248,7 @@ def _is_in_patch(mark: str, jobs: Iterable[ImportedJob]) -> bool:
 
 def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
     leaf = call.leaf
-    texts = [leaf.manifest, *leaf.words, json.dumps(leaf.pod)]
+    texts = [leaf.manifest, *leaf.words, *leaf.files.values(), json.dumps(leaf.pod)]
     names = [match[1] for text in texts for match in graph.PARAMETER.finditer(graph.with_values(text, call.values))]
     return [name for name in dict.fromkeys((*names, *leaf.fixed)) if name in parameters]
 
@@ -320,7 +320,9 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
     if not jobs and leaf.pod and not found.failed():
         made = _of_manifest(json.dumps(_job(known, found)), replace(given, as_is=True), found)
         made = [_with_memory(one, known, found) for one in made]
-        files = {"files": {path: literal(text) for path, text in leaf.files.items()}} if leaf.files else {}
+        texts = leaf.files if leaf.component else _texts(leaf.files, known, found)
+        made = [] if any(f"$({name})" in text for text in texts.values() for name in known.secrets) else made
+        files = {"files": {path: literal(text) for path, text in texts.items()}} if texts else {}
         jobs += [
             replace(job, fields={k: v for k, v in job.fields.items() if k not in _DEFAULTS} | files) for job in made
         ]

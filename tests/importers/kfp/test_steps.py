@@ -591,3 +591,21 @@ def test_hosts_of_a_step_have_its_name() -> None:
     assert job.fields["steps"]["a"]["command"] == ["run", "--host={{ run.id }}-a-master-0", "{{ run.id }}"]
     (job,), _ = read(workflow(dag(task("a")), submits("a", *words)))
     assert job.fields["command"] == ["run", "--host={{ run.id }}-master-0", "{{ run.id }}"]
+
+
+def test_a_script_in_any_language_is_a_file() -> None:
+    """Argo runs the program with the path behind its arguments."""
+    source = "console.log({{workflow.parameters.epochs}}, '{{ mine }}')\n"
+    script = {"image": "node:20", "command": ["node"], "args": ["--trace-warnings"], "source": source}
+    (job,), found = read(workflow({"name": "run", "script": script}, entrypoint="run", **values(epochs="3")))
+    assert list(found) == []
+    assert job.fields["command"] == ["node", "--trace-warnings", "/argo/staging/script"]
+    text = "console.log({{ params.epochs }}, '{{ '{{' }} mine }}')\n"
+    assert job.fields["files"] == {"/argo/staging/script": text}
+    assert job.fields["params"] == {"epochs": "3"}
+
+
+def test_a_script_with_a_secret_in_it_is_no_file() -> None:
+    script = {"image": "node:20", "command": ["node"], "source": "login('{{workflow.parameters.api_key}}')"}
+    jobs, _ = read(workflow({"name": "run", "script": script}, entrypoint="run", **values(api_key="zq-1234")))
+    assert jobs == []
