@@ -254,7 +254,7 @@ class Reader:
         """Tasks that no step does, with their routes."""
         self.decided: dict[tuple[str, Route], list[str]] = {}
         """Tasks whose condition is true, with their routes and the parameters that decide it."""
-        self._tasks, self._most = 0, _MAX_NAMES
+        self._tasks, self._most, self._only = 0, _MAX_NAMES, ""
         self._homes: dict[str, set[tuple[str, ...]]] = {}
         """The tasks around each name of a task."""
         self._several: set[str] = set()
@@ -262,10 +262,12 @@ class Reader:
 
     def read(self) -> list[Call]:
         """The calls from the entry on. A document without one has each of its templates once. The second reading knows
-        which names the tasks of several groups have, and how much room is left by the name of the pipeline.
+        which names the tasks of several groups have, how much room is left by the name of the pipeline, and whether a
+        single step `main` has that name.
         """
         if len(self._read()) > 1:
             self._most = max(_MAX_NAMES - len(label(self.pipeline.name, "pipeline")), _LEAST_NAME)
+        self._only = self.pipeline.name if [one.task for one in self.calls.values()] == ["main"] else ""
         self.calls, self.lost, self.left, self._tasks = {}, [], {}, 0
         self._several = {name for name, paths in self._homes.items() if len(paths) > 1}
         return [self._with_claims(one) for one in self._read()]
@@ -286,12 +288,11 @@ class Reader:
 
     def _template(self, name: str, task: str, route: Route, scope: _Scope) -> _Ends:
         template = self.pipeline.templates.get(name)
-        nothing = _Ends(last=scope.needs, every=())
         self._tasks += 1
         if template is None or name in scope.above or self._full():
             why = "unknown template" if template is None else "too many steps, or a template that calls itself"
             self.left[f"task `{task}` is not carried: {why}, `{name}`", route or self.pipeline.route] = None
-            return nothing
+            return _Ends(last=scope.needs, every=())
         if isinstance(template, graph.Leaf):
             return self._leaf(template, task or name, scope)
         return self._group(template, name, task, scope)
@@ -325,7 +326,7 @@ class Reader:
         """A name of a step after `wanted`, which no other has: of a task that several groups have, after the task of
         its group.
         """
-        base = label(wanted, "step")
+        base = label(self._only or wanted, "step")
         self._homes.setdefault(base, set()).add(path)
         if base in self._several and path:
             alone = all(path not in paths for name, paths in self._homes.items() if name != base)

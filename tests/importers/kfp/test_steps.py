@@ -342,6 +342,13 @@ def test_names_are_cut_between_words_if_they_do_not_fit(name: str, tasks: list[s
     assert (job.name, *job.fields["steps"]) == expected
 
 
+def test_a_single_step_with_the_usual_name_has_that_of_the_pipeline() -> None:
+    (job,), _ = read(workflow(program("main"), entrypoint="main"))
+    assert job.name == "flow"
+    steps = pipeline(workflow(dag(task("main"), task("last")), program("main"), program("last")))
+    assert list(steps) == ["", "step-main", "last"]
+
+
 def test_the_name_of_a_single_step_is_not_cut() -> None:
     name = "print-hello-with-an-empty-affinity"
     (job,), _ = read(workflow(dag(task(name)), program(name)))
