@@ -66,6 +66,12 @@ NO_LAUNCHER = FatalCode(
     "The program runs in the launcher alone, which has no GPUs, and the workers wait.",
     "Start the program with `mpirun`.",
 )
+IDLE_WORKERS = Code(
+    "idle-workers",
+    "A job with a launcher and workers starts a program in Python in the launcher.",
+    "Unless the program starts `mpirun` itself, it runs alone, in a pod without GPUs, and the workers wait.",
+    "Start it with `mpirun`, or silence the finding if it starts `mpirun` itself.",
+)
 DEVICE_MASK = Code(
     "device-mask",
     "`CUDA_VISIBLE_DEVICES` names other GPUs than the container has.",

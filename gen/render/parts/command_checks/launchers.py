@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from gen.base import Location, counted, names, regex
-from gen.base.codes.commands import IDLE_GPUS, NO_LAUNCHER, NO_VARIABLE, POD_COUNT, PROCESS_COUNT, RESERVED_PORT
-from gen.base.shell_words import Word
+from gen.base.codes.commands import (
+    IDLE_GPUS,
+    IDLE_WORKERS,
+    NO_LAUNCHER,
+    NO_VARIABLE,
+    POD_COUNT,
+    PROCESS_COUNT,
+    RESERVED_PORT,
+)
 from gen.job.launchers import accelerate, deepspeed, mpirun, python, ray, torchrun
 from gen.job.launchers.base import ADDRESS, ALL_PROCESSES, CONFIG, HOSTS, PODS, PORT, PROCESSES, RANK, Launch, Setting
 from gen.job.script import SHELLS
@@ -319,14 +326,16 @@ _BEFORE: Final = frozenset({"nproc_per_node", "nnodes", "rdzv_backend", "rdzv_en
 
 def _check_launcher(command: Command) -> None:
     """A command that starts nothing on the workers."""
-    first: Word | None = None
+    first: Launch | None = None
     for program, launched in command.launched:
         if any(launch.get(HOSTS) is not None or HOSTS in launch.launcher.roles for launch in launched):
             return
         if launched and all(launch.launcher is not ray.LAUNCHER for launch in launched):
-            first = first or launched[0].word
+            first = first or launched[0]
         elif not program.name or program.name in SHELLS or "mpi" in program.name or program.name in ("ssh", "eval"):
             return
     if first is not None:
-        message = f"`{first.text}` runs in the launcher alone, and the workers wait"
-        command.warning(NO_LAUNCHER, first, message, "write `mpirun` before it")
+        message = f"`{first.word.text}` runs in the launcher alone, and the workers wait"
+        is_python = first.launcher is python.LAUNCHER
+        message = f"{message}, unless its program starts `mpirun` itself" if is_python else message
+        command.warning(IDLE_WORKERS if is_python else NO_LAUNCHER, first.word, message, "write `mpirun` before it")
