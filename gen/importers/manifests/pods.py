@@ -203,7 +203,7 @@ def has_default_policy(container: Body) -> bool:
 
 def as_program(container: Body) -> Body:
     """The container with the script of a shell in its command, without `--`, `sh` for `/bin/sh`, and no blanks around
-    the script: the same program.
+    the script, also one of Python: the same program.
     """
     command, args = as_texts(container.get("command")), as_texts(container.get("args"))
     whole = [*command, *args]
@@ -214,7 +214,7 @@ def as_program(container: Body) -> Body:
         container = {key: value for key, value in container.items() if key != "args"}
     if command[:2] == ["/bin/sh", "-c"]:
         command = [*_SHELL, *command[2:]]
-    if _has_script(command):
+    if _has_script(command) or ("python" in "".join(command[:1]) and command[-2:-1] == ["-c"]):
         command[-1] = _without_blanks(command[-1])
     return {**container, "command": command} if command else container
 

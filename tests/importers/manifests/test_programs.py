@@ -57,6 +57,9 @@ PIPEFAIL = ["/bin/bash", "-x", "-o", "pipefail", "-c"]
         ({"command": ["/bin/sh", "-c", "a"]}, "a"),
         ({"command": ["bash", "-c"], "args": ["a"]}, ["bash", "-c", "a"]),
         ({"command": ["bash", "-xc", "a --b\n"]}, ["bash", "-xc", "a --b"]),
+        ({"command": ["python3", "-u", "-c", "print(1)\n"]}, ["python3", "-u", "-c", "print(1)"]),
+        ({"command": ["python", "-c", "\nif a:\n  b\n\n"]}, ["python", "-c", "if a:\n  b\n"]),
+        ({"command": ["python", "a.py", "b\n"]}, ["python", "a.py", "b\n"]),
         ({"command": ["bash", "-euxc"], "args": ["a\nb"]}, ["bash", "-euxc", "a\nb\n"]),
         ({"command": ["/bin/bash", "-x", "-o", "pipefail", "-c", "a\n\n"]}, [*PIPEFAIL, "a"]),
     ],
@@ -73,7 +76,7 @@ def test_a_script_of_a_shell_is_one_field(program: dict[str, Any], command: obje
 
 @for_each(
     "command",
-    [["bash", "-xc", "a $0\n", "name"], ["bash", "-x", "a\n"], ["python", "-c", "a\n"], ["bash", "-o", "-c", "a\n"]],
+    [["bash", "-xc", "a $0\n", "name"], ["bash", "-x", "a\n"], ["node", "-e", "a\n"], ["bash", "-o", "-c", "a\n"]],
 )
 def test_other_arguments_keep_their_ends(command: list[str]) -> None:
     proof = proof_of(of_container(command=command))
