@@ -386,16 +386,16 @@ class Reader:
         return {**volume, "persistentVolumeClaim": {"claimName": claim_of(made[-1])["name"]}} if made else volume
 
     def _of_outputs(self, text: str, ends: Mapping[str, _Ends]) -> str:
-        """A text with the paths of artifacts of tasks with one step, and the names of the claims that they create."""
+        """A text with the paths of artifacts, in a list of those of a loop, and the names of the claims of tasks."""
 
         def known(match: re.Match[str]) -> str:
-            every = ends[match[1]].every if match[1] in ends else ()
-            call = self.calls[every[0]] if len(every) == 1 else None
-            if call is None:
-                return match[0]
+            calls = [self.calls[one] for one in (ends[match[1]].every if match[1] in ends else ())]
             if match[2] == "artifacts":
-                return output_of(call.leaf, call.name, match[3]) or match[0]
-            return claim_of(call)["name"] if call.leaf.claim and match[3].endswith("name") else match[0]
+                paths = [output_of(one.leaf, one.name, match[3]) or match[0] for one in calls]
+                several = text.startswith("[") and len({one.leaf.name for one in calls}) == 1
+                return ", ".join(map(json.dumps, paths)) if several else paths[0] if len(paths) == 1 else match[0]
+            is_claim = len(calls) == 1 and calls[0].leaf.claim and match[3].endswith("name")
+            return claim_of(calls[0])["name"] if is_claim else match[0]
 
         return graph.OUTPUT.sub(known, text)
 

@@ -130,11 +130,11 @@ def _group(component: object, route: Route, components: object) -> Group:
 
 
 def _task(name: str, data: Body, route: Route, components: object) -> Task:
-    called = at(components, str(at(data, "componentRef", "name") or ""), "inputDefinitions", "parameters")
-    before = data.get("dependentTasks")
+    called = at(components, str(at(data, "componentRef", "name") or ""), "inputDefinitions")
+    before, given = data.get("dependentTasks"), at(data, "inputs", "parameters")
     items, loop, unknown = _items(data.get("parameterIterator"))
     ended = at(data, "triggerPolicy", "strategy") == _ALWAYS
-    values = {key: text.replace(TASK_NAME, name) for key, text in _values(at(data, "inputs", "parameters"), called)}
+    values = {key: text.replace(TASK_NAME, name) for key, text in _values(given, at(called, "parameters"))}
     item = at(data, "parameterIterator", "itemInput")
     if isinstance(item, str):
         values[item] = "{{item}}"
@@ -142,11 +142,11 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
         lost_field(str(key)) for key, value in data.items() if key not in _OF_TASK and value not in (None, "", [], {})
     ]
     lost += [lost_loop("artifactIterator")] if data.get("artifactIterator") else []
-    selected = dict(_selected(at(data, "inputs", "parameters"), at(data, "parameterIterator", "items")))
+    selected = dict(_selected(given, at(data, "parameterIterator", "items")))
     whole = {key: text for key, text in values.items() if key not in selected}
     condition = str(at(data, "triggerPolicy", "condition") or "")
     condition = _IN_CONDITION.sub(lambda match: f"{{{{inputs.parameters.{match[1] or match[2]}}}}}", condition)
-    values |= _artifacts(at(data, "inputs", "artifacts"))
+    values |= _artifacts(at(data, "inputs", "artifacts"), at(called, "artifacts"))
     return Task(
         name=name,
         route=route,
@@ -190,14 +190,16 @@ def _selected(inputs: object, items: object) -> Iterator[tuple[str, tuple[str | 
                 yield "", route
 
 
-def _artifacts(inputs: object) -> dict[str, str]:
+def _artifacts(inputs: object, definitions: object) -> dict[str, str]:
+    """The placeholders of artifacts; in a list for all of a loop."""
     found = {}
-    for name, one in inputs.items() if isinstance(inputs, dict) else ():
+    for name, one in as_mapping(inputs).items():
         outer, producer = at(one, "componentInputArtifact"), at(one, "taskOutputArtifact", "producerTask")
         text = f"inputs.parameters.{ARTIFACT}{outer}"
         if outer is None:
             text = f"tasks.{producer}.outputs.artifacts.{at(one, 'taskOutputArtifact', 'outputArtifactKey')}"
-        found[f"{ARTIFACT}{name}"] = f"{{{{{text}}}}}"
+        is_list = outer is None and at(definitions, str(name), "isArtifactList") is True
+        found[f"{ARTIFACT}{name}"] = f"[{{{{{text}}}}}]" if is_list else f"{{{{{text}}}}}"
     return found
 
 
@@ -266,11 +268,10 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     container = {key: value for key, value in container.items() if key not in words} | present(**words)
     files: dict[str, str] = {}
     if (program := _python(words["command"])) is not None:
-        text, source = program
+        text, files[_SOURCE] = program
         options = " \\\n  ".join(_lines(words["args"]))
         container = {key: value for key, value in container.items() if key != "args"}
         container["command"] = ["sh", "-c", f"{text} \\\n  {options}" if options else text]
-        files = {_SOURCE: source}
     pod = {**leaf.pod, **volumes, "containers": [container]}
     fixed = (*leaf.fixed, *(_fixed(given, leaf, values, parameters) if launched else ()))
     return replace(leaf, pod=pod, words=(*words["command"], *words["args"]), files=files, fixed=fixed)
@@ -351,8 +352,9 @@ def _executor_input(
         made: dict[str, object] = {}
         for name, one in known.items():
             if (path := paths.get(f"$.{part}s.artifacts.{name}")) is not None:
-                entry = {"name": name, "type": at(one, "artifactType"), "uri": path, "metadata": {}}
-                made[name] = {"artifacts": [entry]}
+                known_type = {"name": name, "type": at(one, "artifactType")}
+                every = [{**known_type, "uri": uri, "metadata": {}} for uri in items_of(path) or [path]]
+                made[name] = {"artifacts": every}
         return made
 
     outputs = as_mapping(at(leaf.component, "outputDefinitions", "parameters"))
@@ -410,8 +412,7 @@ def _joined(text: str) -> str:
         parts = json.loads(text)["Concat"] if text.startswith('{"Concat"') else ()
     except (ValueError, RecursionError):
         return text
-    known = parts if isinstance(parts, list) else ()
-    return "".join(_joined(one if isinstance(one, str) else json.dumps(one)) for one in known) or text
+    return "".join(_joined(one if isinstance(one, str) else json.dumps(one)) for one in as_list(parts)) or text
 
 
 def _pod(container: Any, words: tuple[str, ...]) -> Body:

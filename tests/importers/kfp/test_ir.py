@@ -351,6 +351,37 @@ def test_a_loop_over_artifacts_cannot_run() -> None:
     assert [one.message for one in job.obstacles] == expected
 
 
+@for_each(("items", "paths"), [("[1, 2]", ["work/d", "work-2/d"]), ("[1]", ["work/d"]), ("", ["work/d"])])
+def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str]) -> None:
+    """As `dsl.Collected` passes them on; without known items, the loop itself is missing."""
+    inner: Any = {"tasks": {"work": {"componentRef": {"name": "comp-work"}}}}
+    loop: Any = {"componentRef": {"name": "comp-loop"}, "parameterIterator": {"itemInput": "one"}}
+    loop["parameterIterator"]["items"] = {"raw": items}
+    source = {"taskOutputArtifact": {"producerTask": "loop", "outputArtifactKey": "d"}}
+    join = {"componentRef": {"name": "comp-join"}, "inputs": {"artifacts": {"ds": source}}, "dependentTasks": ["loop"]}
+    container = {"container": {"image": "a:1", "command": ["run", "{{$}}"]}}
+    document = {
+        "pipelineInfo": {"name": "flow"},
+        "root": {"dag": {"tasks": {"loop": loop, "join": join}}},
+        "components": {
+            "comp-loop": {"dag": inner},
+            "comp-work": {"executorLabel": "x", "outputDefinitions": {"artifacts": {"d": DATASET}}},
+            "comp-join": {
+                "executorLabel": "x",
+                "inputDefinitions": {"artifacts": {"ds": {**DATASET, "isArtifactList": True}}},
+            },
+        },
+        "deploymentSpec": {"executors": {"x": container}},
+    }
+    (job,), _ = read(document)
+    given = json.loads(job.fields["steps"]["join"]["command"][1])["inputs"]["artifacts"]["ds"]["artifacts"]
+    known = [one["uri"].removeprefix("/pipeline/{{ run.id }}/") for one in given]
+    assert known == paths
+    assert [one.message for one in job.obstacles] == (
+        [] if items else ["the loop `parameterIterator` of step `work` is not carried"]
+    )
+
+
 def test_an_artifact_without_a_source_has_the_name_of_the_file() -> None:
     document = deepcopy(FUNCTIONS)
     executor = document["deploymentSpec"]["executors"]["exec-train"]
