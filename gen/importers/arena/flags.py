@@ -33,6 +33,8 @@ _CODE_USER: Final = frozenset({"GIT_SYNC_USERNAME", "GIT_SYNC_PASSWORD"})
 _LOGS: Final = "/training_logs"
 _IN_QUOTES: Final = regex(r"'[^']*'|\"[^\"\\]*\"")
 """A command in quotes of its own, which Arena loses: its charts write the command into YAML as it is."""
+_CONTINUED: Final = regex(r"(?<!\\)[ \t]*\n {17,}(?=[^\s#])")
+"""The start of a line that YAML joins to the one before: it is deeper than the list with the command in the charts."""
 
 
 def containers(draft: Draft) -> None:
@@ -40,6 +42,8 @@ def containers(draft: Draft) -> None:
     given = draft.given
     command = " ".join(value.text for value in given.command)
     command = command[1:-1] if _IN_QUOTES.fullmatch(command) else command
+    joined, number = _CONTINUED.subn(" ", command.strip())
+    command = joined if number == command.strip().count("\n") else command
     command = command if any(char in command for char in "'\"\\\n") else " ".join(command.split())
     shell = given.text("shell")
     if command and shell not in ("", "sh"):

@@ -159,7 +159,13 @@ def test_the_limit_of_the_chart_for_ray_is_listed(command: str, is_listed: bool)
 
 @for_each(
     ("command", "expected"),
-    [("python a.py    --lr 1", "python a.py --lr 1"), ("python -c 'a    b'", "python -c 'a    b'")],
+    [
+        ("python a.py    --lr 1", "python a.py --lr 1"),
+        ("python -c 'a    b'", "python -c 'a    b'"),
+        (f"python a.py\n{' ' * 17}--lr 1 \n{' ' * 20}--seed 2\n", "python a.py --lr 1 --seed 2"),
+        (f"python a.py \\\\\n{' ' * 17}--lr 1", f"python a.py \\\n{' ' * 17}--lr 1"),
+        ("python a.py\n  python b.py", "python a.py\n  python b.py"),
+    ],
 )
 def test_blanks_without_meaning_are_one(command: str, expected: str) -> None:
     jobs, _ = imported(f'arena submit pytorch --name=demo --image=a/b:1 "{command}"\n')
