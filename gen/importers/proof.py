@@ -104,9 +104,9 @@ def with_proofs(verdict: Verdict, proofs: Sequence[Proof], differences: Findings
 
 
 _COMPUTED: Final = frozenset(
-    {"workers", "replicas", "cleanup", "slotsPerWorker", "minAvailable", "backend", "concurrency"}
+    {"workers", "replicas", "cleanup", "slotsPerWorker", "minAvailable", "backend", "concurrency", "sharedMemory"}
 )
-"""Fields with a default that depends on the kind, its operator or other fields."""
+"""Fields with a default that depends on the kind, its operator, the overlay or other fields."""
 
 
 def without_defaults(root: Path, job: ImportedJob, overlay: str, text: str) -> ImportedJob:

@@ -198,7 +198,7 @@ def tensorboard(draft: Draft) -> None:
 
 
 def shared_memory(draft: Draft, flag: str | None, memories: list[str]) -> None:
-    """`/dev/shm`. Arena's default becomes one of the overlay, so that jobs need not repeat it."""
+    """`/dev/shm`, by default that of Arena. It is left out for an overlay with the same default."""
     size = draft.given.text(flag) if flag is not None else ""
     known = [amount for text in memories if (amount := _amount(text))]
     asked = _amount(size or _SHARED_MEMORY)
@@ -211,7 +211,7 @@ def shared_memory(draft: Draft, flag: str | None, memories: list[str]) -> None:
     elif size and flag is not None:
         draft.carry(flag, "sharedMemory")
     else:
-        draft.need(_SHARED_MEMORY, "defaults", "sharedMemory")
+        draft.set(_SHARED_MEMORY, "sharedMemory")
 
 
 def _amount(text: str) -> int | None:

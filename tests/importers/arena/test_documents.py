@@ -81,7 +81,21 @@ def example(name: str) -> dict[str, Any]:
 
 
 def data(job: ImportedJob) -> dict[str, Any]:
-    return data_of(text_of(job, ""))
+    """The fields as `gen import` writes them for the overlay of the example, which has Arena's size of `/dev/shm`."""
+    fields = data_of(text_of(job, ""))
+    return {name: value for name, value in fields.items() if (name, value) != ("sharedMemory", "2Gi")}
+
+
+@pytest.mark.parametrize("has_default", [False, True])
+def test_the_size_of_shared_memory_is_no_default_for_other_jobs(repo: Repository, *, has_default: bool) -> None:
+    overlay = repo.root / "overlays/dev/overlay.yaml"
+    text = overlay.read_text()
+    overlay.write_text(f"{text}defaults: {{sharedMemory: 2Gi}}\n" if has_default else text)
+    file = repo.root.parent / "submit.sh"
+    file.write_text("arena submit pytorchjob --name=mnist --gpus=1 --image=a/b:1 'torchrun a.py'\n")
+    run_import(repo.root, str(file), namespace="team", overlay="dev", yes=True)
+    assert ("sharedMemory: 2Gi" in (repo.root / "jobs/team/mnist.yaml").read_text()) == (not has_default)
+    assert ("sharedMemory" in overlay.read_text()) == has_default
 
 
 @pytest.mark.parametrize(
@@ -104,12 +118,8 @@ def test_a_command_line_gives_the_job_of_the_example(script: str, name: str) -> 
 
 def test_what_the_jobs_need_of_the_overlay_is_in_the_example() -> None:
     jobs = {name: job_of(script) for name, script in (("pytorch", PYTORCH), ("eni", BENCHMARK))}
-    defaults = {"sharedMemory": "2Gi"}
-    assert jobs["pytorch"].overlay == {
-        "volumes": {"training-data": {"claim": "training-data"}},
-        "defaults": defaults,
-    }
-    assert jobs["eni"].overlay == {"networks": {"eni": {"terway": {"version": "1.0.10"}}}, "defaults": defaults}
+    assert jobs["pytorch"].overlay == {"volumes": {"training-data": {"claim": "training-data"}}}
+    assert jobs["eni"].overlay == {"networks": {"eni": {"terway": {"version": "1.0.10"}}}}
 
 
 def test_a_step_of_the_pipeline_differs_in_the_parameters_that_only_the_example_has() -> None:
