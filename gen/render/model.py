@@ -178,7 +178,11 @@ def unknown_kind(data: dict[str, Data], kind: Data) -> tuple[str, str]:
     meant = intended_kind(kind)
     if "apiVersion" in data:
         form = f"`kind: {meant}`" if meant else "a `kind`"
-        hint = f"write a job with {form} and its own fields instead; `gen import manifests` makes one of it"
+        hint = f"write a job with {form} and its own fields instead"
+        facts = [model.facts for model in ALL_KINDS.values()]
+        kinds = {one.kind for known in facts for one in (known, known.scheduled_by) if one is not None}
+        more = "; `gen import manifests` makes one of it" if kind in kinds else ", or move the file out of `jobs/`"
+        hint = f"{hint}{more}"
         return f"this is a manifest of {shown(kind)}, not a job", hint
     return f"unknown kind of job {shown(kind)}", f"did you mean `{meant}`?" if meant else did_you_mean(kind, ALL_KINDS)
 
