@@ -366,16 +366,21 @@ def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings, remedy: str
     """Texts of the job files by path."""
     schema = _schema(root)
     texts: dict[str, str] = {}
+    made: dict[str, ImportedJob] = {}
     for job in jobs:
         if not JOB_NAME.fullmatch(job.name) or not LABEL.fullmatch(job.namespace):
             hint = "use lower-case letters, digits and `-`, and start the name of a job with a letter"
             found.error(INVALID_NAME, job.place, f"`{job.namespace}/{job.name}` is not a valid name of a job", hint)
             continue
         file = JobFile(job.namespace, job.name).file
-        if file in texts or (root / file).exists():
-            where = "the input has it twice" if file in texts else "the file exists"
-            found.error(ALREADY_THERE, job.place, f"{file} is there already: {where}", remedy)
+        if file in made:
+            message = f"two jobs have the name `{job.name}`, and {file} would be that of {made[file].place}"
+            found.error(ALREADY_THERE, job.place, message, remedy)
             continue
+        if (root / file).exists():
+            found.error(ALREADY_THERE, job.place, f"{file} is there already: the file exists", remedy)
+            continue
+        made[file] = job
         texts[file] = text_of(job, schema)
         check_text(job, texts[file], found)
     return texts

@@ -81,7 +81,7 @@ def test_the_namespace_is_that_of_the_option_the_flag_or_the_repository(fresh: P
         (["arena submit tf --name=a -n ../b 'x'"], "invalid-name", "is not a valid name of a job"),
         (["arena submit tf --name=$JOB 'x'"], "unsupported-shell", "`JOB` is not set in the script"),
         (["arena submit spark --name=a"], "invalid-command-line", "gen has no kind of job for a `sparkjob`"),
-        ([LINE, LINE], "already-there", "the input has it twice"),
+        ([LINE, LINE], "already-there", "two jobs have the name `new`"),
         (["arena submit tf --name=hello 'x'"], "already-there", "the file exists"),
         (["echo 'arena'"], "invalid-command-line", "no `arena` command found"),
         (["arena submit tf --name=a 'curl -H ghp_" + "a" * 36 + "'"], "secret-value", "what looks like a GitHub token"),
