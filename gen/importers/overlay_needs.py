@@ -10,10 +10,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Route, as_mapping
-from gen.importers import Fields, ImportedJob
+from gen.base import Route, as_mapping, replaced
+from gen.importers import Fields, ImportedJob, Original
+from gen.importers.draft import texts_in
 from gen.job.kinds import KINDS
+from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.queues.kueue import Kueue
+from gen.render.parts.grants import rewritten
 
 _NAME: Final = "gpu"
 _FIELD: Final = "accelerators"
@@ -28,6 +31,20 @@ def with_accelerators(jobs: Sequence[ImportedJob]) -> list[ImportedJob]:
     """
     mixed = any(_FIELD in job.overlay for job in jobs)
     return [_named(job) if mixed else job for job in jobs]
+
+
+def with_mirrors(originals: Iterable[Original], overlay: Overlay | None) -> list[Original]:
+    """The originals with the images that an overlay pulls in place of theirs."""
+    if overlay is None:
+        return [*originals]
+    changed = []
+    for one in originals:
+        body = one.body
+        for route, text in texts_in(body):
+            if route[-1] == "image" and (pulled := rewritten(overlay, text)) != text:
+                body = replaced(body, route, pulled)
+        changed.append(replace(one, body=body))
+    return changed
 
 
 def with_frameworks(jobs: Sequence[ImportedJob]) -> list[ImportedJob]:

@@ -27,6 +27,7 @@ from gen.base.yaml.user_text import verbatim, with_additions, written
 from gen.importers import Fields, ImportedJob, Original
 from gen.importers.comparison import Difference, cleaned, compared
 from gen.importers.draft import place_of, text_of
+from gen.importers.overlay_needs import with_mirrors
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
 from gen.kubernetes.facts import resource_of_object
@@ -173,7 +174,7 @@ def summary(verdicts: Sequence[Verdict], found: Findings) -> list[str]:
             again = f"create the Secrets that the report names, and {again}"
         return [f"imported {jobs}, {'all' if len(verdicts) > 1 else 'which is'} ready; {again}"]
     counts = [(outcome, sum(one.outcome is outcome for one in verdicts)) for outcome in Outcome]
-    known = "; ".join(f"{number} {outcome}" for outcome, number in counts if number)
+    known = "; ".join(f"{outcome} ({number})" for outcome, number in counts if number)
     if len(verdicts) == 1:
         known = verdicts[0].outcome
     return [f"wrote {jobs}: {known}", *(f"  {one.line}" for one in verdicts if one.why or Outcome.READY in outcomes)]
@@ -203,7 +204,8 @@ class Proof(Struct, frozen=True, kw_only=True):
 def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Iterator[Proof]:
     """The proofs of the run, or of the steps, in an overlay with this text; none after a finding."""
     steps = dict.fromkeys(one.step for one in job.originals)
-    originals = [next(one for one in job.originals if one.step == step) for step in steps]
+    firsts = (next(one for one in job.originals if one.step == step) for step in steps)
+    originals = with_mirrors(firsts, OverlayReader(root, Findings()).of_text(overlay, text))
     renders = _Renders(root, overlay)
     for original in originals:
         first = renders.of(original, job, text, found)

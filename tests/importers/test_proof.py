@@ -9,6 +9,7 @@ from gen.base.findings import Findings
 from gen.base.yaml.source import read
 from tests.cases import for_each
 from tests.commands.imports import errors
+from tests.importers.manifests.changes import changed, of_container
 from tests.importers.manifests.forms import an_object, pod
 from tests.importers.support import run_import, script
 from tests.support import Repository, rendered
@@ -53,6 +54,25 @@ def test_a_job_needs_what_the_only_overlay_lacks(repo: Repository) -> None:
     report, code = verdict(repo, line, overlay="dev", yes=True)
     assert (report.summary, code) == ("imported 1 job, which is ready; run `gen render`", 0)
     assert rendered(repo.root)[1] == 0
+
+
+def test_an_image_of_a_mirror_is_no_difference(repo: Repository) -> None:
+    """A patch with the image of the manifest would undo the mirror of the platform."""
+    repo.overlay(f"{OVERLAY}images: [{{from: docker.io/, to: registry.example.com/mirror/}}]\n")
+    other = {"name": "other", "image": "c:1"}
+    body = changed(of_container(image="b:1"))
+    body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"].append(other)
+    file = repo.root.parent / "run.yaml"
+    file.write_text(json.dumps(body))
+    report, _ = run_import(repo.root, str(file), importer="manifests", namespace="team", overlay="dev", yes=True)
+    assert "b:1" not in report.summary
+    assert "registry.example.com/mirror/library/c:1" in report.summary
+
+
+def test_jobs_with_different_verdicts_are_counted(repo: Repository) -> None:
+    lines = [LINE.format(f"--data={name}:/data", "python a.py").replace("=train", f"={name}") for name in "abc"]
+    report, _ = verdict(repo, *lines, LINE.format("--data=data:/data", "python a.py"))
+    assert report.summary.splitlines()[0] == "wrote 4 jobs: ready (1); needs fields of the overlay (3)"
 
 
 def test_the_first_grant_of_an_overlay_admits_all_other_namespaces(repo: Repository) -> None:
@@ -116,7 +136,7 @@ def test_a_quota_counts_the_other_jobs(repo: Repository) -> None:
     first, second = report.summary.splitlines()
     assert (first, code) == ("wrote 1 job: needs a larger quota", 1)
     assert "requests 18 GPUs in overlay `dev`; its quota is 16: `team/train` 16 (changed), `team/hello` 2" in second
-    (finding,) = report.findings
+    (finding,) = (one for one in report.findings if "ssh" not in one.message)
     assert (finding.code, finding.severity.value) == ("over-quota", "warning")
     assert str(finding.place).startswith(f"{repo.root.parent / 'submit.sh'}:1:")
     assert rendered(repo.root)[1] == 1
