@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -77,9 +78,8 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
             templates[str(name)] = replace(leaf, settings=as_mapping(at(platforms, label)))
     parameters = _defaults(at(spec, "root"))
     given = at(document, "runtimeConfig", "parameterValues")
-    types = at(spec, "root", "inputDefinitions", "parameters")
     for name, value in given.items() if isinstance(given, dict) else ():
-        parameters[str(name)] = _constant(value, at(types, str(name)))
+        parameters[str(name)] = _constant(value)
     return Pipeline(
         name=str(at(spec, "pipelineInfo", "name") or ""),
         route=start,
@@ -100,16 +100,16 @@ def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, s
 def _defaults(component: object) -> dict[str, str]:
     inputs = at(component, "inputDefinitions", "parameters")
     return {
-        str(name): _constant(at(one, "defaultValue"), one)
+        str(name): _constant(at(one, "defaultValue"))
         for name, one in (inputs.items() if isinstance(inputs, dict) else ())
         if at(one, "defaultValue") is not None
     }
 
 
-def _constant(value: object, definition: object) -> str:
-    """A constant as text. The compiler writes all numbers as those of JSON, so integers get a fraction."""
-    structured = isinstance(value, dict | list) or at(definition, "parameterType") == "NUMBER_INTEGER"
-    return as_text(whole(value) if structured else value)
+def _constant(value: object) -> str:
+    """A constant as text; numbers as in `backend/src/v2/component/launcher_v2.go`, without exponents and zeros."""
+    value = whole(value)
+    return format(Decimal(repr(value)), "f") if isinstance(value, float) else as_text(value)
 
 
 def _group(component: object, route: Route, components: object) -> Group:
@@ -130,11 +130,11 @@ def _group(component: object, route: Route, components: object) -> Group:
 
 
 def _task(name: str, data: Body, route: Route, components: object) -> Task:
-    called = at(components, str(at(data, "componentRef", "name") or ""), "inputDefinitions")
+    called = at(components, str(at(data, "componentRef", "name") or ""), "inputDefinitions", "artifacts")
     before, given = data.get("dependentTasks"), at(data, "inputs", "parameters")
     items, loop, unknown = _items(data.get("parameterIterator"))
     ended = at(data, "triggerPolicy", "strategy") == _ALWAYS
-    values = {key: text.replace(TASK_NAME, name) for key, text in _values(given, at(called, "parameters"))}
+    values = {key: text.replace(TASK_NAME, name) for key, text in _values(given)}
     item = at(data, "parameterIterator", "itemInput")
     if isinstance(item, str):
         values[item] = "{{item}}"
@@ -146,7 +146,7 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
     whole = {key: text for key, text in values.items() if key not in selected}
     condition = str(at(data, "triggerPolicy", "condition") or "")
     condition = _IN_CONDITION.sub(lambda match: f"{{{{inputs.parameters.{match[1] or match[2]}}}}}", condition)
-    values |= _artifacts(at(data, "inputs", "artifacts"), at(called, "artifacts"))
+    values |= _artifacts(at(data, "inputs", "artifacts"), called)
     return Task(
         name=name,
         route=route,
@@ -163,12 +163,12 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
     )
 
 
-def _values(inputs: object, definitions: object) -> Iterator[tuple[str, str]]:
+def _values(inputs: object) -> Iterator[tuple[str, str]]:
     for name, one in inputs.items() if isinstance(inputs, dict) else ():
         if isinstance(outer := at(one, "componentInputParameter"), str):
             yield str(name), f"{{{{inputs.parameters.{outer}}}}}"
         elif (constant := at(one, "runtimeValue", "constant")) is not None:
-            yield str(name), _inputs(_constant(constant, at(definitions, str(name))))
+            yield str(name), _inputs(_constant(constant))
         elif isinstance(producer := at(one, "taskOutputParameter", "producerTask"), str):
             key = at(one, "taskOutputParameter", "outputParameterKey")
             yield str(name), f"{{{{tasks.{producer}.outputs.parameters.{key}}}}}"

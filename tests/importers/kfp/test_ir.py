@@ -103,7 +103,7 @@ def test_ir_has_the_same_meaning() -> None:
         "loop": ["1"],
         "loop-2": ["2"],
         "eval": ["tasks-x-outputs-parameters-y"],
-        "bye": ["9.0"],
+        "bye": ["9"],
     }
     assert (steps[""]["params"], steps[""]["gpus"], steps[""]["cpu"], steps[""]["memory"]) == (
         {"lr": "0.5"},
@@ -111,6 +111,14 @@ def test_ir_has_the_same_meaning() -> None:
         "2",
         "4G",
     )
+
+
+@for_each(("value", "text"), [(3.0, "3"), (1e-05, "0.00001"), (0.5, "0.5"), (1e21, "1" + "0" * 21), ("3.0", "3.0")])
+def test_numbers_are_written_as_the_launcher_does(value: object, text: str) -> None:
+    document = deepcopy(IR)
+    document["root"]["inputDefinitions"]["parameters"]["lr"]["defaultValue"] = value
+    (job,), _ = read(document)
+    assert job.fields["params"] == {"lr": text}
 
 
 def test_integers_are_not_written_as_fractions() -> None:
