@@ -438,6 +438,8 @@ def _report_others(every: list[Item], runs: list[Item], used: dict[int, bool], f
             why = "jobs use the claim by its name, so that its data stay where they are"
         elif RESOURCES.get((_group(item), item.body["kind"])) is None:
             why = "gen renders no such object from a job"
+        elif "binaryData" in item.body:
+            why = "files of a job are texts, and it has `binaryData`"
         run = next((one.name for one in runs if selects_name(item, one)), "")
         hint = f"remove it, or let it select `gen/job: {run}` if other programs use it" if run else _KEPT
         why = f"it selects pods of `{run}` by its name, and those of a run have another one" if run else why

@@ -333,6 +333,11 @@ def test_a_folder_becomes_jobs_that_render(repo: Repository) -> None:
     assert rendered(repo.root)[1] == 0
 
 
+def test_a_config_map_with_bytes_is_no_file() -> None:
+    messages = [one.message for one in read(of_container(), {**SETTINGS, "binaryData": {"b": "AAEC"}})[1]]
+    assert messages == ["ConfigMap `settings` is not carried: files of a job are texts, and it has `binaryData`"]
+
+
 def test_a_tensorboard_with_another_name_belongs_to_the_run_with_its_claim() -> None:
     body = of_container(volumeMounts=[{"name": "data", "mountPath": "/data"}])
     claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
