@@ -184,9 +184,9 @@ _CHANNEL: Final = "pipelinechannel--"
 
 
 def _name_of(placeholder: str) -> str:
-    """A name in place of an unknown value."""
+    """A text in place of an unknown value, short enough for a label."""
     name = _given_name(placeholder) or next(iter(graph.parameters_read(placeholder)), "")
-    return f"{START}-{label(name, 'value')}" if name else label(placeholder, "parameter")
+    return f"{START}-{label(name or placeholder, 'value')[:50].strip('-')}"
 
 
 def _with_given(fields: Fields, unknown: Iterable[str]) -> Fields:

@@ -102,7 +102,7 @@ def test_ir_has_the_same_meaning() -> None:
         "train": ["{{ params.lr }}"],
         "loop": ["1"],
         "loop-2": ["2"],
-        "eval": ["tasks-x-outputs-parameters-y"],
+        "eval": ["change-me-tasks-x-outputs-parameters-y"],
         "bye": ["9"],
     }
     assert (steps[""]["params"], steps[""]["gpus"], steps[""]["cpu"], steps[""]["memory"]) == (
