@@ -64,18 +64,23 @@ _OWN = ("gen-in-", "gen-out-")
 """Volumes of copies, which have a number, too."""
 
 
-def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layers, found: Findings) -> str:
-    """Report faults, and return the Kubernetes version for the schemas; empty for a missing or unknown version."""
-    _operators(fields, layers, found)
-    _defaults(data, layers, found)
+def check_entries(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Report faults that stay faults if other fields, which are invalid, were left out."""
     _volume_names(fields, layers, found)
     _volume_settings(fields, layers, found)
     _gpu_settings(fields, layers, found)
-    check_prices(fields, layers, found)
     _networks(fields, layers, found)
     _images(fields, layers, found)
     _pipelines(fields, layers, found)
     _definitions(fields, layers, found)
+
+
+def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layers, found: Findings) -> str:
+    """Report faults, and return the Kubernetes version for the schemas; empty for a missing or unknown version."""
+    _operators(fields, layers, found)
+    _defaults(data, layers, found)
+    check_entries(fields, layers, found)
+    check_prices(fields, layers, found)
     if not fields.abstract:
         _grants(fields, layers, found)
     version = _kubernetes(fields, layers, found)

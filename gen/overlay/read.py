@@ -16,7 +16,7 @@ from gen.base.codes.jobs import INVALID_VALUE
 from gen.base.codes.overlays import MISSING_DEFINITION, RESERVED_NAME
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import DEFINITIONS, overlay_file, overlays_path
-from gen.base.yaml.layers import Layer, Layers, lay_over
+from gen.base.yaml.layers import Layer, Layers, lay_over, without
 from gen.base.yaml.source import Source, source_of
 from gen.base.yaml.strict import Data
 from gen.job.fields import JobFields
@@ -25,7 +25,7 @@ from gen.job.literal_secrets import report_secrets
 from gen.job.model import Model, renamed_fields
 from gen.job.suggest import Models, with_new_names
 from gen.kubernetes.facts import RESOURCES
-from gen.overlay.check import check_overlay, check_runtimes
+from gen.overlay.check import check_entries, check_overlay, check_runtimes
 from gen.overlay.fields import PROFILES, OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.grant import with_groups
@@ -208,5 +208,8 @@ def _validated(
     except ValidationError as error:
         patches = data.get("patches")
         elsewhere = [("patches", index) for index in range(len(patches) if isinstance(patches, list) else 0)]
-        explain(error, model, layers, found, hidden=[*hidden, *elsewhere])  # `_patches` reports those of patches
-        return None
+        # `_patches` reports those of patches
+        wrong = explain(error, model, layers, found, hidden=[*hidden, *elsewhere])
+    with suppress(ValidationError):
+        check_entries(model.model_validate(without(data, wrong)), layers, found)
+    return None

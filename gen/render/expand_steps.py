@@ -56,7 +56,11 @@ def step_runs(written: WrittenJob, given: JobInput, run: str, found: Findings) -
         _check_name(step.name, written, by_name, found)
         _check_needs(step, written, cast("dict[str, Data]", written.data["steps"]), found)
     _check_common(written, given, found)
-    return tuple(_in_order(by_name, written, found))
+    ordered = tuple(_in_order(by_name, written, found))
+    for step in by_name.values():
+        if step not in ordered:
+            found.extend(step.found)
+    return ordered
 
 
 def most_for_steps(steps: Data | None, starter: type[StarterPlan]) -> int:
@@ -118,8 +122,10 @@ def _order(fields: Mapping[str, Data], layers: Layers, found: Findings) -> Order
     try:
         return Order.model_validate(fields)
     except ValidationError as error:
-        explain(error, Order, layers, found)
-        return Order()
+        wrong = {route[0] for route in explain(error, Order, layers, found)}
+        if "needs" in wrong or "needs" not in fields:  # `when` depends on it
+            wrong.add("when")
+        return Order.model_validate({name: value for name, value in fields.items() if name not in wrong})
 
 
 def _kind(fields: Mapping[str, Data], own: Layer, written: WrittenJob, found: Findings) -> str | None:
@@ -220,12 +226,14 @@ def _check_needs(step: ExpandedStep, written: WrittenJob, steps: Mapping[str, ob
 
 def _in_order(steps: Mapping[str, ExpandedStep], written: WrittenJob, found: Findings) -> Iterator[ExpandedStep]:
     """Steps after those that they need, otherwise by name; without those in a cycle, and what needs them."""
-    sorter = TopologicalSorter({name: [n for n in step.order.needs if n in steps] for name, step in steps.items()})
+    needed = {name: [need for need in step.order.needs if need in steps] for name, step in steps.items()}
+    sorter = TopologicalSorter(needed)
     try:
         sorter.prepare()
     except CycleError as error:
-        if not found.failed():
-            _report_cycle(list(reversed(error.args[1][1:])), written, found)
+        circle = list(reversed(error.args[1][1:]))
+        if circle[1:]:  # a step that needs itself is reported already
+            _report_cycle(circle, written, found)
     while ready := sorted(sorter.get_ready()):
         yield from (steps[name] for name in ready)
         sorter.done(*ready)

@@ -13,7 +13,7 @@ from gen.base.codes.files import INVALID_NAME
 from gen.base.codes.jobs import MISSING_FIELD, NO_EFFECT, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.base.codes.overlays import PLUGIN_NOT_NAMED
 from gen.base.placeholders import RUN, TRIAL
-from gen.base.yaml.layers import Layer, Layers, lay_over
+from gen.base.yaml.layers import Layer, Layers, lay_over, without
 from gen.base.yaml.source import Source, report_not_a_mapping
 from gen.base.yaml.strict import Data
 from gen.job.fields import JobFields
@@ -222,18 +222,3 @@ def _validated(
         return model.model_validate(without(data, wrong)), frozenset(left_out)
     except ValidationError:
         return None, frozenset(left_out)
-
-
-def without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:
-    """The data without the entries that contain the routes: half an entry would mean something else."""
-    entries: dict[str, set[str | int]] = {}
-    whole = {str(route[0]) for route in routes if len(route) == 1 or not isinstance(data.get(str(route[0])), dict)}
-    for route in routes:
-        entries.setdefault(str(route[0]), set()).update(route[1:2])
-    return {
-        field: {key: inner for key, inner in value.items() if key not in entries[field]}
-        if field in entries and isinstance(value, dict)
-        else value
-        for field, value in data.items()
-        if field not in whole
-    }

@@ -8,13 +8,21 @@ A stage returns several items for a job with several overlays or runs, and an `E
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from msgspec.structs import replace
 
 from gen.base import DefinitionError, Findings
 from gen.base.codes.grants import OF_OVERLAY
-from gen.base.codes.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
+from gen.base.codes.jobs import (
+    INVALID_LABEL,
+    INVALID_SCHEDULE,
+    MISSING_FIELD,
+    MOUNT_CONFLICT,
+    RESERVED_ENV,
+    RESERVED_METADATA,
+)
 from gen.base.yaml.source import read
 from gen.job.plan import Edit, Plan
 from gen.job.suggest import with_old_names
@@ -45,10 +53,12 @@ from gen.render.results import BuiltObjects, PatchedObjects, RenderedJob, ValidO
 from gen.render.starters import requested, starter_in, summary
 from gen.render.sweep import settle
 
-_INDEPENDENT = frozenset(
-    code.name for code in (*OF_OVERLAY, MISSING_FIELD, RESERVED_METADATA, RESERVED_ENV, INVALID_LABEL)
-)
-"""Findings of the plan that stay true if other, invalid fields of the job were left out."""
+_INDEPENDENT: Mapping[str, frozenset[str]] = {
+    **{code.name: frozenset() for code in (*OF_OVERLAY, MISSING_FIELD, RESERVED_METADATA, RESERVED_ENV)},
+    **{code.name: frozenset() for code in (INVALID_LABEL, INVALID_SCHEDULE)},
+    MOUNT_CONFLICT.name: frozenset({"code", "data", "inputs", "outputs", "logs", "checkpoints", "roles", "workingDir"}),
+}
+"""Findings of the plan that stay true if other, invalid fields of the job were left out; with those that they need."""
 
 
 def load(request: work.RequestedFile) -> tuple[work.LoadedJob, ...] | tuple[work.EndedRun, ...]:
@@ -117,8 +127,12 @@ def plan_run(one: ExpandedRun, overlay: Overlay, pins: Pins | None) -> Plan | No
 def _plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None) -> Plan | None:
     own = Findings()
     made = make_plan(run, overlay, own, pins)
-    found.extend(finding for finding in own if run.given.complete or finding.code in _INDEPENDENT)
+    found.extend(finding for finding in own if _stays_true(finding.code, run.given.left_out))
     return made
+
+
+def _stays_true(code: str, left_out: frozenset[str]) -> bool:
+    return not left_out or (code in _INDEPENDENT and left_out.isdisjoint(_INDEPENDENT[code]))
 
 
 def _planned(job: work.LoadedJob, one: ExpandedRun, run: JobRun, made: Plan) -> work.PlannedRun:

@@ -241,6 +241,12 @@ SHARED_OUTPUT = Code(
     "Use `{{ run.id }}` in a path, or mount the volume read-only.",
 )
 
+INVALID_SCHEDULE = Code(
+    "invalid-schedule",
+    "The times of a `schedule` are not valid, never come, or are in an unknown time zone.",
+    "The API server rejects the object, or no run ever starts.",
+    "Correct the field; the finding names it.",
+)
 INVALID_SEARCH = Code(
     "invalid-search",
     "Katib cannot run a search, or could not read its metric: an unknown algorithm or setting, a space that does not "

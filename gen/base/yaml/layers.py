@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -148,3 +148,18 @@ def _entry_depth(route: Route) -> int:
     if name in HOLDERS:
         return HOLDERS[name] + _entry_depth(route[HOLDERS[name] :])
     return 1 + _ENTRYWISE.get(name, 1)
+
+
+def without(data: Mapping[str, Data], routes: Collection[Route]) -> dict[str, Data]:
+    """The data without the entries that contain the routes: half an entry would mean something else."""
+    entries: dict[str, set[str | int]] = {}
+    whole = {str(route[0]) for route in routes if len(route) == 1 or not isinstance(data.get(str(route[0])), dict)}
+    for route in routes:
+        entries.setdefault(str(route[0]), set()).update(route[1:2])
+    return {
+        field: {key: inner for key, inner in value.items() if key not in entries[field]}
+        if field in entries and isinstance(value, dict)
+        else value
+        for field, value in data.items()
+        if field not in whole
+    }

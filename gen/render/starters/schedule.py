@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from gen.base import Route, at
-from gen.base.codes.jobs import INVALID_VALUE
+from gen.base.codes.jobs import INVALID_SCHEDULE, INVALID_VALUE
 from gen.base.yaml.strict import Data
 from gen.job.fields import Schedule
 from gen.job.kinds.base import Job
@@ -140,16 +140,16 @@ def _check_times(context: Context, wanted: Schedule, route: Route) -> bool:
     if fault is not None:
         zoned = ZONED.fullmatch(wanted.cron)
         hint = f'write `schedule: {{cron: "{zoned[2]}", timeZone: {zoned[1]}}}`' if zoned else fault.hint
-        context.error(INVALID_VALUE, (SCHEDULE, *route), fault.message, hint)
+        context.error(INVALID_SCHEDULE, (SCHEDULE, *route), fault.message, hint)
     elif never_comes(wanted.cron):
         message = f"`{wanted.cron}` never comes, because no month in it has the day"
-        context.error(INVALID_VALUE, (SCHEDULE, *route), message, "correct the day, the third field, or the month")
+        context.error(INVALID_SCHEDULE, (SCHEDULE, *route), message, "correct the day, the third field, or the month")
         return False
     if (zone := time_zone_fault(wanted.time_zone)) is not None:
-        context.error(INVALID_VALUE, (SCHEDULE, "timeZone"), zone.message, zone.hint)
+        context.error(INVALID_SCHEDULE, (SCHEDULE, "timeZone"), zone.message, zone.hint)
     if wanted.deadline < _SHORTEST_DEADLINE:
         message = f"`deadline` is shorter than {_SHORTEST_DEADLINE}s, so that runs may never start"
-        context.error(INVALID_VALUE, (SCHEDULE, "deadline"), message, "write a longer one, such as `10m`")
+        context.error(INVALID_SCHEDULE, (SCHEDULE, "deadline"), message, "write a longer one, such as `10m`")
     return fault is None
 
 
