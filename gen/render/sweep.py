@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from gen.base import Findings, Route, did_you_mean, regex
+from gen.base import Findings, Route, as_mapping, did_you_mean, near, regex
 from gen.base.codes.commands import EQUAL_VALUES
 from gen.base.codes.jobs import INVALID_SWEEP, NO_EFFECT, SWEEP_TOO_LARGE
 from gen.base.engines import RECORDS
@@ -31,7 +31,7 @@ from gen.overlay.overlay import Overlay
 from gen.render.emit import NOT_PART_OF_RUN, SWEEP
 from gen.render.job_run import ExpandedRun, JobRun, WrittenJob
 from gen.render.parts.data import report_shared
-from gen.render.text_mistakes import used_params
+from gen.render.text_mistakes import named_params, used_params
 
 Pairs = tuple[tuple[str, str], ...]
 """Names and values of parameters, sorted by name: the identity of a combination."""
@@ -284,13 +284,16 @@ def _check_params(sweep: Sweep, written: WrittenJob, overlay: Overlay, found: Fi
     for index, entry in enumerate(sweep.include):
         places = {key: ("include", index, key) for key in entry} | places
     used = used_params(fields, places)
+    defined = {*places, *as_mapping(written.data.get("params")), *overlay.fields.params}
+    undefined = {name: field for field in fields for name in named_params(fields[field]) - defined}
     for key, route in places.items():
         place = written.place(SWEEP, *route, key=True)
         if key in overlay.fields.params:
             message = f"overlay `{overlay.name}` sets the parameter `{key}` for all jobs"
             found.error(NO_EFFECT, place, message, f"sweep another parameter, or remove `params.{key}` of the overlay")
         elif key not in used:
-            message = f"no expression in a field that decides about runs uses the parameter `{key}`"
-            found.error(
-                NO_EFFECT, place, message, f"use it, such as in `command`: `{{{{ params.{key} }}}}`; or remove it"
-            )
+            message = f"the parameter `{key}` is not used in any field that affects a run"
+            hint = f"use it, such as in `command`: `{{{{ params.{key} }}}}`; or remove it"
+            if guess := near(key, undefined):
+                hint = f"did you mean `{guess}`, which `{undefined[guess]}` uses?"
+            found.error(NO_EFFECT, place, message, hint)

@@ -186,9 +186,14 @@ def warn_unused_params(
 
 def used_params(data: Mapping[str, Data], params: Iterable[str]) -> set[str]:
     """Those of the parameters that an expression in a field of the job uses."""
-    text = "\n".join(_expressions({name: value for name, value in data.items() if name != "params"}))
-    words = {match[1] for match in _PARAM.finditer(text)}
+    fields: Data = {name: value for name, value in data.items() if name != "params"}
+    text, words = "\n".join(_expressions(fields)), named_params(fields)
     return {name for name in params if name in words or (not name.isidentifier() and name in text)}
+
+
+def named_params(data: Data) -> set[str]:
+    """The parameters that expressions name, which may be undefined."""
+    return {match[1] for text in _expressions(data) for match in _PARAM.finditer(text)}
 
 
 _PARAM: Final = regex(r"\bparams\s*\.\s*(\w+)")
