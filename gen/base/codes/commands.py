@@ -96,6 +96,12 @@ MISSING_PATH = FatalCode(
     "The repository is in `code/<name>`; `name` defaults to the last part of its URL.",
     "Use the folder in the finding, or set `code.name`.",
 )
+SIMILAR_PATH = Code(
+    "similar-path",
+    "A command uses a path that is not on a volume of the job, and that differs in one letter from one that is.",
+    "If the image has no such path, the program fails, or writes files that are deleted with the pod.",
+    "Write the path in the finding; if the image has the other one, silence the finding with an annotation.",
+)
 LOST_OUTPUT = Code(
     "lost-output",
     "An option for results names a path on no volume of the job, or on one that is read-only.",

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gen.base import Location, near, regex
-from gen.base.codes.commands import CLOSED_FOLDER, DEVICE_MASK, LOST_OUTPUT, MISSING_PATH, NO_GPUS, UNUSED_CODE
+from gen.base import Location, names, near, regex
+from gen.base.codes.commands import (
+    CLOSED_FOLDER,
+    DEVICE_MASK,
+    LOST_OUTPUT,
+    MISSING_PATH,
+    NO_GPUS,
+    SIMILAR_PATH,
+    UNUSED_CODE,
+)
 from gen.base.shell_words import Word
 from gen.job.launchers import deepspeed, program_of, unwrapped
 from gen.job.launchers.base import DEVICES, Launch
@@ -108,11 +116,12 @@ _TEMPORARY: Final = ("/tmp", "/dev", "/proc", "/var/tmp")  # noqa: S108 - paths 
 
 def check_paths(command: Command) -> None:
     _check_code(command)
+    misspelt = _check_names(command)
     for program, launched, directory in _followed(command):
         folders = _folders(program.words) if launched else ()
         for name, value in [one for one in folders if one[0] in _RESULTS] or folders:
             path = value.text if value.text.startswith("/") else _of_folder(command, name, value, directory)
-            if not path or _is_read_only(command, path, value):
+            if not path or path in misspelt or _is_read_only(command, path, value):
                 continue
             if _is_kept(command, path) or _is_used(command, program, value):
                 continue
@@ -125,6 +134,60 @@ def check_paths(command: Command) -> None:
             copied = "outputs" not in command.context.job.unsupported_fields()
             hint = "write below a volume in `data`" + (", or add the folder to `outputs`" if copied else "")
             command.warning(LOST_OUTPUT, value, message, hint)
+
+
+_PATH: Final = regex(r"(?:[^=/\s]*=)?(?P<path>/[^\s,:;*?$=]+)")
+_OF_SYSTEMS: Final = names(
+    "app bin boot dev etc home lib media mnt models opt proc root run sbin srv sys tmp user usr var workspace"
+)
+"""Folders that an image may have, too."""
+
+
+_MOST_MOUNTS: Final = 50
+_MOST_CHARACTERS: Final = 20_000
+"""Limits of the mounts and of the words of a command that are compared with each other."""
+
+
+def _check_names(command: Command) -> set[str]:
+    """Warn about paths that probably were meant to be one of the job's, and return them.
+
+    An image can have any path. One that the command uses twice, or may make, was not misspelt.
+    """
+    known = [mount.path.rstrip("/") for mount in command.pod.mounts][:_MOST_MOUNTS]
+    programs = command.script.programs if known else ()
+    text = "\n".join(word.text for program in programs for word in program.words)
+    misspelt: set[str] = set()
+    for program in programs if len(text) <= _MOST_CHARACTERS else ():
+        for word in program.words if program.name not in _MOVERS else ():
+            match = _PATH.fullmatch(word.text) if word.unknown is None and "/" in word.text else None
+            if match is None or any(_is_below(match["path"], one) for one in known):
+                continue
+            meant = next((one for one in known if _is_slip(match["path"], one)), "")
+            typed = "/".join(match["path"].split("/")[: meant.count("/") + 1])
+            if meant and text.count(typed) == 1:
+                message = f"the job has no file or volume at `{typed}`"
+                column = word.place.column + (match.start("path") if command.text else 0)  # lists have numbers of words
+                at = Word(typed, Location("", word.place.line, column))
+                command.warning(SIMILAR_PATH, at, message, f"did you mean `{meant}`?")
+                misspelt.add(match["path"])
+    return misspelt
+
+
+def _is_slip(path: str, known: str) -> bool:
+    """Whether one name of the path differs in one letter from that in a known path, which the path may continue."""
+    pairs = [(typed, name) for typed, name in zip(path.split("/"), known.split("/"), strict=False) if typed != name]
+    if path.count("/") < known.count("/") or len(pairs) != 1 or pairs[0][0] in _OF_SYSTEMS:
+        return False
+    short, long = sorted(pairs[0], key=len)
+    at = next((at for at, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), len(short))
+    if len(short) == len(long):  # two letters exchanged
+        return short[at : at + 2] == long[at : at + 2][::-1] and short[at + 2 :] == long[at + 2 :]
+    letters = short[at - 1 : at + 1] + long[at]
+    return 0 < at < len(short) and short[at:] == long[at + 1 :] and len(letters) == _LETTERS and letters.isalpha()
+
+
+_LETTERS: Final = 3
+"""The one that is missing, and those around it: names that differ in the last letter, such as plurals, may be meant."""
 
 
 def _named(option: str) -> str:

@@ -151,6 +151,22 @@ def test_a_command_that_may_be_right_has_no_finding(tmp_path: Path, command: str
     assert codes(tmp_path, f"command: |\n  {command}\n") == []
 
 
+def test_a_path_that_an_image_may_have_is_not_a_misspelt_one(tmp_path: Path) -> None:
+    repo = Repository.at(tmp_path)
+    repo.overlay(f"{OVERLAY}\nvolumes: {{nas: {{claim: nas}}, other: {{claim: other}}}}\n")
+    commands = (
+        "python /opt/trains.py --data /data2 --model /model --old /dat --own /usr/lib",
+        "mkdir -p /dta && python /opt/train.py --data /dta",
+        "python /opt/train.py --data $ROOT/dta --url https://dta --x a/dta",
+    )
+    mounts = "data: {nas: /data, other: /models}\nfiles: {/opt/train.py: a, /user/lib/x: a}\ngpus: 1\nworkers: 1\n"
+    for number, command in enumerate(commands):
+        repo.job(f"kind: batch\nimage: a:1\ntimeout: 1h\n{mounts}command: {command}\n", f"demo-{number}")
+    repo.job(f"kind: batch\nimage: a:1\ntimeout: 1h\n{mounts}command: [python, --data=/dta]\n", "listed")
+    found = [(str(one.place), one.hint) for one in repo.render()[0].findings if one.code == "similar-path"]
+    assert found == [("jobs/team/listed.yaml:8:19", "did you mean `/data`?")]
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -78,6 +78,7 @@ SIBLINGS = {
     "curl https://me:x@…": ("secrets-in-urls-and-arguments-of-commands", "download.yaml:6:11: error: this looks like"),
     "[--wandb_api_key, x] in args": ("secrets-in-urls-and-arguments-of-commands", "`--wandb_api_key` is a secret"),
     "many outputs on no volume": ("many-outputs-on-no-volume", "the first of 6 of this sort"),
+    "/opt/tran.py for /opt/train.py": ("path-with-a-missing-letter", "has no file or volume at `/opt/tran.py`"),
     ".pgpass in files": ("passwords-in-lists-and-files", "`.pgpass` gets a literal password"),
 }
 """Mistakes of the same sort. A program that buffers its output is none: training containers have the variable."""
