@@ -239,7 +239,7 @@ def matching(
 
     def check(value: object) -> object:
         _given(value)
-        if isinstance(value, str) and fits(value):
+        if isinstance(value, str) and fits(value) and not empty(value):
             return value
         guess = meant(value) if isinstance(value, str) and len(value) <= limit else ""
         raise refuse(expected, value, f"did you mean `{guess}`?" if guess and fits(guess) else remedy)

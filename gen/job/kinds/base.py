@@ -164,6 +164,11 @@ class Job(JobFields, ABC):
         return None
 
     @property
+    def processes(self) -> tuple[str, int] | None:
+        """The field, as authors write it, with the processes that launchers start on each pod, and its number."""
+        return None
+
+    @property
     def kept_time(self) -> int | None:
         """Seconds for which pods may run after the end of the run; None for unlimited."""
         return 0

@@ -178,6 +178,11 @@ class PyTorchJob(KubeflowJob):
             del spec[self.facts.pods[0].role_map]["Worker"]["replicas"]
         return spec
 
+    @property
+    def processes(self) -> tuple[str, int] | None:
+        number = self.nproc_per_node or ""
+        return ("nprocPerNode", int(number)) if number.isdecimal() else None
+
     def own_spec(self, plan: Plan) -> Body:
         policy = _elastic_policy(self.elastic) if self.elastic is not None else None
         return present(elasticPolicy=policy, nprocPerNode=self.nproc_per_node)

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from gen.base import Route
+from gen.base import Route, Severity
 from gen.kubernetes.facts.ray import HEAD, KUBERAY, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.kubernetes.objects import QUEUE_LABEL, Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
@@ -182,6 +182,23 @@ def ray_groups(view: ObjectView) -> Faults:
     for route, group in _groups(view):
         if not ((group.get("template") or {}).get("spec") or {}).get("containers"):
             yield Fault((*route, "template"), "the template has no containers")
+
+
+@operator_rule(
+    "ray-replicas",
+    _JOB,
+    _CLUSTER,
+    reason="The operator starts as many as `maxReplicas` allows, with and without an autoscaler.",
+    remedy="Correct one of the two numbers.",
+    severity=Severity.WARNING,
+)
+def ray_replicas(view: ObjectView) -> Faults:
+    """A group has more replicas than its maximum."""
+    for route, group in _groups(view):
+        wanted, most = group.get("replicas"), group.get("maxReplicas")
+        if wanted is not None and most is not None and wanted > most:
+            hint = f"write `{most}`, or raise `maxReplicas`"
+            yield Fault((*route, "replicas"), f"{wanted} is more than `maxReplicas` ({most})", hint)
 
 
 @operator_rule(

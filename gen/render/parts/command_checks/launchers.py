@@ -89,6 +89,10 @@ def _check_processes(command: Command, launch: Launch, numbers: _Numbers) -> Non
         message = "`torchrun` fails, because the pods have no GPUs to start a process for"
         command.error(PROCESS_COUNT, setting.word, message, "set `gpus`, or write `--nproc-per-node=auto`")
     number = setting.number if setting is not None else None
+    own = command.context.job.processes
+    if setting is not None and number and own is not None and number != own[1] and launch.launcher is torchrun.LAUNCHER:
+        message = f"`{own[0]}: {own[1]}` has no effect: `{launch.option(setting)}` of the command is {number}"
+        command.warning(PROCESS_COUNT, setting.word, message, f"remove the option, or `{own[0]}`")
     every = launch.get(ALL_PROCESSES)
     if number is None and every is not None and every.number is not None:
         if numbers.slots is not None and launch.launcher.starts_programs:
