@@ -104,7 +104,7 @@ SIMILAR_PATH = Code(
 )
 LOST_OUTPUT = Code(
     "lost-output",
-    "An option for results names a path on no volume of the job, or on one that is read-only.",
+    "An option for results names a path that is not on a volume of the job, or on one that is read-only.",
     "The files are deleted with the pod.",
     "Write to a path below a volume in `data`, or copy the path by `outputs`.",
 )

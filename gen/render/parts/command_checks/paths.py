@@ -130,7 +130,7 @@ def check_paths(command: Command) -> None:
             ):
                 continue
             shown = f"`{value.text}`" if path == value.text or directory is None else f"`{value.text}` in `{directory}`"
-            message = f"{shown} is on no volume, and its files are deleted with the pod"
+            message = f"{shown} is not on a volume of the job, so its files are deleted with the pod"
             copied = "outputs" not in command.context.job.unsupported_fields()
             hint = "write below a volume in `data`" + (", or add the folder to `outputs`" if copied else "")
             command.warning(LOST_OUTPUT, value, message, hint)
@@ -210,7 +210,9 @@ def _followed(command: Command) -> Iterator[tuple[Program, tuple[Launch, ...], s
 def _is_kept(command: Command, path: str) -> bool:
     """Whether files outlive the pod, or are temporary. The volume with the code is the pod's own."""
     mounts = (mount.path for mount in command.pod.mounts if command.pod.code is None or mount.volume != CODE)
-    return any(_is_below(path, folder) for folder in (*mounts, *_TEMPORARY, *command.context.job.outputs))
+    # a volume that the overlay does not have is reported
+    data = (one if isinstance(one, str) else one.path for one in command.context.job.data.values())
+    return any(_is_below(path, folder) for folder in (*mounts, *data, *_TEMPORARY, *command.context.job.outputs))
 
 
 def _is_read_only(command: Command, path: str, value: Word) -> bool:
