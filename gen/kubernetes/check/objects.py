@@ -47,8 +47,8 @@ def retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterat
     minor = kinds.minor
     instead = f"use `{old.instead}`" if "/" in old.instead else old.instead
     if is_removed(api_version, name, kinds) and not known:
-        since = f" since Kubernetes 1.{old.removed}" if old.removed else ""
-        yield Problem("removed-api", ("apiVersion",), f"{api_version} {name} was removed{since}", instead)
+        when = f" in Kubernetes 1.{old.removed}" if old.removed else ""
+        yield Problem("removed-api", ("apiVersion",), f"{api_version} {name} was removed{when}", instead)
     elif old.deprecated <= minor:
         until = f" and removed in Kubernetes 1.{old.removed}" if old.removed else ""
         yield Problem("deprecated-api", ("apiVersion",), f"{api_version} {name} is deprecated{until}", instead)

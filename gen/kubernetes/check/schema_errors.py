@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gen.base import Route, did_you_mean
+from gen.base import Route, did_you_mean, names, regex
 from gen.kubernetes.formats import KEYWORD
 from gen.kubernetes.rules import Problem
 from gen.kubernetes.schemas.kubernetes import TIMES
@@ -77,7 +79,27 @@ def _of_type(route: Route, value: object, types: Iterable[str]) -> Problem:
     text = types and "string" in types and not isinstance(value, dict | list) and value is not None
     what = "a boolean" if isinstance(value, bool) else "a number"
     hint = f"quote it as it is: YAML 1.1 reads the unquoted value as {what}" if text else f"use {expected}"
+    if isinstance(value, str) and (meant := _meant(value, [name for name in types if name != "null"], route)):
+        hint = f"write `{meant}`"
     return Problem("wrong-type", route, message, hint)
+
+
+_TRUE, _FALSE = names("true yes on y"), names("false no off n")
+_WORDS = regex(r"[\w./:=@%+, -]+")
+"""A command that is the same without a shell."""
+
+
+def _meant(text: str, types: Sequence[str], route: Route) -> str:
+    """The value of one type that was probably meant by a text; empty if it is not certain."""
+    if len(types) != 1:
+        return ""
+    if types[0] == "array":
+        is_command = route[-1] in ("command", "args") and _WORDS.fullmatch(text) is not None
+        return json.dumps(text.split()) if is_command else ""
+    if types[0] == "boolean":
+        return "true" if text.lower() in _TRUE else "false" if text.lower() in _FALSE else ""
+    number = {"integer": r"-?[0-9]{1,18}", "number": r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?"}.get(types[0])
+    return text if number is not None and re.fullmatch(number, text) else ""
 
 
 def _branches(error: ValidationError) -> Iterator[list[str]]:

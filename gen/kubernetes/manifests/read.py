@@ -356,13 +356,13 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
         policy = ManifestPolicy(file, found, text)
         read = [(mark, document) for mark, document in read_events(CParser(text), policy) if document is not None]
     except Refused as problem:
-        found.error(problem.code, location(file, problem.mark), problem.message, problem.hint)
+        found.error(problem.code, location(file, problem.mark), *(_of_helm(text) or (problem.message, problem.hint)))
     except MarkedYAMLError as error:
         as_json = _json(text)
         if as_json is not None:
             return Manifests(file, text, (as_json,), is_yaml=False)
         wrong = explained(error, text)
-        found.error(wrong.code, wrong.location(file), wrong.message, wrong.hint)
+        found.error(wrong.code, wrong.location(file), *(_of_helm(text) or (wrong.message, wrong.hint)))
     except ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Location(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
@@ -373,6 +373,16 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
         begins = tuple((mark.index - mark.column, mark.line) for mark, _ in read)
         return Manifests(file, text, tuple(document for _, document in read), begins, policy.is_unique)
     return None
+
+
+_HELM: Final = regex(r"\{\{-?\s*(?:[.$][A-Za-z]|(?:if|else|end|range|with|define|include|template|toYaml|tpl)\b)")
+
+
+def _of_helm(text: str) -> tuple[str, str] | None:
+    """The message and remedy for a file that cannot be read because it is a template of Helm."""
+    if _HELM.search(text) is None:
+        return None
+    return "a template of Helm is not YAML until it is rendered", "run `helm template` first, and validate its output"
 
 
 def _json(text: str) -> Any | None:

@@ -231,3 +231,46 @@ def test_a_kind_that_gen_knows_needs_its_definition(api_version: str, kind: str)
     problems = check({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}}, Kinds("1.34")).problems
     (hint,) = [one.hint for one in problems if one.rule == "unknown-api"]
     assert hint.startswith("name the file or folder of its definition with `--schema-location`, or skip")
+
+
+_CONTAINER = 'containers: [{name: a, image: "a:1"}]'
+_JOB = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\nspec: {{template: {{spec: {{{_CONTAINER}}}}}}}\n"
+_HELM = "run `helm template` first, and validate its output"
+_NEVER = _JOB.replace("containers", "restartPolicy: Never, containers")
+_MPI = (
+    "apiVersion: kubeflow.org/v1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  runPolicy: {cleanPodPolicy: Running}\n"
+    f"  mpiReplicaSpecs: {{launcher: {{template: {{spec: {{{_CONTAINER}}}}}}}}}\n"
+)
+
+
+@for_each(
+    ("text", "part", "hint"),
+    [
+        (_JOB, "`restartPolicy` is missing, and its default", "set `restartPolicy: Never`, or `OnFailure`"),
+        (_NEVER.replace("spec: {", 'spec: {parallelism: "3", ', 1), "got the string `3`", "write `3`"),
+        (_NEVER.replace('"a:1"', '"a:1", tty: "yes"'), "got the string `yes`", "write `true`"),
+        (_NEVER.replace('"a:1"', '"a:1", command: sleep 1'), "got the string `sleep 1`", 'write `["sleep", "1"]`'),
+        (_NEVER.replace('"a:1"', '"a:1", command: sleep 1 && b'), "got the string `sleep 1 && b`", "use a list"),
+        (_MPI, "the kind has no role `launcher`", "did you mean `Launcher`?"),
+        ("a: {{ .Values.a }}\n", "a template of Helm", _HELM),
+        (
+            "a: b\n{{- if .Values.a }}\nc: d\n",
+            "a template of Helm",
+            "run `helm template` first, and validate its output",
+        ),
+        ("a: {{ b }}\n", "invalid key", "quote the key"),
+    ],
+)
+def test_the_remedy_is_the_value_to_write(tmp_path: Path, text: str, part: str, hint: str) -> None:
+    found = [finding for finding in inspect(tmp_path, text)[0].findings if finding.severity is Severity.ERROR]
+    assert [finding.hint for finding in found] == [hint]
+    assert part in found[0].message
+
+
+def test_the_values_that_a_cluster_writes_are_named(tmp_path: Path) -> None:
+    group = f"{{groupName: a, replicas: 1, template: {{spec: {{{_CONTAINER}}}}}, rayStartParams: {{}}}}"
+    head = f"headGroupSpec: {{rayStartParams: {{}}, template: {{spec: {{{_CONTAINER}}}}}}}"
+    spec = f"spec: {{entrypoint: a, rayClusterSpec: {{{head}, workerGroupSpecs: [{group}]}}}}\n"
+    report, _ = inspect(tmp_path, f"apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {{name: a}}\n{spec}")
+    (hint,) = [finding.hint for finding in report.findings if finding.code == "unwritten-default"]
+    assert "`scaleStrategy: {}`" in hint

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from gen.base import Route, Severity, at, nulls
+from gen.base import Route, Severity, at, nulls, quoted
 from gen.base.engines import ENGINES, Mark
 from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.pods import matches
@@ -124,14 +125,18 @@ _FILLED: Final = {
 def unwritten_default(view: ObjectView) -> Faults:
     """An object lacks a field that its webhook or operator sets inside a list."""
     missing = [
-        (*route, *filled.field)
+        ((*route, *filled.field), filled.value)
         for filled in _FILLED[view.group, view.kind]
         for route, holder in matches(view.body, filled.place)
         if at(holder, *filled.field) is None
     ]
     if missing:
-        names = dict.fromkeys(f"`{route[-1]}`" for route in missing)
-        yield Fault(missing[0], f"the cluster would set {', '.join(names)}")
+        values = {str(route[-1]): value for route, value in missing}
+        message = f"the cluster would set {quoted(values)}, and the engine would always show a difference"
+        known = [f"`{name}: {json.dumps(value)}`" for name, value in values.items() if value is not None]
+        others = quoted(name for name, value in values.items() if value is None)
+        hint = ", ".join([*known, *([f"{others} to what `kubectl get -o yaml` shows"] if others else [])])
+        yield Fault(missing[0][0], message, f"set {hint}")
 
 
 @gitops_rule(

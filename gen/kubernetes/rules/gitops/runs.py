@@ -107,9 +107,9 @@ def unprotected_data(view: ObjectView) -> Faults:
     """A volume or claim lacks an annotation that keeps an engine from removing it."""
     missing = [f"`{mark}`" for mark in protections() if not mark.is_on(view.metadata)]
     if missing:
-        yield Fault(
-            ("metadata", "annotations"), f"the data is not protected from removal: {', '.join(missing)} is missing"
-        )
+        are = "is" if len(missing) == 1 else "are"
+        message = f"the data is not protected from removal: {', '.join(missing)} {are} missing"
+        yield Fault(("metadata", "annotations"), message)
 
 
 @gitops_rule(

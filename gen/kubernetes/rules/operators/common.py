@@ -6,10 +6,10 @@ From `ValidatePodCreate` and `ValidateObjectMeta` of `pkg/apis/core/validation/v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from gen.base import Route
+from gen.base import Route, near, quoted
 from gen.kubernetes.facts import resource_of
 from gen.kubernetes.facts.argo import CLUSTER_WORKFLOW_TEMPLATE, CRON_WORKFLOW, WORKFLOW, WORKFLOW_TEMPLATE
 from gen.kubernetes.facts.pods import longest_suffixes
@@ -44,6 +44,13 @@ def managed_by(name: str, operator: str, own: str, *kinds: str, fields: Iterable
         reason=reason,
         remedy=f"Set it to `{own}` or `{MULTIKUEUE}`, or remove it.",
     )
+
+
+def unknown_role(route: Route, role: str, roles: Collection[str]) -> Fault:
+    """The fault of a role that the kind does not have. Roles are case-sensitive."""
+    meant = near(role, roles)
+    message = f"the kind has no role `{role}`; expected {quoted(roles)}"
+    return Fault(route, message, f"did you mean `{meant}`?" if meant else "")
 
 
 def items(view: ObjectView, field: str) -> list[Body]:

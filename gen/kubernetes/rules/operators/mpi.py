@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from gen.kubernetes.facts.kubeflow import MPI_OPERATOR, MPIJOB, V2
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
-from gen.kubernetes.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas, value_rule
+from gen.kubernetes.rules.operators.common import (
+    MULTIKUEUE,
+    derived_names,
+    name_fault,
+    replicas,
+    unknown_role,
+    value_rule,
+)
 from gen.kubernetes.rules.value_checks import if_set, one_of
 
 _MPI = str(MPIJOB)
@@ -26,9 +33,9 @@ def _is_v2(view: ObjectView) -> bool:
 def mpi_launcher(view: ObjectView) -> Faults:
     """A job has no launcher, or more than one."""
     roles = view.spec.get(_FIELD) or {}
-    if "Launcher" not in roles:
+    if "Launcher" not in roles and "launcher" not in map(str.lower, roles):  # which `mpi-roles` reports
         yield Fault(("spec", _FIELD) if _FIELD in view.spec else (), "`Launcher` is missing")
-    elif roles["Launcher"].get("replicas", 1) != 1:
+    elif "Launcher" in roles and roles["Launcher"].get("replicas", 1) != 1:
         yield Fault(("spec", _FIELD, "Launcher", "replicas"), f"{roles['Launcher']['replicas']} launchers; expected 1")
 
 
@@ -37,7 +44,7 @@ def mpi_roles(view: ObjectView) -> Faults:
     """A role is not `Launcher` or `Worker`, or has no containers."""
     for role, route, spec in replicas(view, _FIELD):
         if role not in MPIJOB.pods[0].roles:
-            yield Fault(route, f"an MPIJob has no role `{role}`; expected `Launcher`, `Worker`")
+            yield unknown_role(route, role, MPIJOB.pods[0].roles)
         elif not ((spec.get("template") or {}).get("spec") or {}).get("containers"):
             yield Fault(route, f"role `{role}` has no containers")
 

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base import Severity, quoted
+from gen.base import Severity
 from gen.kubernetes.facts import kubeflow
 from gen.kubernetes.facts.base import PodSet, Resource
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule, placed
-from gen.kubernetes.rules.operators.common import derived_names, managed_by, name_fault, replicas, value_rule
+from gen.kubernetes.rules.operators.common import (
+    derived_names,
+    managed_by,
+    name_fault,
+    replicas,
+    unknown_role,
+    value_rule,
+)
 from gen.kubernetes.rules.value_checks import dns_1035_label, if_set, one_of
 
 TRAINING: Final = {
@@ -80,8 +87,7 @@ def training_roles(view: ObjectView) -> Faults:
     pods = roles_of(view)
     for role, route, _ in replicas(view, pods.role_map):
         if role not in pods.roles:
-            expected = quoted(pods.roles)
-            yield Fault(route, f"a {view.kind} has no role `{role}`; expected {expected}")
+            yield unknown_role(route, role, pods.roles)
 
 
 @operator_rule(

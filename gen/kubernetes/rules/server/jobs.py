@@ -115,6 +115,8 @@ def _template(spec: Body, route: Route) -> Faults:
         words = " or ".join(f"`{word}`" for word in allowed)
         reason = " with a `podFailurePolicy`" if "podFailurePolicy" in spec else ""
         message = f"`{policy}` is not allowed for a job{reason}; expected {words}"
+        if not spec["template"]["spec"].get("restartPolicy"):
+            message = f"`restartPolicy` is missing, and its default `{policy}` is not allowed for a job{reason}"
         other = ", or remove `podFailurePolicy`" if policy == "OnFailure" else "" if reason else ", or `OnFailure`"
         yield Fault((*route, "template", "spec", "restartPolicy"), message, f"set `restartPolicy: Never`{other}")
     if "podFailurePolicy" in spec and spec.get("podReplacementPolicy", "Failed") != "Failed":
