@@ -168,6 +168,7 @@ class JobFields(PodFields):
     """Fields of every kind of job."""
 
     synonyms: ClassVar[Mapping[str, str]] = JOB
+    listed_as: ClassVar[str] = "job"
 
     kind: str
     """Kind of job."""

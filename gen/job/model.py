@@ -48,6 +48,8 @@ class Model(BaseModel):
     """Names of other tools for these fields, from `gen.job.synonyms`."""
     main: ClassVar[str] = ""
     """Field that a scalar instead of the mapping is probably meant for; only used for hints."""
+    listed_as: ClassVar[str] = ""
+    """Name for `gen explain` that lists the fields."""
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Itself, because nothing changes a model: pydantic copies a default for every job that does not set it."""

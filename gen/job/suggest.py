@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-_MOST_FIELDS = 60
-"""Fields in a hint: all those of a job."""
+_MOST_FIELDS = 24
+"""Fields in a hint: all those of a role. `gen explain` lists those of a job and of an overlay."""
 _MAX_DEPTH = 3
 """Levels that are searched for a field of the same name."""
 
@@ -59,16 +59,24 @@ def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None) -> S
     if (inner := _inside(model, above, name)) is not None:
         found = _at_path(".".join(map(str, inner[0])))
         return replace(found, certain=(*above, *inner[0])) if len(inner) == 1 else found
-    if (outer := _outside(model, above, name)) is not None:
-        return outer
+    if (other := _outside(model, above, name) or _in_entries(model, above, name)) is not None:
+        return other
     lacking = _lacking(model, above, name)
     only = only_near(name, known) if not lacking else None
     certain = (*above, only) if only else None
     main = "" if guess or lacking else _main(model, above)
     hint = did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS)
+    listed = "" if above or guess or len(known) <= _MOST_FIELDS else _explained(model)
+    hint = f"remove it, or correct it; `gen explain {listed}` lists the fields" if listed else hint
     hint = f"move it below `{main}`: `{main}: {{<name>: …}}`" if main else hint
     hint = f"remove it; jobs of this kind have no `{lacking}`" if lacking else hint
     return Suggestion(hint=hint, meant="" if lacking else guess or main, certain=certain)
+
+
+def _explained(model: type[BaseModel]) -> str:
+    """The name for `gen explain` that lists the fields of a model; empty if there is none."""
+    own = model.listed_as if issubclass(model, Model) else ""
+    return next((kind for kind, job in ALL_KINDS.items() if job is model), own)
 
 
 _MAX_UNKNOWN = 100
@@ -137,6 +145,17 @@ def _inside(model: type[BaseModel], above: Route, name: str) -> list[Route] | No
     paths = [path for path in _all_paths(model, above) if normal(str(path[-1])) == normal(name)]
     shortest = [path for path in paths if len(path) == min(map(len, paths))]
     return sorted(paths, key=len) if len(shortest) == 1 else None
+
+
+def _in_entries(model: type[BaseModel], above: Route, name: str) -> Suggestion | None:
+    """The field of this name in the entries of the only mapping at this level whose entries have it."""
+    found = [
+        f"{field}.<name>.{exact}"
+        for field in fields_at(model, above)
+        if form_at(model, (*above, field)) is Form.KEYS
+        and (exact := _same(name, fields_at(model, (*above, field, "<name>")))) is not None
+    ]
+    return _at_path(found[0]) if len(found) == 1 else None
 
 
 @lru_cache(maxsize=64)

@@ -156,6 +156,12 @@ SWEEP: Final = _names({
     "overrides": "override states",
 })  # fmt: skip
 
+AUTOSCALER: Final = _names({
+    "write `roles: {worker: {minReplicas: …}}` instead": "min minReplicas minWorkers",
+    "write `roles: {worker: {maxReplicas: …}}` instead": "max maxReplicas maxWorkers",
+    "idleTimeoutSeconds": "idleTimeout",
+})  # fmt: skip
+
 CODE: Final = _names({
     "git": "url repo repository source gitUrl",
     "ref": "branch tag revision commit rev sha",

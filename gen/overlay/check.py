@@ -301,6 +301,21 @@ def _unknown_default(model: type[Model], name: str) -> str:
     return suggest(model, (name,)).hint
 
 
+def of_jobs(name: str) -> str:
+    """The hint about an unknown field of an overlay that is one of jobs; empty for others."""
+    from gen.job.suggest import suggest
+
+    found = suggest(JobFields, (name,))
+    if found.meant == "patches":
+        return "set it with a patch under `patches`"
+    if found.certain is None or found.certain[0] in NOT_DEFAULTS:
+        return ""
+    form = "…"
+    for step in reversed(found.certain):
+        form = f"{{{step}: {form}}}"
+    return f"write `defaults: {form}` instead, for jobs that do not set it"
+
+
 def check_runtimes(overlay: Overlay, files: Mapping[tuple[str, str], str], found: Findings) -> None:
     """Report runtimes that are described twice, settings without effect or without an accelerator, and grants."""
     known = {name for _, name in overlay.runtimes.known}

@@ -106,6 +106,7 @@ class OverlayFields(Model):
     """A cluster or environment: the resources that jobs may use in it, and its settings."""
 
     synonyms: ClassVar[Mapping[str, str]] = OVERLAY
+    listed_as: ClassVar[str] = "overlay"
 
     extends: OrMapping[Label, settings.Origin] | None = None
     """Overlay to inherit from. Mappings are merged, lists are replaced, patches are appended. The long form names

@@ -25,7 +25,7 @@ from gen.job.literal_secrets import report_secrets
 from gen.job.model import Model, renamed_fields
 from gen.job.suggest import Models, with_new_names
 from gen.kubernetes.facts import RESOURCES
-from gen.overlay.check import check_entries, check_overlay, check_runtimes
+from gen.overlay.check import check_entries, check_overlay, check_runtimes, of_jobs
 from gen.overlay.fields import PROFILES, OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.grant import with_groups
@@ -209,7 +209,7 @@ def _validated(
         patches = data.get("patches")
         elsewhere = [("patches", index) for index in range(len(patches) if isinstance(patches, list) else 0)]
         # `_patches` reports those of patches
-        wrong = explain(error, model, layers, found, hidden=[*hidden, *elsewhere])
+        wrong = explain(error, model, layers, found, hidden=[*hidden, *elsewhere], elsewhere=of_jobs)
     with suppress(ValidationError):
         check_entries(model.model_validate(without(data, wrong)), layers, found)
     return None

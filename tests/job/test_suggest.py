@@ -8,7 +8,8 @@ from gen.job import synonyms
 from gen.job.kinds import KINDS
 from gen.job.model import Model, fields_at, reachable
 from gen.job.suggest import suggest
-from gen.overlay.fields import overlay_fields
+from gen.overlay.check import of_jobs
+from gen.overlay.fields import OverlayFields, overlay_fields
 from tests.cases import for_each
 
 if TYPE_CHECKING:
@@ -40,9 +41,38 @@ def test_an_unknown_field_has_a_remedy(route: Route, value: object, hint: str) -
     assert suggest(KINDS["pytorch"], route, value).hint == hint
 
 
-def test_a_name_that_means_nothing_lists_all_fields() -> None:
-    hint = suggest(KINDS["pytorch"], ("frobnicate",)).hint
-    assert [name for name in fields_at(KINDS["pytorch"], ()) if f"`{name}`" not in hint] == []
+def test_a_name_that_means_nothing_names_the_command_that_lists_the_fields() -> None:
+    listed = "remove it, or correct it; `gen explain {}` lists the fields"
+    assert suggest(KINDS["pytorch"], ("frobnicate",)).hint == listed.format("pytorch")
+    assert suggest(OverlayFields, ("frobnicate",)).hint == listed.format("overlay")
+    assert suggest(KINDS["pytorch"], ("code", "frobnicate")).hint.startswith("expected one of `credentials`")
+
+
+@for_each(
+    ("route", "hint"),
+    [
+        (("rayStartParams",), "write `roles: {<name>: {rayStartParams: …}}` instead"),
+        (("roles", "worker", "max"), "did you mean `maxReplicas`?"),
+        (("autoscaler", "min"), "write `roles: {worker: {minReplicas: …}}` instead"),
+        (("autoscaler", "max"), "write `roles: {worker: {maxReplicas: …}}` instead"),
+    ],
+)
+def test_a_field_of_a_role_of_ray_is_found(route: tuple[str, ...], hint: str) -> None:
+    assert suggest(KINDS["ray"], route).hint == hint
+
+
+@for_each(
+    ("name", "hint"),
+    [
+        ("imagePullSecret", "write `defaults: {imagePullSecrets: …}` instead, for jobs that do not set it"),
+        ("nodeSelector", "write `defaults: {placement: {nodeSelector: …}}` instead, for jobs that do not set it"),
+        ("schedulerName", "set it with a patch under `patches`"),
+        ("frobnicate", ""),
+        ("sweep", ""),
+    ],
+)
+def test_a_field_of_jobs_in_an_overlay_belongs_in_the_defaults(name: str, hint: str) -> None:
+    assert of_jobs(name) == hint
 
 
 def test_a_synonym_of_a_field_that_the_kind_lacks_is_not_suggested() -> None:

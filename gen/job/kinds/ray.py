@@ -21,7 +21,7 @@ from gen.job.names import JobName
 from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Count, Duration, Given, Positive, Text, Truth, matching
-from gen.job.synonyms import RAY
+from gen.job.synonyms import AUTOSCALER, RAY
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.ray import CLUSTER_TTL, HEAD, RAYJOB
@@ -55,6 +55,8 @@ class RayRole(RoleFields):
 
 class Autoscaler(Model):
     """Settings of Ray's autoscaler."""
+
+    synonyms: ClassVar[Mapping[str, str]] = AUTOSCALER
 
     idle_timeout_seconds: Count | None = None
     """Seconds after which an idle worker is removed. [default: 60]"""
