@@ -10,10 +10,11 @@ import typer
 from msgspec import Struct
 
 from gen.base import Findings, UsageError, near
+from gen.base.repository.job_files import chosen_jobs
 from gen.base.repository.layout import find_root
 from gen.commands.common import Result, completions, repository
 from gen.commands.environment import documentation, terminal
-from gen.job.kinds import ALL_KINDS
+from gen.job.suggest import intended_kind
 from gen.job.synonyms import JOB, PLACEMENT, normal
 from gen.kubernetes.facts.pods import created_pods
 from gen.overlay import load_extensions
@@ -80,13 +81,21 @@ def run(request: Request) -> Result[str]:
     own = kind or (finding and "-" in request.name) or _is_own(request.name)
     meant = "" if own else _of_other_tools(request.name, site, width)
     if not finding and not fields and not kind and not meant:
-        word = request.name.rsplit(".", 1)[-1]
-        guess = near(word, {*ALL_KINDS, *(field.path[-1] for field in _fields())}) or near(
-            word, sorted(finding_names())
-        )
-        hint = f"did you mean `{guess}`?" if guess else "`gen explain` lists findings, `gen explain job` lists fields"
-        raise UsageError(f"unknown finding, field or kind `{request.name}`: {hint}")
+        raise UsageError(f"unknown finding, field or kind `{request.name}`: {_hint(request.name)}")
     return Result(output="\n".join(text for text in (meant, finding, kind, fields) if text))
+
+
+def _hint(name: str) -> str:
+    """What was probably meant by a name that nothing has."""
+    with suppress(UsageError):
+        if chosen_jobs(find_root(Path.cwd()), (name,), Findings()):
+            return f"it is a job; `gen explain {name} --pods` lists its pods"
+    above, _, word = name.rpartition(".")
+    beside = [field.path[-1] for field in _fields() if above and ".".join(field.path[:-1]) == above]
+    if guess := near(word, beside):
+        return f"did you mean `{above}.{guess}`?"
+    guess = intended_kind(name) or near(word, {field.path[-1] for field in _fields()}) or near(word, finding_names())
+    return f"did you mean `{guess}`?" if guess else "`gen explain` lists findings, `gen explain job` lists fields"
 
 
 def _is_own(name: str) -> bool:

@@ -22,10 +22,12 @@ from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import ENDING, JOBS, LABEL, TEMPLATES, VENDOR, JobFile, jobs_path, overlays_path
 from gen.base.yaml.source import read, source_of
 from gen.commands.common import Result, Root, complete_namespaces, completions, repository
+from gen.job.fields import JobFields
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
-from gen.job.model import field_docs
+from gen.job.model import field_docs, fields_at
 from gen.job.names import JOB_NAME
+from gen.job.suggest import intended_kind
 from gen.kubernetes.objects import MAX_NAME
 from gen.overlay import load_extensions
 from gen.overlay.files import OverlayFiles, fields_of
@@ -167,7 +169,11 @@ def new_job(root: Path, kind: str, name: str, namespace: str | None, text: str =
     UsageError for an unknown kind, an invalid name, a namespace without grants in any overlay, or an existing file.
     """
     if kind not in ALL_KINDS:
-        raise UsageError(f"unknown kind `{kind}`: {did_you_mean(kind, ALL_KINDS)}")
+        if kind in fields_at(JobFields, ()):
+            raise UsageError(f"`{kind}` is a field of jobs, not a kind: see `gen explain {kind}`")
+        meant = intended_kind(kind)
+        hint = f"did you mean `{meant}`?" if meant else did_you_mean(kind, ALL_KINDS)
+        raise UsageError(f"unknown kind `{kind}`: {hint}")
     text = text or job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
     _check_name(kind, name, text)
     job = JobFile(namespace or only_namespace(root), name)

@@ -67,16 +67,19 @@ def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None) -> S
     main = "" if guess or lacking else _main(model, above)
     hint = did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS)
     listed = "" if above or guess or len(known) <= _MOST_FIELDS else _explained(model)
-    hint = f"remove it, or correct it; `gen explain {listed}` lists the fields" if listed else hint
+    hint = f"remove it, or correct it; {listed}" if listed else hint
     hint = f"move it below `{main}`: `{main}: {{<name>: …}}`" if main else hint
     hint = f"remove it; jobs of this kind have no `{lacking}`" if lacking else hint
     return Suggestion(hint=hint, meant="" if lacking else guess or main, certain=certain)
 
 
 def _explained(model: type[BaseModel]) -> str:
-    """The name for `gen explain` that lists the fields of a model; empty if there is none."""
-    own = model.listed_as if issubclass(model, Model) else ""
-    return next((kind for kind, job in ALL_KINDS.items() if job is model), own)
+    """The commands that list the fields of a model; empty if there is none."""
+    document = model.listed_as if issubclass(model, Model) else ""
+    kind = next((kind for kind, job in ALL_KINDS.items() if job is model), "")
+    if kind:
+        return f"`gen explain {kind}` and `gen explain {document}` list the fields"
+    return f"`gen explain {document}` lists the fields" if document else ""
 
 
 _MAX_UNKNOWN = 100

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.base import Code, quoted, regex
 from gen.base.codes.commands import SILENCEABLE
@@ -212,7 +213,11 @@ def _explained(field: Field, fields: Sequence[Field], width: int) -> str:
     facts += [f"Default: {default}"] if (default := default_text(field.schema)) else []
     facts += [f"Only for kind {', '.join(field.kinds)}."] if field.kinds else []
     lines += [_INDENT + fact for fact in facts]
-    direct = [one for one in fields if _is_directly_below(one, field)]
+    direct = [
+        replace(one, kinds=()) if field.kinds and set(field.kinds) <= set(one.kinds) else one
+        for one in fields
+        if _is_directly_below(one, field)
+    ]
     return "".join(f"{line}\n" for line in lines) + (f"\n{_list(direct, width)}" if direct else "")
 
 

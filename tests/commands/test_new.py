@@ -91,3 +91,18 @@ def test_a_template_with_steps_of_any_form_is_copied(repo: Repository, steps: st
     repo.write("templates/flow.yaml", f"kind: pipeline\nimage: registry.example.com/a:1\n{steps}")
     new.run(new.Request(kind="fresh", template="flow", namespace="team", root=repo.root))
     assert repo.render()[1] == 1
+
+
+@for_each(
+    ("kind", "hint"),
+    [
+        ("sweep", "`sweep` is a field of jobs, not a kind: see `gen explain sweep`"),
+        ("tensorboard", "`tensorboard` is a field of jobs, not a kind"),
+        ("PyTorchJob", "did you mean `pytorch`?"),
+        ("tf", "did you mean `tensorflow`?"),
+    ],
+)
+def test_a_kind_that_is_none_gets_what_was_meant(repo: Repository, kind: str, hint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        new_job(repo.root, kind, "x", "team")
+    assert hint in str(refused.value)

@@ -42,9 +42,10 @@ def test_an_unknown_field_has_a_remedy(route: Route, value: object, hint: str) -
 
 
 def test_a_name_that_means_nothing_names_the_command_that_lists_the_fields() -> None:
-    listed = "remove it, or correct it; `gen explain {}` lists the fields"
-    assert suggest(KINDS["pytorch"], ("frobnicate",)).hint == listed.format("pytorch")
-    assert suggest(OverlayFields, ("frobnicate",)).hint == listed.format("overlay")
+    both = "remove it, or correct it; `gen explain pytorch` and `gen explain job` list the fields"
+    assert suggest(KINDS["pytorch"], ("frobnicate",)).hint == both
+    one = "remove it, or correct it; `gen explain overlay` lists the fields"
+    assert suggest(OverlayFields, ("frobnicate",)).hint == one
     assert suggest(KINDS["pytorch"], ("code", "frobnicate")).hint.startswith("expected one of `credentials`")
 
 
