@@ -33,6 +33,7 @@ from gen.base.findings import (
     origin,
     quoted,
     with_article,
+    with_other,
 )
 from gen.base.lazy import LazyRegistry, names, regex
 from gen.base.routes import (
@@ -101,5 +102,6 @@ __all__ = [
     "set_value",
     "with_article",
     "with_field",
+    "with_other",
     "with_texts",
 ]

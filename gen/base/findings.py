@@ -263,6 +263,11 @@ def did_you_mean(
     return f"expected one of {quoted(names, most if len(names) > most + 1 else None)}{remedy}"
 
 
+def with_other(remedy: str, other: str) -> str:
+    """A remedy, which may be a question, and another one."""
+    return f"{remedy} {other[:1].upper()}{other[1:]}" if remedy.endswith("?") else f"{remedy}; {other}"
+
+
 INTERNAL_ERROR: Final = "internal-error"
 """Code of the findings."""
 BUG: Final = 3

@@ -119,7 +119,7 @@ def refuse(expected: str, value: object, remedy: str = "", *, certain: str = "")
 
     `certain` is the same value in a valid form.
     """
-    problem = f"expected {expected}, got {shown(value)}"
+    problem = f"expected {expected}, got {shown(value) if value != '' else 'an empty string'}"
     remedy = remedy or f"write {expected}"
     return PydanticCustomError("gen", "{problem}", {"problem": problem, "remedy": remedy, "certain": certain})
 
@@ -295,7 +295,8 @@ def _size(value: object) -> object:
         if _NOT_WHOLE in str(context["problem"]):
             raise
         remedy, certain = str(context["remedy"]), str(context.get("certain", ""))
-        raise refuse("a size of at least `1Mi`", value, remedy, certain=certain) from None
+        expected = "a size of at least `1Mi`" if "at least" in str(context["problem"]) else "a size"
+        raise refuse(expected, value, remedy, certain=certain) from None
     if text == "0":
         raise refuse("a size of at least `1Mi`", value, _with_unit(value))
     return text
@@ -303,6 +304,8 @@ def _size(value: object) -> object:
 
 def _of_bytes(value: object, otherwise: str) -> str:
     meant = intended_bytes(str(value)) if isinstance(value, str) else ""
+    if meant and "i" not in str(value).lower() and "b" in str(value).lower():  # `64GB` may mean both
+        return f"did you mean `{meant.removesuffix('i')}` or `{meant}`?"
     return f"did you mean `{meant}`?" if meant not in ("", value) else otherwise
 
 

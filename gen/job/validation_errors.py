@@ -98,6 +98,8 @@ def instead_of_list(model: type[BaseModel], route: Route, value: object) -> str:
     """Remedy for a value that should be a list; empty if it is not obvious."""
     if isinstance(value, str) and re.fullmatch(r"-\S+( [^\s,{}\[\]#'\"\\]+)*", value):
         return f"write `[{clipped(value.replace(' ', ', '))}]`"
+    if isinstance(value, str) and re.fullmatch(r"[^\s,{}\[\]:#'\"]+(?:, ?[^\s,{}\[\]:#'\"]+)+", value):
+        return f"write `[{clipped(', '.join(re.split(', ?', value)))}]`"
     is_truth = isinstance(value, str) and bool(intended_boolean(value)) and not value.isdecimal()
     if isinstance(value, str) and re.fullmatch(r"[^\s,{}\[\]:#]+", value) and not is_truth:
         return f"write `[{clipped(value)}]`"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from gen.base import Findings, UsageError, did_you_mean
+from gen.base import Findings, UsageError, did_you_mean, with_other
 from gen.base.codes.clusters import CLUSTER_CONTEXT
 from gen.live.client import Api, contexts
 from gen.overlay.overlay import Overlay
@@ -90,5 +90,5 @@ def _refuse(overlay: Overlay, context: str | None, known: Collection[str], found
     else:
         message = f"overlay `{overlay.name}`: unknown context `{context}`"
         near = did_you_mean(context, known, otherwise="the kubeconfig file has no contexts")
-        hint = f"{near}; or pass `--kubeconfig FILE`"
+        hint = with_other(near, "or pass `--kubeconfig FILE`")
     found.error(CLUSTER_CONTEXT, place, message, hint)

@@ -49,7 +49,7 @@ NamespaceKey = Annotated[
         regex(rf"\*|{DNS_LABEL}"),
         63,
         "a namespace name, or `*` for all others",
-        "use lower-case letters, digits and `-`; quote the `*`",
+        'use lower-case letters, digits and `-`, or `"*"` in quotes',
         form=schema("namespace", "string"),
     ),
 ]

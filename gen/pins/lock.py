@@ -21,7 +21,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from gen.base import Findings, Location, Route, did_you_mean, regex
+from gen.base import Findings, Location, Route, did_you_mean, regex, with_other
 from gen.base.codes.pins import INVALID_LOCK, UNUSED_PIN
 from gen.base.repository.layout import JobFile, lock_key
 from gen.base.yaml.source import Source, read
@@ -115,7 +115,8 @@ def _lock(source: Source, found: Findings) -> Lock:
     data = reader.mapping((), source.data)
     for name in data:
         if name not in _FIELDS:
-            hint = f"{did_you_mean(name, _FIELDS)}; or run `gen pin {_job(source)}`, which writes the file"
+            run = f"or run `gen pin {_job(source)}`, which writes the file"
+            hint = with_other(did_you_mean(name, _FIELDS), run)
             reader.refuse((name,), f"unknown field {shown(name)} of a lock", hint)
     return Lock(
         file=source.file,

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, counted
+from gen.base import Diagnostic, Findings, counted, with_other
 from gen.base.codes.files import TOO_LARGE
 from gen.base.yaml.layers import PARTS
 from gen.base.yaml.strict import Data
@@ -160,5 +160,5 @@ def merge_findings(runs: Iterable[Iterable[Diagnostic]], labels: Sequence[str] =
                 yield finding
             else:
                 others = f" and {counted(len(with_it) - 1, 'other run')}" if len(with_it) > 1 else ""
-                hint = f"{finding.hint}; or remove the value from `{SWEEP}`"
+                hint = with_other(finding.hint, f"or remove the value from `{SWEEP}`")
                 yield replace(finding, message=f"{finding.message} (for {labels[number]}{others})", hint=hint)

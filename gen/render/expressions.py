@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from msgspec import Struct, field
 
-from gen.base import Findings, Route, did_you_mean, regex
+from gen.base import Findings, Route, did_you_mean, regex, with_other
 from gen.base.codes.jobs import INVALID_EXPRESSION
 from gen.base.placeholders import PARAMETER, RUN, TRIAL
 from gen.base.yaml.layers import Layers
@@ -368,7 +368,7 @@ class _Evaluation(Struct):
         self.reported += 1
         if self.reported > MAX_REPORTED:
             return
-        hint = f"{error.hint}; {LITERAL}" if error.hint else LITERAL
+        hint = with_other(error.hint, LITERAL) if error.hint else LITERAL
         start = text[error.offset :].split("\n", 1)[0].split("\r", 1)[0]
         part = start[: start.find("}}") + 2] if "}}" in start else start
         self.found.error(INVALID_EXPRESSION, self.layers.place_of(route, part), error.message, hint)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, internal_error
+from gen.base import Findings, Location, internal_error, with_other
 from gen.base.codes.grants import OF_OVERLAY, UNKNOWN_ACCELERATOR
 from gen.base.codes.jobs import MISSING_FIELD
 from gen.base.engines import RECORDS
@@ -194,7 +194,7 @@ def name_other_overlays(found: Findings, names: Sequence[str], starts: Sequence[
     for index in (index for name in failed for index in parts[name]):
         item = found.items[index]
         if item.is_error and item.code in _LACKING:
-            hint = f"{item.hint}; or render the job only elsewhere: `{CLUSTERS}: [{', '.join(others)}]`"
+            hint = with_other(item.hint, f"or render the job only elsewhere: `{CLUSTERS}: [{', '.join(others)}]`")
             found.items[index] = replace(item, hint=hint)
 
 

@@ -14,7 +14,7 @@ from typing import Final, cast
 import orjson
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, counted
+from gen.base import Diagnostic, Findings, Location, counted, with_other
 from gen.base.codes.commands import NO_NEEDS
 from gen.base.codes.files import TOO_LARGE
 from gen.base.codes.grants import NO_PIPELINES
@@ -234,7 +234,7 @@ def collect(found: Findings, run: JobRun, steps: tuple[ExpandedStep, ...]) -> No
 
 def _of_step(finding: Diagnostic, names: list[str]) -> Diagnostic:
     others = f" and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
-    hint = f"{finding.hint}; or set the field in the steps that can have it"
+    hint = with_other(finding.hint, "or set the field in the steps that can have it")
     return replace(finding, message=f"{finding.message} (for step `{names[0]}`{others})", hint=hint)
 
 
