@@ -223,7 +223,9 @@ def _as_near(word: str, guess: str, known: Iterable[str]) -> str:
     typed = word.lower()
     if typed == guess.lower():
         return ""
-    likeness = max(difflib.SequenceMatcher(None, guess.lower(), typed).ratio(), _SIMILAR_SHORT)
+    likeness = difflib.SequenceMatcher(None, guess.lower(), typed).ratio()
+    if guess.lower().startswith(typed):  # such as `max` for `maxReplicas`, with any likeness
+        likeness = max(likeness, _SIMILAR_SHORT)
     others = _similar(typed, [name.lower() for name in known if name != guess], likeness)
     return next((name for name in known if others and name.lower() == others[0]), "")
 

@@ -52,9 +52,9 @@ UNCERTAIN = [
     ("workers: 2", "workers: two"),
     ("gpus: 8", "gpus: 8\ngpu: 4"),
     ("timeout: 12h", 'timeout: "{{ params.t }}"'),
+    ("memory: 64Gi", "memory: 64GB"),
 ]
 PRINTED = [
-    ("memory: 64Gi", "memory: 64GB"),
     ("memory: 64Gi", "memory: 64"),
     ("gpus: 8", "gpus: 8,000"),
     ("nas: {path", "nsa: {path"),

@@ -50,6 +50,7 @@ def test_a_mistake_is_a_finding_and_nothing_is_written(repo: Repository, assignm
     [
         (("env.DEBUG.secret=x",), 5, 14, "`env.DEBUG` is `off` and has no fields"),
         (("image=A B",), 3, 8, "after setting `image`: expected an image reference, got `A B`"),
+        (("image=",), 3, 8, "after setting `image`: expected an image reference, got an empty string"),
         (("workers=two",), 2, 1, "after setting `workers`: expected an integer, got `two`"),
         (("roles.wroker.cpu=1",), 2, 1, "after setting `roles.wroker.cpu`: unknown field `roles.wroker`"),
         (("params.a=1", "restart=Maybe"), 2, 1, "after setting `restart`: invalid value `Maybe`"),
