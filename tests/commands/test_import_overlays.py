@@ -91,7 +91,7 @@ def test_a_profile_of_the_overlay_stays(repo: Repository) -> None:
     overlay = repo.overlay('kubernetes: "1.34"\nvolumes: {claim: {emptyDir: {}}}\n')
     before = overlay.read_text()
     report, _ = run_import(repo.root, script(repo.root.parent, LINE), namespace="team", overlay="dev", yes=True)
-    assert overlay.read_text() == before + "defaults:\n  sharedMemory: 2Gi\n"
+    assert overlay.read_text() == before
     assert errors(report) == []
 
 
