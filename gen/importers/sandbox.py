@@ -151,7 +151,7 @@ def recorded(
     """
     learned = learned or Learned()
     known, made = learned.programs, learned.folders
-    known |= {f"/gen/bin/{one}" for one in programs if re.fullmatch(r"[\w.+-]+", one) and one not in _TOOLS.split()}
+    known |= _recorders(programs)
     last = Recording(records=())
     for _ in range(_MOST_RUNS):
         last, missing = _once(processes, learned, scripts or {}, files or {}, names)
@@ -167,7 +167,13 @@ def recorded(
             break
         known |= new  # a file that a script writes is missing only without its folder
         made |= {one.rpartition("/")[0] for one in missing} - {"/gen/bin"}
+    known |= _recorders({one.words[0] for one in last.records} - (scripts or {}).keys())
     return last
+
+
+def _recorders(programs: Iterable[str]) -> set[str]:
+    """The paths of programs that are recorded. Only bash says which ones are missing if their errors are hidden."""
+    return {f"/gen/bin/{one}" for one in programs if re.fullmatch(r"[\w.+-]+", one) and one not in _TOOLS.split()}
 
 
 def _once(

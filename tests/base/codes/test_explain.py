@@ -90,7 +90,7 @@ def test_an_unknown_name_gets_a_suggestion() -> None:
         run(Request(name="unknown-volum"))
     with pytest.raises(UsageError, match=r"field or kind `pytroch`: did you mean `pytorch`\?"):
         run(Request(name="pytroch"))
-    with pytest.raises(UsageError, match=r"field or kind `job.tensorbord`: did you mean `tensorboard`\?"):
+    with pytest.raises(UsageError, match=r"field or kind `job.tensorbord`: did you mean `job.tensorboard`\?"):
         run(Request(name="job.tensorbord"))
     with pytest.raises(UsageError, match=r"`nothing-like-it`: `gen explain` lists findings, `gen explain job` lists"):
         run(Request(name="nothing-like-it"))

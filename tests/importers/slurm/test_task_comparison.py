@@ -237,6 +237,7 @@ def test_the_checks_of_a_script_are_not_proven(tmp_path: Path) -> None:
     [
         ("module load a\nconda activate b\npython a.py", "4, 5"),
         ("srun bash -c '\nmodule load a\npython a.py'", "4"),
+        ("module load a\npython a.py &\nwhile true; do if b > /dev/null 2>&1; then break; fi; done\nb c", "4"),
         ("T=$(cat <<'E'\nmodule load a\npython a.py\nE\n)\nsrun bash -c \"$T\"", "9"),
     ],
 )
