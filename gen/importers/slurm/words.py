@@ -13,7 +13,7 @@ from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.programs import Called, Step, formatted, joined
+from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -358,6 +358,12 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
         why = "its outer shell expands it before the inner sets it"
         reader.drop(called, f"the empty value of `${name}`", why, hint)
     inner.follow(source_text(in_double_quotes(text, MARKED)))
+    read = {name for one in inner.steps for name in VARIABLE.findall(one.text)} - inner.exported.keys()
+    for name in sorted(read & reader.kept & (inner.early - reader.early)):
+        hint = "export it in the script, or give it another name there"
+        reader.drop(
+            called, f"the empty value of `${name}`", "the command sets it, and the script does not export it", hint
+        )
     reader.absorb(inner)
     reader.steps += inner.steps
     unread = behind if any(" " in one for one in behind[:1]) else behind[1:]  # the first one is a name

@@ -350,6 +350,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "A=$((1 / 0))\nsrun a $A", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "export A=1\nexport -n A\nsrun bash -c 'a $A'", 6, "`$A` has no value in a pod: the script does not"),
         (NODE, "A=(b c)\nunset 'A[0]'\nsrun a $A", 6, "`$A` has no value in a pod: the script reads it from a file"),
+        (NODE, "A=$(b)\nc $A $A\nsrun bash -c 'if [ -z $A ]; then e; fi'", 6, "the empty value of `$A` is not carried"),
         (NODE, "a ${A:+--b $A}", 4, "`$A` from outside is not carried: it counts as not set"),
         (NODE, "[ -e /b ] && . /b\na", 4, "the other case of `[ -e /b ]` is not carried"),
         (NODE, "A='srun -n 1'\nfor i in $(ls); do $(eval echo $A) a $i; done", 5, "`srun` does not work in a pod"),
