@@ -38,6 +38,8 @@ WHO = {
 }
 
 
+GEN = f"{os.path.dirname(sys.executable)}/gen"  # noqa: PTH120 - not through its link
+"""The variable of `ci/check.sh`, for tests that are not about an installation, which takes most of the time."""
 PATH = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"  # noqa: PTH120 - not through its link
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.commands.init.support import (
+    GEN,
     PATH,
     Host,
     committed,
@@ -155,6 +156,8 @@ ON_GITLAB = {
     "attributes": "### Refused: `control-file`",
 }
 """The first line of the comment of GitLab, whose checks come from the target branch: owners approve the rest."""
+ON_INSTALLATION = {"environment", "scripts", "requirements", "modules"}
+"""Attacks on code that runs before gen does."""
 MERGED = ("grant", "hidden", "quota", "workflow", "report", "attributes", "modules", "environment")
 """All but the attacks on the source of checks."""
 
@@ -235,11 +238,16 @@ def proposed(server: Path, attack: Callable[[Attacker], None], folder: Path, mar
     return folder
 
 
-def checked(clone: Path, temp: Path) -> int:
+def installation_of(attack: str) -> dict[str, str]:
+    """Variables of a check: one that no attack on an installation is made on has gen installed."""
+    return {} if attack in ON_INSTALLATION else {"GEN": GEN}
+
+
+def checked(clone: Path, temp: Path, **environment: str) -> int:
     """The steps of check.yml of the merge that GitHub checks out."""
     git("checkout", "--quiet", "--detach", "origin/main", cwd=clone)
     git("merge", "--quiet", "--no-ff", "--no-edit", "change", cwd=clone)
-    variables = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(temp / "summary.md")}
+    variables = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(temp / "summary.md"), **environment}
     code = 0
     for step, always in github_steps(clone):
         if not code or always:
@@ -326,7 +334,7 @@ def test_nothing_of_a_malicious_pull_request_runs_and_no_plan_is_false(
     mark, temp = tmp_path / "attacked", tmp_path / "temp"
     temp.mkdir()
     clone = proposed(server, change, tmp_path / "clone", mark)
-    code = checked(clone, temp)
+    code = checked(clone, temp, **installation_of(attack))
     first, second, *_ = visible(comment(server, clone, temp))
     assert first.startswith(line)
     if may_pass:
@@ -334,7 +342,7 @@ def test_nothing_of_a_malicious_pull_request_runs_and_no_plan_is_false(
     git("checkout", "--quiet", "--force", "change", cwd=clone)
     git("clean", "--quiet", "-ffdx", cwd=clone)
     head = git("rev-parse", "HEAD", cwd=clone)
-    codes = (code, gitlab_job(clone, "gen").returncode)
+    codes = (code, gitlab_job(clone, "gen", **installation_of(attack)).returncode)
     shown = visible(gitlab_comment(server, clone, head, tmp_path / "comment"))
     assert not mark.exists(), "code of the attacker was executed"
     if not may_pass and line != CHANGES_CHECKS:
@@ -353,7 +361,7 @@ def test_attacks_that_were_merged_by_mistake_run_nothing_later(server: Path, tmp
         temp = tmp_path / attack
         temp.mkdir()
         clone = proposed(folder, ATTACKS[attack][0], temp / "clone", mark)
-        if checked(clone, temp) == 0:
+        if checked(clone, temp, **installation_of(attack)) == 0:
             passed.append(attack)
         comment(folder, clone, temp)
         assert not mark.exists(), f"code of {attack}, or of one before, was executed"
@@ -402,7 +410,7 @@ def test_a_plan_is_not_shown_after_its_base_moved(server: Path, tmp_path: Path) 
     temp = tmp_path / "temp"
     temp.mkdir()
     clone = proposed(folder, harmless, tmp_path / "clone", tmp_path / "mark")
-    assert checked(clone, temp) == 0
+    assert checked(clone, temp, GEN=GEN) == 0
     assert visible(comment(folder, clone, temp))[0].startswith("### No errors: 1 run starts (1 pod, 8 GPUs)")
     first = proposed(folder, other, tmp_path / "first", tmp_path / "mark")
     git("push", "--quiet", "origin", "change:main", cwd=first)

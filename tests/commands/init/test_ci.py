@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.commands.init.support import committed, git, gitlab_jobs, run, steps_of, wheel_source
+from tests.commands.init.support import GEN, committed, git, gitlab_jobs, run, steps_of, wheel_source
 from tests.support import initialised
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def github_steps(root: Path) -> list[tuple[str, bool]]:
     return [(step["run"], "!cancelled()" in step.get("if", "")) for step in steps_of(root, "check") if "run" in step]
 
 
-def github(merge: Path, temp: Path) -> subprocess.CompletedProcess[str]:
+def github(merge: Path, temp: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """The steps of check.yml, each in its own shell. Returns the first one that failed, or the last one."""
-    base = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(temp / "summary.md")}
+    base = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(temp / "summary.md"), **environment}
     failed = None
     for step, always in github_steps(merge):
         if failed is None or always:
@@ -158,7 +158,7 @@ def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(site: Site, 
     clone = tmp_path / "change"
     git("checkout", "--quiet", weak, cwd=clone)
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
-    done = gitlab_job(proposed(clone), "gen")
+    done = gitlab_job(proposed(clone), "gen", GEN=GEN)
     assert done.returncode == 1, done.stdout + done.stderr
     assert first_line(clone / "gen-report/plan.md").startswith("### Refused: `missing`")
 
@@ -179,7 +179,7 @@ def test_gitlab_checks_the_result_of_the_merge(site: Site, tmp_path: Path) -> No
     git("checkout", "--quiet", "origin/before", cwd=clone)
     (clone / job).write_text(STALE + "gpus: 8\ntimeout: 1h\n", "utf-8")
     assert run("gen", "render", cwd=clone).returncode == 0
-    done = gitlab_job(proposed(clone), "gen")
+    done = gitlab_job(proposed(clone), "gen", GEN=GEN)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "`over-quota`" in first_line(clone / "gen-report/plan.md")
 
@@ -190,7 +190,7 @@ def test_gitlab_fetches_the_target_branch_of_the_parent_project_in_a_fork(site: 
     git("remote", "set-url", "origin", "/nowhere", cwd=clone)
     change = proposed_job(clone)
     parent = {"CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "5", "CI_MERGE_REQUEST_PROJECT_URL": f"file://{site.origin}/"}
-    done = gitlab_job(change, "gen", **parent)
+    done = gitlab_job(change, "gen", GEN=GEN, **parent)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -211,7 +211,7 @@ def test_a_committed_report_is_not_the_report(site: Site) -> None:
     assert gitlab_job(change, "gen", CI_MERGE_REQUEST_TARGET_BRANCH_NAME="absent").returncode != 0
     assert not (change / "gen-report/plan.md").exists()
     git("checkout", "--quiet", "--force", "change", cwd=clone)
-    assert gitlab_job(change, "gen").returncode == 1
+    assert gitlab_job(change, "gen", GEN=GEN).returncode == 1
     assert first_line(change / "gen-report/plan.md").startswith("### Refused: `missing`")
 
 
@@ -219,7 +219,7 @@ def test_a_committed_report_is_not_the_report(site: Site) -> None:
 def test_a_failure_without_findings_is_in_the_first_line(site: Site, tmp_path: Path) -> None:
     clone = site.clone("unusable")
     git("rm", "-r", "--quiet", "overlays", cwd=clone)
-    assert github(merged(proposed(clone)), tmp_path).returncode == 2
+    assert github(merged(proposed(clone)), tmp_path, GEN=GEN).returncode == 2
     assert (
         first_line(tmp_path / "gen/plan.md") == "### Refused: `gen plan --check` failed with exit code 2, see the log"
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.commands.init.support import committed, git, run, wheel_source
+from tests.commands.init.support import GEN, committed, git, run, wheel_source
 from tests.commands.init.test_ci import first_line, github_steps, gitlab_job, merged, proposed
 from tests.history import History
 from tests.review.test_kept_runs import FORGERIES, JOB, fall_behind
@@ -48,14 +48,6 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "origin.git"
 
 
-@pytest.fixture(scope="module")
-def installed(origin: Path) -> Path:
-    """The environment that `ci/setup.sh` makes, which takes seconds."""
-    git("clone", "--quiet", origin, "tools", cwd=origin.parent)
-    assert run("bash", "ci/setup.sh", cwd=origin.parent / "tools").returncode == 0
-    return origin.parent / "tools/.venv"
-
-
 @pytest.fixture
 def clone(origin: Path, tmp_path: Path) -> History:
     """Author's runs, from another host."""
@@ -74,20 +66,19 @@ def propose(clone: History, change: Callable[[History], None]) -> Path:
     return clone.root
 
 
-def on_github(clone: Path, temp: Path, installed: Path) -> tuple[int, str]:
+def on_github(clone: Path, temp: Path) -> tuple[int, str]:
     """Exit code of check.yml for the merge commit, with the depth that it asks for, and the first line of its plan."""
     git("clone", "--quiet", "--depth", "2", "--branch", "main", f"file://{merged(clone)}", "merge", cwd=temp)
     assert (temp / "merge/.git/shallow").exists()
     base, check, _ = (step for step, _ in github_steps(temp / "merge"))
     environment = {"BASE": "HEAD^1", "RUNNER_TEMP": str(temp)}
     assert run("bash", "-eo", "pipefail", "-c", base, cwd=temp / "merge", **environment).returncode == 0
-    gen = str(installed / "bin/gen")
-    done = run("bash", "-eo", "pipefail", "-c", check, cwd=temp / "merge", GEN=gen, **environment)
+    done = run("bash", "-eo", "pipefail", "-c", check, cwd=temp / "merge", GEN=GEN, **environment)
     return done.returncode, first_line(temp / "gen/plan.md")
 
 
 def on_gitlab(clone: Path) -> tuple[int, str]:
-    return gitlab_job(clone, "gen").returncode, first_line(clone / "gen-report/plan.md")
+    return gitlab_job(clone, "gen", GEN=GEN).returncode, first_line(clone / "gen-report/plan.md")
 
 
 def assert_refused(line: str, forgery: str) -> None:
@@ -96,8 +87,8 @@ def assert_refused(line: str, forgery: str) -> None:
 
 
 @pytest.mark.parametrize("forgery", list(FORGERIES))
-def test_ci_of_github_refuses_a_forged_run(clone: History, installed: Path, tmp_path: Path, forgery: str) -> None:
-    code, line = on_github(propose(clone, FORGERIES[forgery]), tmp_path, installed)
+def test_ci_of_github_refuses_a_forged_run(clone: History, tmp_path: Path, forgery: str) -> None:
+    code, line = on_github(propose(clone, FORGERIES[forgery]), tmp_path)
     assert code == 1
     assert_refused(line, forgery)
 
@@ -110,12 +101,12 @@ def test_ci_of_gitlab_refuses_a_forged_run(clone: History, forgery: str) -> None
 
 
 @pytest.mark.parametrize("host", ["github", "gitlab"])
-def test_ci_accepts_what_the_base_has(clone: History, installed: Path, tmp_path: Path, host: str) -> None:
+def test_ci_accepts_what_the_base_has(clone: History, tmp_path: Path, host: str) -> None:
     def harmless(repo: History) -> None:
         repo.job(JOB.replace("a:1", "a:2"), name="more")
         repo.rendering()
 
     root = propose(clone, harmless)
-    code, line = on_github(root, tmp_path, installed) if host == "github" else on_gitlab(root)
+    code, line = on_github(root, tmp_path) if host == "github" else on_gitlab(root)
     assert code == 0
     assert line.startswith("### No errors: 1 run starts (2 pods, 2 GPUs), no run stops"), line

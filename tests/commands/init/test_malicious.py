@@ -10,7 +10,7 @@ import pytest
 
 from gen.render.emit import digest_of, header
 from tests.adversary import miner
-from tests.commands.init.support import committed, git, run, wheel_source
+from tests.commands.init.support import GEN, committed, git, run, wheel_source
 from tests.commands.init.test_ci import first_line, github_steps, gitlab_job, merged, proposed
 from tests.support import initialised
 
@@ -129,7 +129,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine of CI with a clone, and a folder that has the base branch with gen installed."""
+    """A machine of CI with a clone, and a folder that has the base branch."""
 
     clone: Path
     temp: Path
@@ -147,7 +147,7 @@ class Machine:
     def github(self, merge: Path) -> subprocess.CompletedProcess[str]:
         """The steps of check.yml after the first, which the machine has done. Returns the one of the check."""
         environment = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(self.temp / "summary.md")}
-        environment["GEN"] = str(self.temp / "tools/bin/gen")
+        environment["GEN"] = GEN
         _, (check, _), (save, _) = github_steps(merge)
         check_done, save_done = (
             run("bash", "-eo", "pipefail", "-c", step, cwd=merge, RUNNER_TEMP=str(self.temp), **environment)
@@ -169,7 +169,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     committed(origin)
     git("clone", "--quiet", origin, "clone", cwd=folder)
     git("worktree", "add", "--quiet", "--detach", temp / "base", "origin/main", cwd=folder / "clone")
-    assert run("bash", "ci/setup.sh", temp / "tools", cwd=temp / "base").returncode == 0
     return Machine(folder / "clone", temp)
 
 
@@ -188,7 +187,7 @@ def test_ci_of_github_refuses(machine: Machine, attack: str) -> None:
 def test_ci_of_gitlab_refuses(machine: Machine, attack: str) -> None:
     change, code = ATTACKS[attack]
     clone = machine.proposed(change)
-    done = gitlab_job(clone, "gen")
+    done = gitlab_job(clone, "gen", GEN=GEN)
     assert done.returncode != 0, done.stdout + done.stderr
     assert code in first_line(clone / "gen-report/plan.md")
 
