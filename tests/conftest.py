@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,20 @@ def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """The cache of gen is an empty folder of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _temporary_files_in_memory() -> Iterator[None]:
+    """Also those of gen and of the programs that it starts, such as a sandbox. Other users may enter the folder."""
+    memory = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+    with (
+        tempfile.TemporaryDirectory(prefix="gen-tests-", dir=memory, ignore_cleanup_errors=True) as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        Path(folder).chmod(0o755)
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
         yield
 
 
