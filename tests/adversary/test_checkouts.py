@@ -82,11 +82,14 @@ def test_a_repository_below_a_bare_one_is_refused_and_one_with_a_folder_of_git_i
     assert find_root(repo.root) == repo.root.resolve()
 
 
-def nested(folder: Path, depth: int = 1900) -> None:
-    """More folders in each other than Python permits nested calls. Paths of this length need relative names."""
+def nested(folder: Path) -> None:
+    """More folders in each other than Python permits nested calls. Paths of this length need relative names.
+
+    The time is that of the system, and grows with the square of the depth.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with chdir(folder):
-        for _ in range(depth):
+        for _ in range(sys.getrecursionlimit() + 100):
             os.mkdir("a")  # noqa: PTH102 - the path is too long for some functions
             os.chdir("a")
         with open("x.yaml", "w", encoding="utf-8") as stream:  # noqa: PTH123

@@ -21,11 +21,11 @@ def test_no_pod_starts_with_more_than_is_granted() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(2))
-def test_no_pod_of_many_starts_with_more(number: int) -> None:
-    ended = history(number)
+def test_no_pod_of_many_starts_with_more() -> None:
+    """Half of the jobs of a history, which has two overlays."""
+    ended = history(0, range(JOBS // 2))
     assert ended.found == []
-    assert ended.count["cases"] == JOBS * STEPS
+    assert ended.count["cases"] == JOBS // 2 * STEPS
     assert ended.count["started"] > 100
 
 

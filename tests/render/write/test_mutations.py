@@ -1,4 +1,4 @@
-"""No change below `rendered/` passes `gen check`: 3,000 random files, edits, modes, links, folders and submodules."""
+"""No change below `rendered/` passes `gen check`: 1,000 random files, edits, modes, links, folders and submodules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.render.write.test_foreign import FORGED_JOB, forged
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MUTATIONS = 3000
+MUTATIONS = 1000
 IN_THE_INDEX = 0.1
 """Share of mutations that only Git sees: each takes several processes."""
 NAMES = (
