@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -38,6 +40,8 @@ from gen.report.formats import Documentation
 from gen.report.schemas import SCHEMAS
 
 _JOB: Final = "job"
+Fields = Callable[[], list[Field]]
+"""Those of jobs and overlays, which are made when a word needs them."""
 
 
 def complete_findings_and_fields(incomplete: str) -> list[str]:
@@ -75,37 +79,39 @@ def run(request: Request) -> Result[str]:
         return Result(output=list_findings())
     site = documentation()
     width = min(terminal().width or DEFAULT_WIDTH, DEFAULT_WIDTH)
+    known = cache(_fields)  # at most once, and not for a code
     finding = explain(request.name, site, width) if request.name in finding_names() else ""
-    fields = "" if finding and "-" in request.name else _field(request.name, site, width)  # names of fields have no `-`
+    # names of fields have no `-`
+    fields = "" if finding and "-" in request.name else _field(request.name, known, site, width)
     kind = "" if "-" in request.name else explain_kind(request.name, _JOB, SCHEMAS[_JOB](), width)
-    own = kind or (finding and "-" in request.name) or _is_own(request.name)
-    meant = "" if own else _of_other_tools(request.name, site, width)
+    own = kind or (finding and "-" in request.name) or _is_own(request.name, known)
+    meant = "" if own else _of_other_tools(request.name, known, site, width)
     if not finding and not fields and not kind and not meant:
-        raise UsageError(f"unknown finding, field or kind `{request.name}`: {_hint(request.name)}")
+        raise UsageError(f"unknown finding, field or kind `{request.name}`: {_hint(request.name, known)}")
     return Result(output="\n".join(text for text in (meant, finding, kind, fields) if text))
 
 
-def _hint(name: str) -> str:
+def _hint(name: str, fields: Fields) -> str:
     """What was probably meant by a name that nothing has."""
     with suppress(UsageError):
         if chosen_jobs(find_root(Path.cwd()), (name,), Findings()):
             return f"it is a job; `gen explain {name} --pods` lists its pods"
     above, _, word = name.rpartition(".")
-    beside = [field.path[-1] for field in _fields() if above and ".".join(field.path[:-1]) == above]
+    beside = [field.path[-1] for field in fields() if above and ".".join(field.path[:-1]) == above]
     if guess := near(word, beside):
         return f"did you mean `{above}.{guess}`?"
-    guess = intended_kind(name) or near(word, {field.path[-1] for field in _fields()}) or near(word, finding_names())
+    guess = intended_kind(name) or near(word, {field.path[-1] for field in fields()}) or near(word, finding_names())
     return f"did you mean `{guess}`?" if guess else "`gen explain` lists findings, `gen explain job` lists fields"
 
 
-def _is_own(name: str) -> bool:
+def _is_own(name: str, known: Fields) -> bool:
     """Whether it names a document, or a field of jobs."""
-    return name.partition(".")[0] in SCHEMAS or any(field.path[0] == _JOB for field in matching(_fields(), name))
+    return name.partition(".")[0] in SCHEMAS or any(field.path[0] == _JOB for field in matching(known(), name))
 
 
-def _of_other_tools(name: str, site: Documentation, width: int) -> str:
+def _of_other_tools(name: str, fields: Fields, site: Documentation, width: int) -> str:
     """The field of gen for a word of Kubernetes, Arena or Slurm; empty for an unknown word."""
-    same = {normal(field.path[1]): field.path[1] for field in _fields() if field.path[0] == _JOB}
+    same = {normal(field.path[1]): field.path[1] for field in fields() if field.path[0] == _JOB}
     known = {**same, **PLACEMENT, **JOB}
     word = next((one for one in (name.lstrip("-"), name.rsplit(".", 1)[-1]) if normal(one) in known), "")
     if not word:
@@ -113,7 +119,7 @@ def _of_other_tools(name: str, site: Documentation, width: int) -> str:
     meant = known[normal(word)]
     if " " in meant:
         return f"`{name}` is not a field of gen: {meant}\n"
-    return f"`{name}` is `{meant}` in a job file:\n\n{_field(meant, site, width)}"
+    return f"`{name}` is `{meant}` in a job file:\n\n{_field(meant, fields, site, width)}"
 
 
 def _pods(job: str | None) -> str:
@@ -135,9 +141,9 @@ def _pods(job: str | None) -> str:
     return "\n".join(texts)
 
 
-def _field(name: str, site: Documentation, width: int) -> str:
+def _field(name: str, known: Fields, site: Documentation, width: int) -> str:
     """The explanation of a field; empty if there is none of this name."""
-    fields = _fields()
+    fields = known()
     found = matching(fields, name)
     if name not in SCHEMAS and not found:
         return ""
