@@ -65,6 +65,7 @@ def texts(items: Iterable[types.Diagnostic]) -> str:
     return "\n".join(item.message for item in items)
 
 
+@pytest.mark.slow
 def test_findings_follow_the_text_and_not_the_saved_file(repository: Repository) -> None:
     async def use(editor: Editor) -> None:
         editor.open(FILE, JOB + "gpuz: 1\n")

@@ -48,6 +48,7 @@ def only(repo: Repository, **options: Any) -> JobRow:
 DEEP = "".join(f"{' ' * level}a:\n" for level in range(1, 300))
 
 
+@pytest.mark.slow
 @for_each("case", cases("golden"), ids=lambda case: case.name)
 def test_gpus_are_those_of_the_render(case: Path, tmp_path: Path) -> None:
     root = copy_case(case, tmp_path / "repo").root

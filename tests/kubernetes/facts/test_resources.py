@@ -82,6 +82,7 @@ def leads(schema: Schema, pattern: Pattern) -> bool:
     return True
 
 
+@pytest.mark.slow  # reads the definitions
 @pytest.mark.parametrize("resource", DEFINED, ids=str)
 def test_every_route_exists_in_the_definition(resource: Resource, upstream: dict[tuple[str, str], Schema]) -> None:
     served = [upstream.get((version, resource.kind)) for version in resource.versions]
@@ -102,6 +103,7 @@ def test_every_route_exists_in_kubernetes(resource: Resource) -> None:
                 schema = schemas.resolve(inner)
 
 
+@pytest.mark.slow  # reads the definitions
 def test_a_wrong_route_is_found(upstream: dict[tuple[str, str], Schema]) -> None:
     schema = upstream["jobset.x-k8s.io/v1alpha2", "JobSet"]
     assert leads(schema, ("spec", "replicatedJobs", ANY_ITEM, "replicas"))
