@@ -129,8 +129,8 @@ def test_each_document_has_the_page_of_its_link(site: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["plan.md#no-such-anchor", "no-such-page.md", "../CONTRIBUTING.md#no-such-anchor"])
-def test_a_link_that_leads_nowhere_fails_the_build(target: str, tmp_path: Path) -> None:
+def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
+    targets = ("plan.md#no-such-anchor", "no-such-page.md", "../CONTRIBUTING.md#no-anchor-there")
     for name in ("docs", "scripts"):
         shutil.copytree(PROJECT / name, tmp_path / name)
     for file in PROJECT.glob("*.m*d*"):
@@ -138,10 +138,11 @@ def test_a_link_that_leads_nowhere_fails_the_build(target: str, tmp_path: Path) 
     shutil.copy(PROJECT / "mkdocs.yml", tmp_path)
     (tmp_path / "tests").symlink_to(PROJECT / "tests")
     with (tmp_path / "docs/index.md").open("a", encoding="utf-8") as page:
-        page.write(f"\n[nowhere]({target})\n")
+        page.write("".join(f"\n[nowhere]({target})\n" for target in targets))
     done = build(tmp_path, tmp_path / "site")
     assert done.returncode == 1
-    assert re.search(rf"(?m)^WARNING.*{re.escape(target.partition('#')[2] or target)}", done.stderr)
+    warned = "\n".join(re.findall("(?m)^WARNING.*", done.stderr))
+    assert [target for target in targets if (target.partition("#")[2] or target) not in warned] == []
 
 
 @for_each(

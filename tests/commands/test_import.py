@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gen.base.findings import Severity, UsageError
@@ -205,6 +205,7 @@ def test_command_lines_import_and_render(tmp_path_factory: pytest.TempPathFactor
     plain = overlay.read_text().replace("gpus: 32", "gpus: 1000000")
     job = root / "jobs/team-a/generated.yaml"
 
+    @settings(max_examples=120)  # two renders each
     @given(command_lines())
     def check_one(words: list[str]) -> None:
         # no default of a field that a kind rejects

@@ -207,7 +207,7 @@ def test_two_teams_share_a_platform(organisation: Organisation, tmp_path: Path) 
 
     # pull requests of people who may not change the platform
     for number, team in enumerate(teams):
-        for attack, finding in PULL_REQUESTS.items():
+        for attack, finding in [*PULL_REQUESTS.items()][number::2]:  # a check reads no origin: each is tried on a team
             code, plan = team.checked(team.proposed(attack), tmp_path / f"{attack.__name__}-{number}")
             assert code == 1, attack
             assert first_line(plan).startswith("### Refused: "), plan

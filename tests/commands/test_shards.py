@@ -32,7 +32,10 @@ def example(marker: str) -> Any:
     return yaml.safe_load(next(block for block in blocks if marker in block).replace("- *base", "- base"))
 
 
-@pytest.fixture(params=["valid", "broken"])
+BOTH = pytest.mark.parametrize("history", ["valid", "broken"], indirect=True)
+
+
+@pytest.fixture
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> History:
     history = History.at(tmp_path / "repo")
     history.git("init", "--quiet", "--initial-branch", "main")
@@ -42,7 +45,7 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> History:
     history.git("add", "--all")
     history.git("commit", "--quiet", "--message", "base")
     history.git("checkout", "--quiet", "-b", "change")
-    history.job(BROKEN if request.param == "broken" else JOB, name="added")
+    history.job(BROKEN if getattr(request, "param", "valid") == "broken" else JOB, name="added")
     history.render()
     history.git("add", "--all")
     history.git("commit", "--quiet", "--message", "change")
@@ -69,6 +72,7 @@ def judged(history: History, done: subprocess.CompletedProcess[str]) -> None:
     assert ("jobs/team/added.yaml:7:1" in done.stdout) == broken
 
 
+@BOTH
 def test_the_example_for_github(history: History) -> None:
     job = example("matrix: {part:")["shard"]
     assert job["strategy"]["matrix"]["part"] == [*range(1, PARTS + 1)]
