@@ -186,9 +186,7 @@ def _check_kind(context: Context, target: Target) -> None:
         message = f"{job.facts.kind} of {target.api_version} cannot restart with `{job.restart}`"
         context.error(INVALID_VALUE, ("restart",), message, hint)
     if job.state == "suspended" and (facts := context.object_facts).suspend is None:
-        message = f"{facts.noun} cannot be suspended"
-        hint = "remove `state`" if facts.is_definition else "write `state: stopped` instead, as `gen stop` does"
-        context.error(INVALID_VALUE, ("state",), message, hint)
+        context.error(INVALID_VALUE, ("state",), f"{facts.noun} cannot be suspended", facts.instead_of_suspension)
     _check_supported(context)
     for problem in job.problems(target):
         if not problem.no_effect:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import translate
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, TypeVar
 
@@ -351,3 +352,12 @@ def expanded_part(text: str) -> str:
     for part in reversed(raw_parts(text)):
         text = text[: part.start] + text[part.stop :]
     return text
+
+
+_BEFORE_PROGRAM: Final = regex(r"(?m)(?:^|[\"'])[ \t]*\$\{?([A-Za-z_]\w*)\}?[ \t]+\w")
+
+
+@lru_cache(maxsize=4)
+def before_programs(text: str) -> frozenset[str]:
+    """The variables in front of programs."""
+    return frozenset(_BEFORE_PROGRAM.findall(text))

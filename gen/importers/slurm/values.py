@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Location, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import is_secret
-from gen.importers.slurm.bash_text import raw_parts, with_braces, word_end
+from gen.importers.slurm.bash_text import before_programs, raw_parts, with_braces, word_end
 from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, STATUS, Conditions
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -170,8 +170,7 @@ class BatchValues(Conditions):
         text = self.text(node)
         for name in {one for one in assigned_in(text) if not one.startswith("SLURM_")}:
             is_empty = re.search(rf"(?<![\w$]){name}\+?=\(?[\"']?\s*(?:\$\{{?{name}\}}?\s*)?-", text) is not None
-            is_empty = is_empty or re.search(rf"(?m)(?:^|[\"'])\s*\$\{{?{name}\}}?[ \t]+\w", self.source) is not None
-            (self.never if is_empty else self.untaken).add(name)
+            (self.never if is_empty or name in before_programs(self.source) else self.untaken).add(name)
 
     def is_unset(self, word: str) -> bool:
         """Whether a word is a variable from outside, without quotes."""

@@ -352,6 +352,11 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
         return self.releases.get(served, served)
 
     @property
+    def instead_of_suspension(self) -> str:
+        """The remedy for `state: suspended` of a job, if the kind has no field that suspends it."""
+        return "remove `state`" if self.is_definition else "write `state: stopped` instead, as `gen stop` does"
+
+    @property
     def is_workflow(self) -> bool:
         """Whether Argo Workflows creates the objects of its steps."""
         return bool(self.steps) and not self.is_definition
