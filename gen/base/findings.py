@@ -235,6 +235,14 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+_PAIR = 2
+
+
+def every(number: int, word: str) -> str:
+    """`both jobs`, `all 3 jobs`."""
+    return f"{'both' if number == _PAIR else f'all {number:,}'} {word}s"
+
+
 MAX_HINT_NAMES = 16
 """Names in a hint; longer lists do not help."""
 

@@ -192,7 +192,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def compared(original: Body, rendered: Body) -> Iterator[Difference]:
-    """Values that differ, without those that a missing field means, too."""
+    """Values that differ, apart from those that a missing field has by default."""
     theirs = {**original, "metadata": {**original["metadata"], "namespace": rendered["metadata"].get("namespace")}}
     theirs["metadata"].pop("generateName", None)
     theirs["metadata"]["name"] = rendered["metadata"]["name"]

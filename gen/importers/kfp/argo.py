@@ -19,7 +19,6 @@ from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import ImportedJob
 from gen.importers.draft import literals
-from gen.importers.kfp import Loss, lost_condition, lost_field, lost_loop
 from gen.importers.kfp.graph import (
     MAX_ITEMS,
     Group,
@@ -32,6 +31,7 @@ from gen.importers.kfp.graph import (
     number_of,
     retries_of_template,
 )
+from gen.importers.kfp.losses import Loss, lost_condition, lost_field, lost_loop
 from gen.importers.manifests.pods import without_metadata
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes import quantity

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, as_mapping, at, regex
 from gen.importers import Fields
 from gen.importers.draft import is_secret, label
-from gen.importers.kfp import Loss, graph, lost_condition, lost_field, lost_metadata
+from gen.importers.kfp import graph
 from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
+from gen.importers.kfp.losses import Loss, lost_condition, lost_field, lost_metadata
 from gen.kubernetes.objects import Body, present
 
 _STATUS: Final = regex(
@@ -107,8 +108,7 @@ def _compared(condition: str) -> bool | None:
 
 
 _MAX_CALLS: Final = 64
-_MAX_TASKS: Final = 1000
-"""Tasks that are read, so that loops in loops end."""
+_MAX_TASKS: Final = 1000  # that are read, so that loops in loops end
 _MAX_NAMES: Final = 40
 """Characters of a pipeline and of a step together, so that the names of its pods are short enough."""
 _LEAST_NAME: Final = _MAX_NAMES // 2

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, at, regex
-from gen.importers.kfp import Loss
+from gen.importers.kfp.losses import Loss
 from gen.kubernetes.objects import Body, present
 
 if TYPE_CHECKING:

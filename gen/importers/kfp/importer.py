@@ -16,11 +16,11 @@ from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_fiel
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
-from gen.importers.kfp import lost_outputs
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of, with_quoted
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
 from gen.importers.kfp.ir import OWN, VOLUME, pipeline_of_ir
+from gen.importers.kfp.losses import lost_outputs
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge

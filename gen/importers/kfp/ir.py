@@ -14,7 +14,6 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex
-from gen.importers.kfp import Loss, lost_field, lost_loop
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -31,6 +30,7 @@ from gen.importers.kfp.graph import (
     with_defaults,
     with_values,
 )
+from gen.importers.kfp.losses import Loss, lost_field, lost_loop
 from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 

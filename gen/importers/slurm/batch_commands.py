@@ -207,7 +207,7 @@ class BatchCommands(BatchValues):
             name = re.sub("^(?:export|declare -A) ", "", line).partition("=")[0]
             last = next((one for one in reversed(self.steps) if name in (one.sets, *assigned_in(one.text))), None)
             if last is None or last.text != line:
-                self.add(Step(text=line, place=place, sets=name * line.startswith(f"{name}=")))
+                self.add(Step(text=line, place=place, sets=name if line.startswith(f"{name}=") else ""))
 
     def keep_function(self, name: str) -> None:
         """Write a function into the command, if the script has it."""

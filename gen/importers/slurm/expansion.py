@@ -138,8 +138,7 @@ class Expander:
     """Arrays whose item only a pod knows, for example that of its task."""
     keyed: dict[str, dict[str, str]]  # arrays of `declare -A`
     from_text: set[str]
-    before: dict[str, Value]
-    """Variables that the shell of the pod reads next, with the values that they have in the script."""
+    before: dict[str, Value]  # variables that the shell of the pod reads next, with their values in the script
     kept: set[str]  # variables with values that only the shell of the pod knows
     early: set[str]
     is_invalid = False
@@ -442,6 +441,7 @@ class Expander:
 
 
 def items_of(value: Value) -> tuple[str, ...]:
+    """The items of an array; a text is its only item."""
     return (value,) if isinstance(value, str) else value
 
 

@@ -194,8 +194,7 @@ HANDLED: Final = names(
 )
 """Options that fields have."""
 _KNOWN: Final = sorted(HANDLED | REASONS.keys() | SWITCHES)
-_OF_ALLOCATION: Final = names("account partition qos")
-"""Options that `srun` ignores in a script."""
+_OF_ALLOCATION: Final = names("account partition qos")  # options that `srun` ignores in a script
 _TIME: Final = regex(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
 _MEMORY: Final = regex(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
 _RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?")
@@ -220,8 +219,9 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: S
         if OPEN not in one.value:  # which has a finding
             why, hint = "a step is in the allocation of the script", "write it as `#SBATCH`, or remove it"
             draft.drop(one.place, f"`--{one.name}` of `srun`", why, hint)
-    sizes = [one for one in options if one.name != "ntasks" or not {"ntasks-per-node", "tasks-per-node"} & own]
-    last = {one.name: one for one in (*sizes, *(one for one in of_step if one.name not in _OF_ALLOCATION))}
+    last = {one.name: one for one in (*options, *(one for one in of_step if one.name not in _OF_ALLOCATION))}
+    if {"ntasks-per-node", "tasks-per-node"} & own and "ntasks" not in own:  # which replace those on all nodes
+        last.pop("ntasks", None)
     for one in last.values():
         if one.name not in HANDLED and one.name != "constraint":
             why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))

@@ -40,10 +40,10 @@ def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_
         return ADDRESS
     if re.match(r"nvidia-smi\b.*wc\s+-l", command):
         return gpus
-    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) and not {START, OPEN} & {
-        *(name := base[1].strip("\"'").rstrip("/").rpartition("/")[2])
-    }:
-        return name.removesuffix(base[2] or "")
+    if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) is not None:
+        name = base[1].strip("\"'").rstrip("/").rpartition("/")[2]
+        if not {START, OPEN} & {*name}:
+            return name.removesuffix(base[2] or "")
     if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
         return _folder(expanded, folder)
     return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
@@ -85,8 +85,8 @@ def with_variables(step: Step, before: Sequence[Step], outputs: Mapping[str, Ste
 
 def _starts_program(steps: Sequence[Step], line: Step) -> bool:
     """Whether a program starts behind a line."""
-    at = max(at for at, one in enumerate(steps) if one == line)
-    return any(not one.sets and one.words[:1] not in BETWEEN for one in steps[at:])
+    behind = steps[steps.index(line) :] if line in steps else ()  # it may be in a loop that is not followed
+    return any(not one.sets and one.words[:1] not in BETWEEN for one in behind)
 
 
 def first_needing(name: str, text: str, steps: Sequence[Step]) -> int:

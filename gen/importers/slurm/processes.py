@@ -309,9 +309,9 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
         what = f"{run.per_node} starts of `{program}` on each node"
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
-    gpus, pods = int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1
-    words = with_processes(run, given, gpus, pods)
-    told = ("processes", processes_of(given)[1], "gpus"), ("nodes", given.values.get(base.PODS, "  ")[1], "workers")
+    words = with_processes(run, given, int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1)
+    (_, processes), (_, nodes) = processes_of(given), given.values.get(base.PODS, ("", ""))
+    told = ("processes", processes, "gpus"), ("nodes", nodes, "workers")
     for name, number, field in (one for one in told if one[1] not in words):
         if {one[1:] for one in sources(number)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", number):
             why, hint = "only a shell computes it, and the job has its own", f"set `{field}` to it"

@@ -276,10 +276,10 @@ def _all_words(step: Step) -> Sequence[str]:
 
 def needed_steps(steps: Sequence[AnyStep], words_of: Callable[[Any], Sequence[str]] = _all_words) -> list[AnyStep]:
     """The steps without variables and functions that no other one needs. `words_of` returns the words that count."""
-    needed: list[AnyStep] = []
-    texts = ""
+    needed, texts = list[AnyStep](), ""
     for step in reversed(steps):
-        if not step.sets or is_needed(step.sets, texts):
+        decides = step.otherwise or any(one.joined for one in needed[-1:])
+        if decides or not step.sets or is_needed(step.sets, texts):
             needed.append(step)
             words = (*words_of(step), *(value for _, value in step.assigned), step.input)
             texts += "\n".join([step.text, *map(source_text, words)])

@@ -278,6 +278,10 @@ class BatchScript(BatchCommands):
         start = len(self.steps)
         self._statement(parts[0])
         middle = len(self.steps)
+        if middle > start and self.steps[-1] in self.single_outputs.values():  # its status decides about others
+            name = self.steps[-1].sets
+            self.from_text.add(name)
+            self.variables[name] = marked(f"${name}")
         if sign == "&&" and len(parts) > 1:
             if self.loops and middle > start and self.text(parts[1]).startswith("break"):
                 why, hint = "it starts the program again after an error", "set `retries` of the job"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from gen.base import counted
+from gen.base import counted, every
 from gen.base.codes.rendered import (
     DATA_REMOVED,
     DATA_RENAMED,
@@ -211,7 +211,7 @@ def _overlays(change: JobChange) -> Parts:
     if change.everywhere and len(change.overlays) == 1:
         return
     if change.everywhere:
-        yield _said(f" in {'both' if len(change.overlays) == 2 else f'all {len(change.overlays)}'} clusters")  # noqa: PLR2004
+        yield _said(f" in {every(len(change.overlays), 'cluster')}")
     else:
         yield from _listed(change.overlays, "overlays", " in ")
 

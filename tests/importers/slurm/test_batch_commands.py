@@ -83,6 +83,9 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("N=$(b)\nM=$N\nN=1\na\nc $M $N", "N=$(b)\na\nc $N 1"),
         ("export P=$PWD/src:$P\nV=$(b)\na $V\nc $V", "export P=./src:$P\nV=$(b)\na $V\nc $V"),
         ("A=$(b)\nA=c$A\na ${A%x}", "A=$(b)\nA=c$A\na ${A%x}"),
+        ("N=$(ls b) || exit 1\na\nc $N", "N=$(ls b) || exit 1\na\nc $N"),
+        ("a\nN=$(ls b) || exit 1\nc", "a\nN=$(ls b) || exit 1\nc"),
+        ("a\nN=$(ls b) && c $N", "a\nN=$(ls b) &&\nc $N"),
         ("V=$(b)\nexport P=$V:$P\na $V\nc $V", "V=$(b)\nexport P=$V:$P\na $V\nc $V"),
         ("O=r/$(hostname)\na $O\nb $(find $O)", "a r/$MASTER_ADDR\nO=r/$MASTER_ADDR\nb $(find $O)"),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.base import regex
+from gen.base import every, regex
 from gen.base.codes.commands import NO_RENDEZVOUS
 from gen.base.shell_words import Word
 from gen.job.launchers import accelerate, deepspeed, mpirun, python, ray, torchrun
@@ -59,7 +59,7 @@ def _has_fixed_rank(command: Command, launch: Launch, pods: int) -> bool:
     own = next((f"${name}" for name in ("PET_NODE_RANK", "NODE_RANK") if name in command.env), "")
     if rank is not None and rank.number is not None and not dynamic:
         option = launch.option(rank)
-        message = f"{'both' if pods == 2 else f'all {pods}'} pods get the rank {rank.number}"  # noqa: PLR2004
+        message = f"{every(pods, 'pod')} get the rank {rank.number}"
         hint = f"write `{own}`, or remove `{option}`" if own else "write a variable with the index of the pod"
         command.error(NO_RENDEZVOUS, rank.word, message, hint)
         return True

@@ -1,0 +1,73 @@
+"""Parts of pipelines that no job has, with the reasons."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Collection, Container, Iterator, Mapping
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from gen.base import as_mapping, at
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """A part of a step that no job has."""
+
+    what: str
+    """As messages name it."""
+    reason: Literal["field", "files", "metadata", "output", "loop", "condition"] = "field"
+    needed: bool = True
+    """Whether the step cannot run without it."""
+
+
+_FILES: Final = frozenset({"arguments.artifacts", "inputs.artifacts", "outputs"})
+_NEEDED: Final = frozenset({"arguments.artifacts", "daemon", "inputs.artifacts", "podSpecPatch", "sidecars"})
+
+
+def lost_field(name: str) -> Loss:
+    """The loss of a field of a task or of a template."""
+    return Loss(what=f"`{name}`", reason="files" if name in _FILES else "field", needed=name in _NEEDED)
+
+
+def lost_condition(text: str) -> Loss:
+    return Loss(what=f"the condition `{text}`", reason="condition")
+
+
+def lost_loop(field: str) -> Loss:
+    return Loss(what=f"the loop `{field}`", reason="loop")
+
+
+def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Iterator[Loss]:
+    """The losses of functions in Python that read metadata of these inputs, which only the server of Kubeflow Pipelines
+    hands on from the step that sets them.
+    """
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            nodes = [one for source in files.values() if artifacts for one in ast.walk(ast.parse(source))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    loops = [one for one in nodes if isinstance(one, ast.For | ast.comprehension)]
+    names = {**{name: name for name in artifacts}, **{_name(one.target): _name(one.iter) for one in loops}}
+    written = {id(one.value) for one in nodes if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)}
+    read = [
+        one for one in nodes if isinstance(one, ast.Attribute) and one.attr == "metadata" and id(one) not in written
+    ]
+    for name in dict.fromkeys(names.get(_name(one.value), "") for one in read):
+        if name in artifacts:
+            yield Loss(what=f"the metadata of the artifact `{name}`", reason="metadata")
+
+
+def lost_outputs(component: object, task: str, read: Container[str]) -> Iterator[Loss]:
+    """The losses of values that only the pod of a task has, because no artifact gives it a folder on the volume. One
+    that another task reads, by the placeholders of those, is a loss of that task.
+    """
+    outputs = as_mapping(at(component, "outputDefinitions"))
+    for name in as_mapping(outputs.get("parameters")) if not outputs.get("artifacts") else ():
+        if f"{{{{tasks.{task}.outputs.parameters.{name}}}}}" not in read:
+            yield Loss(what=f"the output `{name}`", reason="output", needed=False)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
