@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from gen.base import UsageError, at, regex
+from gen.base.shell_script import nodes_below, syntax_tree
 from gen.importers import ImportedJob
 from gen.importers.proof import renamed
 from gen.kubernetes.facts import resource_of_object
@@ -33,7 +34,7 @@ HOME: Final = "/srv/users/me/work"
 BATCH: Final = -1
 """The task of a process that is none."""
 MOST_TASKS: Final = 64
-ENDS: Final = regex(
+_ENDS: Final = regex(
     r"(?m)(?<!\\\n)^([ \t]*)(?:set(?:\s+-[Eeuxvo]+)+(?:\s+pipefail)?|kill \"\$!\")(?=\s*(?:$|[#;&]|\d*[<>]))"
 )
 """`set -eu`: a program that the sandbox lacks does not end the script. `kill`: recorders may be slow."""
@@ -118,6 +119,18 @@ class Learned(Struct):
     @property
     def size(self) -> int:
         return len(self.programs) + len(self.folders) + len(self.inputs)
+
+
+def without_ends(text: str) -> str:
+    """A script that an error or a program that is missing does not end."""
+    arrays = [] if "=(" not in text else nodes_below(syntax_tree(text.encode("utf-8", "replace")), "array")
+    inside = [(one.start_byte, one.end_byte) for one in arrays]
+
+    def changed(match: re.Match[str]) -> str:
+        at = len(text[: match.start()].encode("utf-8", "replace")) if inside else 0
+        return match[0] if any(first < at < last for first, last in inside) else f"{match[1]}true"
+
+    return _ENDS.sub(changed, text)
 
 
 def refusal() -> str | None:
@@ -395,7 +408,7 @@ def recorded_pods(
             env |= ranks_of(job)
         env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}
         words = [*(container.get("command") or ()), *(container.get("args") or ())]
-        words = [ENDS.sub(r"\1true", expanded(str(one), env)) for one in words]
+        words = [without_ends(expanded(str(one), env)) for one in words]
         folder = str(container.get("workingDir") or HOME)
         processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
     files = {path: str(text) for path, text in job.fields.get("files", {}).items()}

@@ -361,3 +361,9 @@ _BEFORE_PROGRAM: Final = regex(r"(?m)(?:^|[\"'])[ \t]*\$\{?([A-Za-z_]\w*)\}?[ \t
 def before_programs(text: str) -> frozenset[str]:
     """The variables in front of programs."""
     return frozenset(_BEFORE_PROGRAM.findall(text))
+
+
+def texts_of_shells(words: Sequence[str]) -> list[str]:
+    """The texts behind `sh -c`."""
+    pairs = zip(words, words[1:], words[2:], strict=False)
+    return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]

@@ -41,6 +41,7 @@ _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$|seed", re.IGNORECASE)
 OF_NUMBER: Final = regex(r"seed", re.IGNORECASE)
 _ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
+_ASSIGNS_OUTPUT: Final = regex(r"\w+=\$\([^;|&]*\)")
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
@@ -291,6 +292,8 @@ class Conditions(Expander):
         words += [*(one for _, one in steps), *(one[2:] for one in words if one[0] == "ssh")]
         programs = {one[0].rpartition("/")[2] for one in words if one}
         answer = self._asked_for(command) if programs <= ASKS else None
+        if answer is not None and _ASSIGNS_OUTPUT.fullmatch(command):
+            return ""
         if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not FIRST.search(command):
             answer = NODES
         if answer is None:

@@ -410,10 +410,12 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
         draft.drop(runs[-1].place, what, "the script starts its programs on the first one only", hint)
         return
     for one in runs:
-        once = not one.by_srun or one.nodes < layout.nodes
+        once = not one.by_srun or min(one.nodes, one.tasks) < layout.nodes
         if once and not one.text and one.words[:1] not in (*BETWEEN, ("cd",)):
             program = source_text(one.words[0]).rpartition("/")[2]
             hint = "remove it from `command`, and do it before the job, if it may happen only once"
+            if one.by_srun and one.launcher is not None:
+                hint = "start a task on each node in the script, or set `workers` to the nodes of the program"
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)
         parts = [part.strip('"') for part in steps.parts_of(one)]
         for part in (known for known in outputs if known in one.text or known in parts):

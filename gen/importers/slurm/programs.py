@@ -182,7 +182,7 @@ _CALCULATED: Final = regex(r"\(\(([^\n]{0,300})")
 _IN_CALCULATION: Final = regex(r"(?<![\w$])[A-Za-z_]\w*")
 _IN_OUTPUT: Final = regex(r"\$\(([^)\n]{0,300})")
 _CHANGED: Final = regex(r"\$\{(\w+)[^\w}]")
-_ITEM: Final = regex(r"\$\{(?:#(?=\w+\[)|(?=\w+\[(?![@*]\])))(\w+)")
+_ITEM: Final = regex(r"\$(?:\{(?:#(?=\w+\[)|(?=\w+(?:\[(?![@*]\])|\})))|(?=[A-Za-z_]))(\w+)")
 _OR_ELSE: Final = regex(r"\$\{(\w+):?[-+=?]")
 
 
@@ -209,7 +209,7 @@ def _changed_reads(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4)
 def _item_reads(text: str) -> frozenset[str]:
-    """The arrays of which a text reads the length or single items."""
+    """The arrays of which a text reads the length or single items, such as the first one by their name alone."""
     return frozenset(_ITEM.findall(text))
 
 
@@ -267,6 +267,8 @@ def read_by(text: str, line: int) -> str:
             seen.add(name)
             starts = re.finditer(rf"(?<![\w$-]){name}(?:\[[^]\n]*\])?\+?=", text)
             parts += [whole[0] for one in starts if (whole := _WHOLE.match(text, one.start())) is not None]
+            reads = rf"(?ms)\bread\b[^\n]*\b{name}\b[^\n]*<<-?[ '\"]*(\w+).{{0,9999}}?^\s*\1$"
+            parts += [one[0] for one in re.finditer(reads, text)]
     return "\n".join(parts)
 
 
@@ -292,12 +294,6 @@ def text_of_words(words: Sequence[str]) -> list[str]:
     if re.match(r"[A-Za-z_]\w*\+?=", first):
         first = f"'{words[0]}'" if is_known(words[0]) else f'"{first}"'
     return [first, *others]
-
-
-def texts_of_shells(words: Sequence[str]) -> list[str]:
-    """The texts behind `sh -c`."""
-    pairs = zip(words, words[1:], words[2:], strict=False)
-    return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
 
 
 def lacking_steps(steps: Sequence[Step], programs: Sequence[Step], text: str, line: int) -> list[Step]:

@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
-from gen.importers.slurm.bash_text import expanded_part
+from gen.importers.slurm.bash_text import expanded_part, texts_of_shells
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
@@ -29,7 +29,6 @@ from gen.importers.slurm.programs import (
     matched,
     needed_steps,
     text_of_words,
-    texts_of_shells,
     without_needless_ends,
 )
 from gen.importers.slurm.script import BatchScript
@@ -349,13 +348,13 @@ def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> b
     """Whether the command or its container has the value of a variable, such as that of options, and no program."""
     used = regex(rf"\$\{{?{name}\b")
     is_address = {*sources(text)} <= {"$MASTER_ADDR", "$MASTER_PORT"} and not is_known(text)
-    left = any(used.search(part) for one in runs for part in (*one.words, one.text))
+    texts = (*(part for one in runs for part in (*one.words, one.text)), *(one for one, _ in script.files.values()))
     programs = {
         word for one in runs for word in one.words if word == one.words[one.at] or word.endswith((".py", ".sh"))
     }
     plain = re.sub(f"{OPEN}[^{CLOSE}]*{CLOSE}", "", text)
     is_part = is_address or len(plain.split()) > 1 or {*text.split(",")} <= programs | script.container_words
-    return is_part and used.search(script.source) is not None and not left
+    return is_part and used.search(script.source) is not None and not any(map(used.search, texts))
 
 
 _READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script

@@ -21,7 +21,6 @@ from gen.base.shell_script import assigned_in
 from gen.importers import ImportedJob, ImportInput
 from gen.importers.sandbox import (
     BATCH,
-    ENDS,
     HOME,
     MOST_TASKS,
     WORLDS,
@@ -36,6 +35,7 @@ from gen.importers.sandbox import (
     recorded,
     recorded_pods,
     source,
+    without_ends,
 )
 from gen.importers.slurm.containers import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
@@ -160,12 +160,15 @@ def _failure(original: Recording, line: int) -> tuple[int, str] | None:
     return min((one for one in (*ends, *errors) if one[0] <= line), default=None)
 
 
+def _is_inside(text: str, line: int, start: int) -> bool:
+    """Whether a line is one of the command at `start`, or of a text that this reads."""
+    first, own = start_of(text, start), "".join(text.split("\n")[line - 1 : line]).strip()
+    return first <= line <= first + command_at(text, start).count("\n") or (own != "" and own in read_by(text, start))
+
+
 def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
     """Whether a finding is about a program in a text of the command with this line, such as that of `bash -c`."""
-    first, at = start_of(text, difference.line), finding.place.line
-    line = "".join(text.split("\n")[at - 1 : at]).strip()
-    inside = first <= at <= first + command_at(text, difference.line).count("\n")
-    inside = difference.line > 0 and (inside or (line != "" and line in read_by(text, difference.line)))
+    inside = difference.line > 0 and _is_inside(text, finding.place.line, difference.line)
     started = difference.text.partition("`")[2].partition("`")[0]
     if finding.message.startswith(f"`{started}` is not carried"):
         return inside
@@ -177,7 +180,7 @@ def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
 def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int]) -> _Input:
     site = read_site(given.site[1], given.site[0], Findings()) if given.site is not None else Site()
     values = {**site.define, **given.define}
-    text = ENDS.sub(r"\1true", without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
+    text = without_ends(without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
     options, _ = directives(text, given.file, Findings())
     options = with_nodes([with_values(one, values, {}) for one in options], values, site.nodes, Findings())
     alone = {name for name, uses in images.items() if uses_of(name, text) == uses}
@@ -351,8 +354,10 @@ def _differences(
             lost |= {program.record.line} if near is None else set()
             computes = near is None and _computes(script.text, program.record)
             yield Difference(program.record.line, _said(job, task, program, near), expected=computes)
+        first = {one.record.line for one in before if one.record.task == 0}
+        first = {line for line in first if any(_is_inside(script.text, one, line) for one in once)}
         single = [
-            one for one in before if one.record.task == BATCH or (one.record.task == 0 and one.record.line in once)
+            one for one in before if one.record.task == BATCH or (not one.record.task and one.record.line in first)
         ]
         for program in (one for one in left if task or one.record.words[0] != "mpirun"):  # in the place of `srun`
             cause = next((one for one in single if _same(job, one, program) is None), None)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from gen.base import Location, regex
+from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import is_secret
 from gen.importers.slurm.bash_text import before_programs, raw_parts, with_braces, word_end
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
+_EXPORTED: Final = names("HOME LD_LIBRARY_PATH PATH TMPDIR")
+"""Variables that each process has from the start, and which a script exports by setting them."""
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
 _NAME: Final = regex(r"(?<![\w${])[A-Za-z_]\w*")
@@ -280,7 +282,7 @@ class BatchValues(Conditions):
             self.secrets[self._assigned] = new, self.place(node)
             new = marked(f"${self._assigned}")
         self.variables[self._assigned] = (new, *items[1:]) if isinstance(new, str) and items[1:] else new  # the first
-        if self.exports_all or self._assigned.startswith("SLURM_"):  # Slurm exports its own
+        if self.exports_all or self._assigned.startswith("SLURM_") or self._assigned in _EXPORTED:
             self.exported.setdefault(self._assigned, self.place(node))
         name_now, self._assigned = self._assigned, ""
         return name_now, new if isinstance(new, str) else " ".join(new)

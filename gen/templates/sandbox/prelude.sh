@@ -3,7 +3,8 @@ command_not_found_handle() { /gen/record "$@"; }
 if [ -z "$GEN_INSIDE" ]; then
   export GEN_INSIDE=1
   set -T
-  trap '[[ $BASH_SOURCE == /gen/prelude ]] || export GEN_LINE=$LINENO' DEBUG
+  # a script that sets another `PATH` has the recorders, too: the container has its own
+  trap '[[ $BASH_SOURCE == /gen/prelude ]] || export GEN_LINE=$LINENO; [[ $PATH == *:/bin ]] || PATH+=:/gen/bin:/usr/bin:/bin' DEBUG
 else echo "gen: shell at ${GEN_LINE:-0}" >&2
 fi
 exit() {

@@ -246,6 +246,7 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
             'A=(b*)\nC=${A[$JOB_COMPLETION_INDEX]}\nif [ -z "$C" ]; then exit; fi\na $C ${C##*_}',
         ),
         ("A=($(ls b) d)\na ${A[0]} ${A[@]}", "A=($(ls b) d)\na $A ${A[@]}"),
+        ("A=($(ls b))\na ${A}", "A=($(ls b))\na $A"),
     ],
 )
 def test_an_array_of_an_output_is_made_in_the_pod(body: str, expected: str) -> None:

@@ -45,6 +45,11 @@ def test_programs_have_the_files_that_they_read(body: str, command: str, files: 
     assert made.get("files", {}) == {f"/etc/job/{name}": text for name, text in files.items()}
 
 
+def test_a_carried_file_has_the_variables_of_the_script() -> None:
+    body = "export A='--b c'\ncat > d.sh <<'E'\ntorchrun e.py $A\nE\nbash d.sh"
+    assert job(script(*NODE, body=body, interpreter=BASH)).fields["env"] == {"A": "--b c"}
+
+
 @for_each(
     ("body", "line", "message"),
     [

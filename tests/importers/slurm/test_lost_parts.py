@@ -185,6 +185,13 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "A=3e-4\na $((A))", 5, "gen cannot read the syntax of the shell here"),
         (("-N 2", "--ntasks-per-node=2"), "srun bash -c 'srun a'", 5, "`srun` behind `srun` does not work in a pod"),
         (NODE, "(A=b)\nsrun -J ${!A} c", 5, "gen cannot read the syntax of the shell here"),
+        (NODE, "PATH=$(date)\na", 4, "the variable `PATH` is not carried: it belongs to the machines"),
+        (
+            ("-N 2", "-n 1", "--gres=gpu:8"),
+            "srun torchrun --nnodes 2 a.py",
+            6,
+            "the single start of `torchrun` is not carried: each pod runs the whole command",
+        ),
         (NODES, "srun -n1 --ntasks-per-node=4 a\nsrun b", 6, "the single start of `a` is not carried"),
         (NODE, "a\nR=$?\nif [[ $R == 124 ]]; then scontrol requeue 1; fi", 6, "the meaning of `[[ $R == 124 ]]`"),
         (NODE, "a\n[ $? -ne 0 ] && exit 1\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod goes on"),

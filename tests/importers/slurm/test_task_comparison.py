@@ -143,6 +143,11 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1",), "rm -rf b\ngit clone https://example.com/b.git\nsrun sh -c 'cd b; python c'"),
         (NODES, "export OWN_PORT=29400\nsrun torchrun --rdzv_endpoint $(hostname):$OWN_PORT a.py"),
         (("-N 1", "--array=0-9%2"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
+        (NODES, "srun -n1 torchrun --nnodes 2 a.py"),
+        (
+            NODES,
+            "read -r -d '' T <<'E'\ngit clone https://example.com/a.git\ntorchrun a.py\nE\nsrun -n1 bash -c \"$T\"",
+        ),
         (NODES, LOOP),
         (NODES, "for h in $(scontrol show hostnames); do srun -N 1 -n 1 -w $h torchrun a.py & done\nwait"),
         (NODES, 'A=(--lr 1)\nif [ $SLURM_NNODES -gt 1 ]; then A+=(--many); fi\nsrun bash -c "torchrun a.py ${A[*]}"'),
@@ -235,6 +240,9 @@ def test_the_checks_of_a_script_are_not_proven(tmp_path: Path) -> None:
 @for_each(
     ("body", "lines"),
     [
+        ("PATH=/opt/a/bin:$B\nmodule load a\nsrun python a.py", "5"),
+        ("M=$(A=$(hostname))\nmodule load a\npython a.py $M", "5"),
+        ('A=(b\nset -e\nc)\nmodule load a\npython "${A[@]}"', "7"),
         ("module load a\nconda activate b\npython a.py", "4, 5"),
         ("srun bash -c '\nmodule load a\npython a.py'", "4"),
         ("module load a\npython a.py &\nwhile true; do if b > /dev/null 2>&1; then break; fi; done\nb c", "4"),
