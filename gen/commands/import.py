@@ -323,7 +323,7 @@ def _below(names: Sequence[str]) -> list[str]:
 
 def _template(request: Request) -> Result[Report]:
     """A site file for scripts."""
-    from gen.importers.slurm.importer import site_template
+    from gen.importers.slurm.site_template import site_template
 
     scripts = []
     for file in _below(request.source):

@@ -363,6 +363,16 @@ def before_programs(text: str) -> frozenset[str]:
     return frozenset(_BEFORE_PROGRAM.findall(text))
 
 
+_SHOWN: Final = regex(
+    r"(?m)(?:(?<=[;&\n])|^)\s*(?:echo|printf)\b(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^;&|\n\"'<>])*(?=$|[;&\n]|\|\|)"
+)
+
+
+def without_shown(text: str) -> str:
+    """A text of a shell without the commands that only show something."""
+    return _SHOWN.sub("", text)
+
+
 def texts_of_shells(words: Sequence[str]) -> list[str]:
     """The texts behind `sh -c`."""
     pairs = zip(words, words[1:], words[2:], strict=False)

@@ -315,7 +315,7 @@ class BatchCommands(BatchValues):
         self.indexed |= inner.indexed
         self.outside_values = {**inner.outside_values, **self.outside_values}
         self.unreadable, self.cut = self.unreadable or inner.unreadable, self.cut or inner.cut
-        self.stops = self.stops or inner.stops
+        self.stops, self.pipes_fail = self.stops or inner.stops, self.pipes_fail or inner.pipes_fail
 
     def _placed(self, step: Step) -> Step:
         """A program with the variables and the folder of now."""
@@ -330,7 +330,7 @@ class BatchCommands(BatchValues):
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
         self._assign_before("", step.place, VARIABLE.findall(parts))
         known = {part: one for part, one in self.single_outputs.items() if self.variables.get(one.sets) == marked(part)}
-        step, computed = with_variables(step, self.steps, known)
+        step, computed = with_variables(step, self.steps, known, self.outputs.keys(), stops=self.stops is not None)
         self.from_text |= computed
         self.variables |= {name: marked(f"${name}") for name in computed}
         self.steps.append(step := self._placed(step))

@@ -42,6 +42,7 @@ _OF_CLOCK: Final = regex(r"start|begin|end|now|time$|seed", re.IGNORECASE)
 OF_NUMBER: Final = regex(r"seed", re.IGNORECASE)
 _ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
 _ASSIGNS_OUTPUT: Final = regex(r"\w+=\$\([^;|&]*\)")
+_LEAVES: Final = regex(r"(?m)(?:^|[;{&|]|\b(?:then|else|do)\b)[ \t]*(?:exit|return|break|continue)\b")
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
@@ -357,10 +358,14 @@ class Conditions(Expander):
         """
         texts = [re.sub(r"\$\([^()]*\)", "_", self.text(one)) for one in branches if one.is_named]
         set_there = {name for one in texts for name in assigned_in(one)} - self.decided_by
-        acts = any(self.is_program(one) or _CHANGES.search(one) for one in texts)
-        if acts or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
+        acts, leaves = (
+            any(self.is_program(one) or _CHANGES.search(one) for one in texts),
+            any(map(_LEAVES.search, texts)),
+        )
+        if acts or leaves or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
             what, why = f"the other case of `{self.text(condition)[:60]}`", "gen does not see files of machines"
             hint = "write the commands of this case without the check"
+            hint = "write the check into `command`, if the job must end there" if leaves and not acts else hint
             if not self.assumed:
                 name = min(self.decided_by)
                 hint = f"give it with `--define {name}=VALUE`, if it is set"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar, Final
@@ -16,7 +15,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import processes, steps
-from gen.importers.slurm.bash_text import without_heredocs
+from gen.importers.slurm.bash_text import expanded_part, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -30,14 +29,12 @@ from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, lay
 from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, log_files, read_by, reads_arguments, with_traps
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
-    TEMPLATE_NAMES,
     Layout,
     Site,
     carry_values_of_file,
     constants,
     read_site,
     report_incomplete,
-    text_of_template,
     without_placeholders,
 )
 from gen.importers.slurm.srun import WITHOUT_HOSTS, remedy_of_file, starts_ray
@@ -50,6 +47,7 @@ from gen.kubernetes.objects import Body
 _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
 _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
+_PIPE: Final = regex(r"(?<!\|)\|(?!\|)")
 _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
@@ -111,6 +109,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     body = "\n".join(text.split("\n")[start:])
     script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
+    script.stops = place if re.match(r"#!\S*sh\s+-\w*e", text) else None
     script.follow(body)
     for number, line in enumerate(without_heredocs(text).split("\n")[start:], start + 1):
         if line.lstrip().startswith("#SBATCH"):
@@ -259,15 +258,22 @@ def _with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
         return runs
     at = next((number for number, one in enumerate(runs) if one.place.line >= stops.line), len(runs))
     if sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
-        runs[at:at] = [Run(words=(), text="set -e", place=stops)]
+        of_pipes = script.pipes_fail and any(_PIPE.search(one.text) for one in runs[at:])
+        runs[at:at] = [Run(words=(), text="set -eo pipefail" if of_pipes else "set -e", place=stops)]
     return runs
 
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the values that no pod has."""
+    outer = re.sub(r"\\\$", "", expanded_part(script.source))  # without what shells in containers expand
     for name, place in steps.unknown(draft, script, runs).items():
         case = "sets it only in a case that gen does not take" if name in script.untaken else "gets it from outside"
         why, hint = f"the script {case}", f"give it with `--define {name}=VALUE`, or in `define` of a site file"
+        in_container = script.container_words and re.search(rf"\$\{{?{name}\b", outer) is None
+        if in_container and not name.startswith("SLURM_"):
+            hint = f"check that the image of the job sets it, or give it with `--define {name}=VALUE`"
+            draft.drop(place, f"`${name}` of the container", "the image of the script may set it", hint)
+            continue
         if name == "SLURM_ARRAY_TASK_ID":
             why, hint = "the script has no `--array`", f"add it, or give one task with `--define {name}=VALUE`"
         elif script.lists_nodes(name):
@@ -377,7 +383,7 @@ def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
 
 def _array(draft: JobDraft, layout: Layout, text: str) -> None:
     """The tasks of an array, if the program reads their number. Others repeat a run that continues."""
-    if not layout.indices:
+    if not layout.indices or (len(layout.indices) == 1 and not layout.array):
         return
     if not re.search(r"JOB_COMPLETION_INDEX|params\.task|TASK_COUNT", f"{text}{draft.fields.get('env', {})}"):
         hint = "start the run again with `gen rerun --resume`, if it has not ended within its time"
@@ -421,30 +427,3 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
         for part in (known for known in outputs if known in one.text or known in parts):
             what, hint = f"the single start of `{part[:60]}`", "check that all pods compute the same value"
             draft.drop(one.place, what, "each pod computes it", hint)
-
-
-_MOST_CHECKS: Final = 9
-"""Checks of values from outside, one behind another, at which a script ends."""
-
-
-def site_template(scripts: Iterable[tuple[str, str]]) -> str:
-    """A site file for scripts, with their most frequent names. The values are to be completed."""
-    names: dict[str, Counter[str]] = {one: Counter() for one in TEMPLATE_NAMES}
-    folders: Counter[str] = Counter()
-    values: Counter[str] = Counter()
-    for file, text in scripts:
-        known: dict[str, str] = {}
-        seen = dict[str, None]()
-        for _ in range(_MOST_CHECKS):
-            given = ImportInput(file=file, text=text, namespace="team", image="a:1", define=known)
-            job, lacking = read_script(given, Findings())
-            seen |= dict.fromkeys(lacking.folders)
-            if job is not None or not {*lacking.values} - known.keys():
-                break
-            known |= dict.fromkeys(lacking.values, "a")
-        folders.update([*seen])
-        values.update([*dict.fromkeys((*known, *lacking.values))])
-        for one in {one.name: one for one in directives(text, file, Findings())[0]}.values():
-            if one.name in names and not {*"<>{}$"} & {*one.value}:
-                names[one.name][one.value.split(",")[0] if one.name == "partition" else one.value] += 1
-    return text_of_template(names, folders, values)

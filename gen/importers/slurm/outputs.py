@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -65,13 +65,20 @@ def _folder(command: str, folder: str) -> str | None:
     return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
 
 
-def with_variables(step: Step, before: Sequence[Step], outputs: Mapping[str, Step]) -> tuple[Step, set[str]]:
+def with_variables(
+    step: Step, before: Sequence[Step], outputs: Mapping[str, Step], programs: Collection[str], *, stops: bool
+) -> tuple[Step, set[str]]:
     """A program that reads outputs which the script computes before another program: from the variables that lines of
-    their own set. `outputs` has the line of each. Returns their names, too.
+    their own set. `outputs` has the line of each; those of `programs` may fail, which `stops` the script, or depend on
+    files. Returns the names of the variables, too.
     """
     values = (*step.words, *step.options, *(value for _, value in step.assigned))
     read = {one.strip('"') for value in values for one in sources(value)} & outputs.keys()
-    computed = {part: outputs[part].sets for part in sorted(read) if _starts_program(before, outputs[part])}
+    computed = {
+        part: outputs[part].sets
+        for part in sorted(read)
+        if _starts_program(before, outputs[part], changes=part in programs) or (stops and part in programs)
+    }
 
     def with_names(word: str) -> str:
         for part, name in computed.items():
@@ -83,10 +90,11 @@ def with_variables(step: Step, before: Sequence[Step], outputs: Mapping[str, Ste
     return replace(step, words=words, options=options, assigned=assigned), {*computed.values()}
 
 
-def _starts_program(steps: Sequence[Step], line: Step) -> bool:
-    """Whether a program starts behind a line."""
+def _starts_program(steps: Sequence[Step], line: Step, *, changes: bool) -> bool:
+    """Whether a program starts behind a line, such as one that only `changes` folders."""
     behind = steps[steps.index(line) :] if line in steps else ()  # it may be in a loop that is not followed
-    return any(not one.sets and one.words[:1] not in BETWEEN for one in behind)
+    others = [one for one in BETWEEN if not (changes and one == ("mkdir",))]
+    return any(not one.sets and one.words[:1] not in others for one in behind)
 
 
 def first_needing(name: str, text: str, steps: Sequence[Step]) -> int:

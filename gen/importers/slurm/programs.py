@@ -226,7 +226,7 @@ def value_in_command(name: str, value: Value, text: str, *, is_output: bool) -> 
         return f"({' '.join(map(shown, value))})" if name in _item_reads(text) else None
     is_time = value[1:].startswith("$(date") and re.search(rf"\(\([^\n]{{0,300}}\b{name}\b", text) is not None
     several = uses_of(name, text) > 1 or name in _inner_reads(text) or is_time
-    return shown(value) if (several if is_output else name in _changed_reads(text)) else None
+    return shown(value) if (several if is_output else name in _changed_reads(text) | _inner_reads(text)) else None
 
 
 def is_needed(name: str, text: str) -> bool:

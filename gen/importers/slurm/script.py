@@ -260,7 +260,7 @@ class BatchScript(BatchCommands):
         chooses = sign == "||" and parts[0].type == "list"  # `A && B || C`
         is_other = known is not (sign == "&&") and known is not None
         if (self.assumed and (chooses or known is not None)) or (self.decided_by and (chooses or is_other)):
-            self.name_branch(parts[0], () if _ENDS.search(self.text(parts[-1])) else parts[1:])
+            self.name_branch(parts[0], () if _ENDS.search(self.text(parts[-1])) and not is_other else parts[1:])
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
         stays = "srun" not in map(self.text, nodes_below(node, "command_name"))
         sets = stays and assigned_in(self.text(parts[-1])) and self.starts_program(parts[0])

@@ -17,7 +17,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -25,15 +25,11 @@ from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.shell_script import assigned_in
 from gen.base.yaml.source import source_of
-from gen.base.yaml.user_text import written
 from gen.importers.draft import JobDraft, label
 from gen.importers.shell_script import placeholders
 from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, source_text, sources
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, DroppedPart, Step
 from gen.job.launchers import BY_PROGRAM, base
-
-if TYPE_CHECKING:
-    from collections import Counter
 
 _ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in one.roles.get(base.ADDRESS, ()))
 _TEXTS: Final = ("image",)
@@ -105,35 +101,6 @@ def _expected(name: str, value: object) -> str | None:
     if name == "nodes" and (set(value) - {*_OF_NODES} or not str(value.get("gpus", "0")).isdecimal()):
         return f"numbers for {', '.join(_OF_NODES)}"
     return None
-
-
-TEMPLATE_NAMES: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}
-"""Options with names of the site, and how many of each a template has."""
-_MOST_FOLDERS: Final = 5
-_MOST_LINES: Final = 30
-
-
-def text_of_template(names: Mapping[str, Counter[str]], folders: Counter[str], values: Counter[str]) -> str:
-    """A site file with the most frequent of these names, and a line about other variables."""
-    known = ([*dict(names[one].most_common(most))] for one, most in TEMPLATE_NAMES.items())
-    partitions, accounts, constraints, images = known
-    fields: dict[str, Any] = {
-        "image": "<IMAGE>",
-        "nodes": {"gpus": 8},
-        "partitions": dict.fromkeys(partitions, ""),
-        "accounts": dict.fromkeys(accounts, ""),
-        "constraints": {name: {} for name in constraints},
-        "images": dict.fromkeys(images, "<IMAGE>"),
-        "paths": {name: label(name, "data") for name in dict(folders.most_common(_MOST_FOLDERS))},
-    }
-    text = written({name: value for name, value in fields.items() if value})
-    room = _MOST_LINES - text.count("\n") - 2  # with the name of the field, and the line about others
-    every = [name for name, _ in values.most_common()]
-    first, others = every[:room], every[room:]
-    define = {name: f"<ARGUMENT_{name}>" if name.isdecimal() else f"<{name}>" for name in first}
-    text += written({"define": define}) if define else ""
-    more = f"{', '.join(others[:_MOST_FOLDERS])}{', …' * (len(others) > _MOST_FOLDERS)}"
-    return text + (f"  # and {len(others)} more: {more}\n" if others else "")
 
 
 SILENT: Final = names(
@@ -297,6 +264,8 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
         constants["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(layout.gpus)))
     if layout.array and layout.indices[0]:
         constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
+    elif len(layout.indices) == 1 and not layout.array:
+        constants |= {"SLURM_ARRAY_TASK_ID": str(layout.indices[0]), "SLURM_ARRAY_TASK_COUNT": "1"}
     elif layout.indices:
         constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
         constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))

@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
-from gen.importers.slurm.bash_text import expanded_part, texts_of_shells
+from gen.importers.slurm.bash_text import expanded_part, texts_of_shells, without_shown
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
@@ -411,7 +411,8 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
 
 def _without_own(text: str) -> str:
     """A text of a shell without variables that it sets itself, and without what it leaves to others."""
-    return re.sub("|".join([r"\\\$", *(rf"\$\{{?{name}\b" for name in assigned_in(text))]), "", expanded_part(text))
+    own = "|".join([r"\\\$", *(rf"\$\{{?{name}\b" for name in assigned_in(text))])
+    return re.sub(own, "", without_shown(expanded_part(text)))
 
 
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:

@@ -131,7 +131,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     if differences and (
         failure := _failure(originals[0], min(one.line or script.text.count("\n") for one in differences))
     ):
-        hint = "correct the script, if the job must do the same"
+        hint = "correct the script, unless it is for want of files, which the sandbox lacks"
         found.warning(DIFFERS, Location(given.file, failure[0]), f"the script fails here: {failure[1]}", hint)
         return f"{what} is not proven: the script fails at line {failure[0]} in the sandbox", False
     if unended:

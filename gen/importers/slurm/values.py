@@ -74,6 +74,8 @@ class BatchValues(Conditions):
     """Variables that are empty, because only a case that is not taken sets them."""
     untaken: set[str]
     """Other variables that only some cases set."""
+    pipes_fail = False
+    """Whether `pipefail` is set."""
     stops: Location | None = None
     """Whether the script ends at the first error."""
     unseen: tuple[Location, str] | None = None

@@ -102,6 +102,8 @@ def _switch(reader: BatchCommands, place: Location, on: bool, options: set[str])
         reader.exports_all = on
     if on and options & {"e", "errexit"}:
         reader.stops = reader.stops or place
+    if "pipefail" in options:
+        reader.pipes_fail = on
     if on and (found := sorted(options & _OF_READING)):
         reader.refuse(place, f"gen does not follow the option `{found[0]}` of the shell", "remove it")
     if found := sorted((options | {"noglob"} if "f" in options else options) & _OF_PATTERNS):
@@ -413,7 +415,7 @@ _OF_WORDS: Final = regex(
     r"|<\(|<<<|&>|\|&|;;?&|\bRANDOM\b|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
 )
 _OF_TEXT: Final = regex(
-    r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|builtin|SECONDS|BASHPID|UID)\b"
+    r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|builtin|pipefail|SECONDS|BASHPID|UID)\b"
 )
 """Syntax of bash in a construct that stays."""
 

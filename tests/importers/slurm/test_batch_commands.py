@@ -79,7 +79,9 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ('A=$(ls)\nsrun a ${A:+-r $A} "${A:-b c}"', 'A=$(ls)\na ${A:+-r $A} "${A:-b c}"'),
         ("a /b/step-*/model", "a /b/step-*/model"),
         ("N=$(ls b | wc -l)\na --out b\nc --files $N", "N=$(ls b | wc -l)\na --out b\nc --files $N"),
-        ("N=$(ls b | wc -l)\nmkdir d\nc --files $N", "mkdir d\nc --files $(ls b | wc -l)"),
+        ("N=$(ls b | wc -l)\nmkdir d\nc --files $N", "N=$(ls b | wc -l)\nmkdir d\nc --files $N"),
+        ("N=$(basename b | tr b c)\nmkdir d\ne $N", "mkdir d\ne $(basename b | tr b c)"),
+        ("set -e\nN=$(python b.py)\nc --n $N", "set -e\nN=$(python b.py)\nc --n $N"),
         ("N=$(b)\nM=$N\nN=1\na\nc $M $N", "N=$(b)\na\nc $N 1"),
         ("export P=$PWD/src:$P\nV=$(b)\na $V\nc $V", "export P=./src:$P\nV=$(b)\na $V\nc $V"),
         ("A=$(b)\nA=c$A\na ${A%x}", "A=$(b)\nA=c$A\na ${A%x}"),
@@ -254,8 +256,14 @@ def test_an_array_of_an_output_is_made_in_the_pod(body: str, expected: str) -> N
     assert fields["command"] == ["bash", "-c", expected]
 
 
-def test_a_variable_of_another_language_in_single_quotes_needs_no_value() -> None:
-    body = "while ask; do jq --arg a 1 '{b: $a}' c; done\nsrun d"
+@for_each(
+    "body",
+    [
+        "while ask; do jq --arg a 1 '{b: $a}' c; done\nsrun d",  # a variable of another language
+        "mpirun -N 1 bash -c 'a; echo \"b | $C\"'",  # which is only shown
+    ],
+)
+def test_a_variable_that_no_program_gets_needs_no_value(body: str) -> None:
     _, found = read(script(*NODE, body=body, interpreter=BASH))
     assert [one.message for one in found if "has no value in a pod" in one.message] == []
 
@@ -575,3 +583,23 @@ def test_the_functions_of_an_output_are_in_the_order_of_their_calls() -> None:
 def test_a_condition_about_values_is_not_one_about_a_status() -> None:
     _, found = read(script("-N 1", body="a\nif [ -z $SLURM_JOB_ID ]; then b; fi\n[ 1 = 2 ] && b\nc", interpreter=BASH))
     assert found == []
+
+
+def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
+    piped = job(script(*NODE, body="set -euo pipefail\na | b > c\nd c", interpreter=BASH)).fields["command"]
+    assert piped == ["bash", "-c", "set -eo pipefail\na | b > c\nd c"]
+    assert job(script(*NODE, body="a\nb", interpreter=f"{BASH} -eu")).fields["command"] == "set -e\na\nb"
+
+
+def test_an_array_of_one_task_is_no_sweep() -> None:
+    made = job(script(*NODE, "--array=3-3", body="a --task $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT")).fields
+    assert made["command"] == "a --task 3 1"
+    assert not {"array", "sweep", "workers"} & made.keys()
+
+
+def test_the_image_may_set_what_only_its_shell_reads() -> None:
+    made, found = read(script("-N 1", body="srun singularity exec a.sif bash -c '$B && python c.py'", interpreter=BASH))
+    assert made[0].fields["command"] == "$B &&\npython c.py"
+    assert [one.message for one in found if "$B" in one.message] == [
+        "`$B` of the container is not carried: the image of the script may set it"
+    ]

@@ -6,7 +6,8 @@ from typing import Any
 
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportedJob, ImportInput
-from gen.importers.slurm.importer import read_script, site_template
+from gen.importers.slurm.importer import read_script
+from gen.importers.slurm.site_template import site_template
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import script
 

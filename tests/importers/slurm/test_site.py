@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.base.findings import UsageError
-from gen.importers.slurm.importer import site_template
+from gen.importers.slurm.site_template import site_template
 from tests.cases import for_each
 from tests.commands.imports import errors
 from tests.importers.slurm.test_slurm import read, script

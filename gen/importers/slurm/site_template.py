@@ -1,0 +1,67 @@
+"""The template of a site file for scripts of Slurm: what they name, with the values to be completed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from gen.base import Findings
+from gen.base.yaml.user_text import written
+from gen.importers import ImportInput
+from gen.importers.draft import label
+from gen.importers.slurm.importer import read_script
+from gen.importers.slurm.options import directives
+
+_NAMES: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}
+"""Options with names of the site, and how many of each a template has."""
+_MOST_FOLDERS: Final = 5
+_MOST_LINES: Final = 30
+_MOST_CHECKS: Final = 9
+"""Checks of values from outside, one behind another, at which a script ends."""
+
+
+def site_template(scripts: Iterable[tuple[str, str]]) -> str:
+    """A site file for scripts, with their most frequent names. The values are to be completed."""
+    names: dict[str, Counter[str]] = {one: Counter() for one in _NAMES}
+    folders: Counter[str] = Counter()
+    values: Counter[str] = Counter()
+    for file, text in scripts:
+        known: dict[str, str] = {}
+        seen = dict[str, None]()
+        for _ in range(_MOST_CHECKS):
+            given = ImportInput(file=file, text=text, namespace="team", image="a:1", define=known)
+            job, lacking = read_script(given, Findings())
+            seen |= dict.fromkeys(lacking.folders)
+            if job is not None or not {*lacking.values} - known.keys():
+                break
+            known |= dict.fromkeys(lacking.values, "a")
+        folders.update([*seen])
+        values.update([*dict.fromkeys((*known, *lacking.values))])
+        for one in {one.name: one for one in directives(text, file, Findings())[0]}.values():
+            if one.name in names and not {*"<>{}$"} & {*one.value}:
+                names[one.name][one.value.split(",")[0] if one.name == "partition" else one.value] += 1
+    return _text(names, folders, values)
+
+
+def _text(names: Mapping[str, Counter[str]], folders: Counter[str], values: Counter[str]) -> str:
+    """A site file with the most frequent of these names, and a line about other variables."""
+    known = ([*dict(names[one].most_common(most))] for one, most in _NAMES.items())
+    partitions, accounts, constraints, images = known
+    fields: dict[str, Any] = {
+        "image": "<IMAGE>",
+        "nodes": {"gpus": 8},
+        "partitions": dict.fromkeys(partitions, ""),
+        "accounts": dict.fromkeys(accounts, ""),
+        "constraints": {name: {} for name in constraints},
+        "images": dict.fromkeys(images, "<IMAGE>"),
+        "paths": {name: label(name, "data") for name in dict(folders.most_common(_MOST_FOLDERS))},
+    }
+    text = written({name: value for name, value in fields.items() if value})
+    room = _MOST_LINES - text.count("\n") - 2  # with the name of the field, and the line about others
+    every = [name for name, _ in values.most_common()]
+    first, others = every[:room], every[room:]
+    define = {name: f"<ARGUMENT_{name}>" if name.isdecimal() else f"<{name}>" for name in first}
+    text += written({"define": define}) if define else ""
+    more = f"{', '.join(others[:_MOST_FOLDERS])}{', …' * (len(others) > _MOST_FOLDERS)}"
+    return text + (f"  # and {len(others)} more: {more}\n" if others else "")
