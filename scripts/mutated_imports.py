@@ -40,7 +40,8 @@ import yaml
 from gen.base import INTERNAL_ERROR, Findings, UsageError
 from gen.importers import ImportInput
 from gen.importers.proof import Outcome
-from gen.importers.slurm.importer import read_script, site_template
+from gen.importers.slurm.importer import read_script
+from gen.importers.slurm.site_template import site_template
 from scripts.mutations_of_imports import changed_object, changed_script
 from tests.importers.support import run_import
 from tests.support import Repository, rendered

@@ -13,10 +13,10 @@ from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
 from gen.importers.slurm.bash_text import with_braces, words_of_read
 from gen.importers.slurm.containers import opened_apptainer
-from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, is_known, marked, shown, source_text, sources, split
+from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
-from gen.importers.slurm.outputs import with_variables
-from gen.importers.slurm.programs import SCRIPT, VARIABLE, Called, DroppedPart, Step, value_in_command
+from gen.importers.slurm.outputs import line_of_output, with_variables
+from gen.importers.slurm.programs import SCRIPT, VARIABLE, Called, DroppedPart, Step
 from gen.importers.slurm.site import (
     CONDA,
     MODULES,
@@ -33,6 +33,8 @@ from gen.importers.slurm.values import ARGUMENT, BatchValues
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from gen.importers.slurm.expansion import Value
 
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
@@ -61,7 +63,7 @@ class BatchCommands(BatchValues):
         self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
         self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now
-        self.single_outputs: dict[str, Step] = {}  # lines with the output of a command that only one part reads
+        self.single_outputs: dict[str, tuple[Step, Value]] = {}  # lines with an output that one part reads, by name
         self.submitted, self.needed_values = list[str](), list[str]()  # other scripts, and names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
@@ -70,21 +72,17 @@ class BatchCommands(BatchValues):
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
-        is_output = any(re.match(r"(?s)(?:\$\(\(.*)?\$\((?!\()|\$.*\bRANDOM\b", one) for one in sources(value))
-        is_item = any(one.strip('"').startswith("${") and "[" in one for one in sources(value))
-        if not name or not (is_output or is_item) or self.is_inner:
+        made = line_of_output(name, value, self.variables[name], self.source) if name and not self.is_inner else None
+        if made is None:
             return
-        known = self.variables[name]
-        others = known[1:] if isinstance(known, tuple) and known[0] == value else ()  # items of an array
-        written = value_in_command(name, value if others else known, self.source, is_output=is_output)
-        if written is not None:
-            self.add(Step(text=f"{name}={written}", place=self.place(node), sets=name))
-            self.from_text.add(name)
-            self.variables[name] = (marked(f"${name}"), *others) if others else marked(f"${name}")
-        elif is_output and isinstance(known, str) and MARKED.fullmatch(known):
-            line = self._placed(Step(text=f"{name}={shown(known)}", place=self.place(node), sets=name))
-            self.single_outputs[known[1:-1]] = line
-            self.steps.append(line)
+        step = Step(text=f"{name}={made.text}", place=self.place(node), sets=name)
+        if made.is_single:
+            self.steps.append(line := self._placed(step))
+            self.single_outputs[name] = line, self.variables[name]
+            return
+        self.add(step)
+        self.from_text.add(name)
+        self.variables[name] = (marked(f"${name}"), *made.others) if made.others else marked(f"${name}")
 
     def follow_command(self, node: Node) -> None:
         name = node.child_by_field_name("name")
@@ -329,11 +327,13 @@ class BatchCommands(BatchValues):
         """Start a program."""
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
         self._assign_before("", step.place, VARIABLE.findall(parts))
-        known = {part: one for part, one in self.single_outputs.items() if self.variables.get(one.sets) == marked(part)}
-        step, computed = with_variables(step, self.steps, known, self.outputs.keys(), stops=self.stops is not None)
+        known = [one for name, one in self.single_outputs.items() if self.variables.get(name) == one[1]]
+        step, computed = with_variables(
+            self._placed(step), self.steps, known, self.outputs.keys(), self.stops is not None
+        )
         self.from_text |= computed
         self.variables |= {name: marked(f"${name}") for name in computed}
-        self.steps.append(step := self._placed(step))
+        self.steps.append(step)
         self.name_program(step)
         for name in self.early:
             read = parts if name in self.variables else f"{parts} {step.text}"

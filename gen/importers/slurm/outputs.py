@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import names, regex
-from gen.importers.slurm.expansion import ADDRESS, CLOSE, NODES, OPEN, START, is_known, marked, sources
-from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, absolute, joined
+from gen.importers.slurm.expansion import (
+    ADDRESS,
+    CLOSE,
+    MARKED,
+    NODES,
+    OPEN,
+    START,
+    Value,
+    is_known,
+    items_of,
+    marked,
+    shown,
+    sources,
+)
+from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, absolute, joined, value_in_command
 
 ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
@@ -65,29 +79,71 @@ def _folder(command: str, folder: str) -> str | None:
     return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
 
 
+class OutputLine(Struct, frozen=True, kw_only=True):
+    """A line of the command that sets a variable to an output, or to a list of files."""
+
+    text: str
+    others: tuple[str, ...] = ()
+    """Items of an array behind the output."""
+    is_single: bool = False
+    """Whether one program alone reads it, which can have the output itself."""
+
+
+def line_of_output(name: str, value: str, known: Value, source: str) -> OutputLine | None:
+    """The line for a variable of a script, whose items are `known`; None if its value can always take its place."""
+    parts = sources(value)
+    is_output = any(re.match(r"(?s)(?:\$\(\(.*)?\$\((?!\()|\$.*\bRANDOM\b", one) for one in parts)
+    is_item = any(one.strip('"').startswith("${") and "[" in one for one in parts)
+    lists_files = isinstance(known, tuple) and not {"*", "?"}.isdisjoint(parts)
+    others = known[1:] if isinstance(known, tuple) and known[:1] == (value,) else ()
+    written = value_in_command(name, value if others else known, source, is_output=is_output)
+    if written is not None and lists_files:
+        return None  # the pod takes one of its items
+    if written is not None and (is_output or is_item):
+        return OutputLine(text=written, others=others)
+    if isinstance(known, tuple) and (is_output or lists_files):
+        return OutputLine(text=f"({' '.join(map(shown, known))})", is_single=True)
+    if isinstance(known, str) and is_output and MARKED.fullmatch(known):
+        return OutputLine(text=shown(known), is_single=True)
+    return None
+
+
 def with_variables(
-    step: Step, before: Sequence[Step], outputs: Mapping[str, Step], programs: Collection[str], *, stops: bool
+    step: Step, before: Sequence[Step], outputs: Iterable[tuple[Step, Value]], programs: Collection[str], stops: bool
 ) -> tuple[Step, set[str]]:
     """A program that reads outputs which the script computes before another program: from the variables that lines of
-    their own set. `outputs` has the line of each; those of `programs` may fail, which `stops` the script, or depend on
-    files. Returns the names of the variables, too.
+    their own set. `outputs` has these lines with the values. Those of `programs` may fail, which `stops` the script, or
+    depend on files, as lists of files do. Returns the names of the variables, too.
     """
-    values = (*step.words, *step.options, *(value for _, value in step.assigned))
-    read = {one.strip('"') for value in values for one in sources(value)} & outputs.keys()
-    computed = {
-        part: outputs[part].sets
-        for part in sorted(read)
-        if _starts_program(before, outputs[part], changes=part in programs) or (stops and part in programs)
-    }
+    computed = set[str]()
+    for line, value in outputs:
+        parts = {one.strip('"') for item in items_of(value) for one in sources(item)}
+        of_files = not parts.isdisjoint({*programs, "*", "?"})
+        is_late = _starts_program(before, line, changes=of_files)
+        if is_late or (of_files and (stops or step.folder != line.folder)):
+            changed = _with_variable(step, line.sets, value)
+            computed |= {line.sets} if changed != step else set()
+            step = changed
+    return step, computed
 
-    def with_names(word: str) -> str:
-        for part, name in computed.items():
-            word = word.replace(marked(part), marked(f"${name}")).replace(marked(f'"{part}"'), marked(f'"${name}"'))
-        return word
 
-    words, options = (tuple(map(with_names, one)) for one in (step.words, step.options))
-    assigned = tuple((name, with_names(value)) for name, value in step.assigned)
-    return replace(step, words=words, options=options, assigned=assigned), {*computed.values()}
+def _with_variable(step: Step, name: str, value: Value) -> Step:
+    """A program with a variable in the place of its value."""
+
+    def in_words(words: tuple[str, ...]) -> tuple[str, ...]:
+        if isinstance(value, str):
+            return tuple(map(in_word, words))
+        at = next((at for at in range(len(words)) if value and words[at : at + len(value)] == value), None)
+        every = marked(f'"${{{name}[@]}}"')
+        return words if at is None else (*words[:at], every, *words[at + len(value) :])
+
+    def in_word(word: str) -> str:
+        part = str(value)[1:-1]
+        word = word.replace(marked(part), marked(f"${name}")).replace(marked(f'"{part}"'), marked(f'"${name}"'))
+        return word.replace(part, f"${name}")  # in an integer expression
+
+    assigned = tuple((other, in_word(text) if isinstance(value, str) else text) for other, text in step.assigned)
+    return replace(step, words=in_words(step.words), options=in_words(step.options), assigned=assigned)
 
 
 def _starts_program(steps: Sequence[Step], line: Step, *, changes: bool) -> bool:

@@ -278,8 +278,8 @@ class BatchScript(BatchCommands):
         start = len(self.steps)
         self._statement(parts[0])
         middle = len(self.steps)
-        if middle > start and self.steps[-1] in self.single_outputs.values():  # its status decides about others
-            name = self.steps[-1].sets
+        if middle > start and self.steps[-1] in [line for line, _ in self.single_outputs.values()]:
+            name = self.steps[-1].sets  # its status decides about others
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")
         if sign == "&&" and len(parts) > 1:
@@ -394,7 +394,8 @@ class BatchScript(BatchCommands):
             self.variables[self.text(variable)] = item
             if self.leaves_turn(body):
                 break
-        made = [one for one in self.steps[before:] if one not in self.single_outputs.values()]
+        lines = [line for line, _ in self.single_outputs.values()]
+        made = [one for one in self.steps[before:] if one not in lines]
         copies = self.cut or len(made) > _MOST_COPIES or (clear and self.unclear)
         if copies and "srun" not in self.text(body):
             del self.steps[before:]

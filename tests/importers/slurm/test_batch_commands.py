@@ -81,6 +81,9 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("N=$(ls b | wc -l)\na --out b\nc --files $N", "N=$(ls b | wc -l)\na --out b\nc --files $N"),
         ("N=$(ls b | wc -l)\nmkdir d\nc --files $N", "N=$(ls b | wc -l)\nmkdir d\nc --files $N"),
         ("N=$(basename b | tr b c)\nmkdir d\ne $N", "mkdir d\ne $(basename b | tr b c)"),
+        ("A=$(b)\ncd c\nsrun a x$A", "A=$(b)\ncd c\na x$A"),
+        ("N=$(ls b | wc -l)\nc b\nd $((N + 1))", "N=$(ls b | wc -l)\nc b\nd $(($N + 1))"),
+        ("A=(b/*)\na ${A[@]}", "a b/*"),
         ("set -e\nN=$(python b.py)\nc --n $N", "set -e\nN=$(python b.py)\nc --n $N"),
         ("N=$(b)\nM=$N\nN=1\na\nc $M $N", "N=$(b)\na\nc $N 1"),
         ("export P=$PWD/src:$P\nV=$(b)\na $V\nc $V", "export P=./src:$P\nV=$(b)\na $V\nc $V"),
@@ -249,6 +252,14 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
         ),
         ("A=($(ls b) d)\na ${A[0]} ${A[@]}", "A=($(ls b) d)\na $A ${A[@]}"),
         ("A=($(ls b))\na ${A}", "A=($(ls b))\na $A"),
+        ("A=($(ls b))\nc b\nd ${A[@]}", 'A=($(ls b))\nc b\nd "${A[@]}"'),
+        ("A=(b/*)\nc b\nd ${A[@]}", 'A=(b/*)\nc b\nd "${A[@]}"'),
+        (
+            "A=()\nfor n in $(ls d); do A+=($n); done\nB=($(echo ${A[@]} | sort))\nA=()\n"
+            "for n in ${B[@]}; do A+=(x/$n); done\na ${A[@]}",
+            "A=()\nfor n in $(ls d); do A+=($n); done\nB=($(echo ${A[@]} | sort))\nA=()\n"
+            "for n in ${B[@]}; do A+=(x/$n); done\na ${A[@]}",
+        ),
     ],
 )
 def test_an_array_of_an_output_is_made_in_the_pod(body: str, expected: str) -> None:
