@@ -63,7 +63,7 @@ class BatchCommands(BatchValues):
         self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
         self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now
-        self.single_outputs: dict[str, tuple[Step, Value]] = {}  # lines with an output that one part reads, by name
+        self.single_outputs: list[tuple[Step, Value]] = []  # lines with an output that only one part reads
         self.submitted, self.needed_values = list[str](), list[str]()  # other scripts, and names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
@@ -78,7 +78,7 @@ class BatchCommands(BatchValues):
         step = Step(text=f"{name}={made.text}", place=self.place(node), sets=name)
         if made.is_single:
             self.steps.append(line := self._placed(step))
-            self.single_outputs[name] = line, self.variables[name]
+            self.single_outputs.append((line, self.variables[name]))
             return
         self.add(step)
         self.from_text.add(name)
@@ -327,7 +327,7 @@ class BatchCommands(BatchValues):
         """Start a program."""
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
         self._assign_before("", step.place, VARIABLE.findall(parts))
-        known = [one for name, one in self.single_outputs.items() if self.variables.get(name) == one[1]]
+        known = [one for one in self.single_outputs if self.variables.get(one[0].sets) == one[1]]
         step, computed = with_variables(
             self._placed(step), self.steps, known, self.outputs.keys(), self.stops is not None
         )

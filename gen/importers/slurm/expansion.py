@@ -330,7 +330,7 @@ class Expander:
 
     def _plain(self, name: str, known: Value | None, *, every: bool) -> Value:
         if known is None:
-            return () if every else self.outside(name)
+            return (marked(f"${{{name}[@]}}") if name in self.kept else ()) if every else self.outside(name)
         if every and name in self.keyed:
             self.is_invalid = True  # only bash knows the order of its items
         if every and known == marked(f"${name}"):

@@ -258,7 +258,8 @@ def _with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
         return runs
     at = next((number for number, one in enumerate(runs) if one.place.line >= stops.line), len(runs))
     if sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
-        of_pipes = script.pipes_fail and any(_PIPE.search(one.text) for one in runs[at:])
+        of_script = (one.text for one in runs[at:] if not one.text.startswith("export MASTER_ADDR="))
+        of_pipes = script.pipes_fail and any(map(_PIPE.search, of_script))
         runs[at:at] = [Run(words=(), text="set -eo pipefail" if of_pipes else "set -e", place=stops)]
     return runs
 

@@ -120,7 +120,8 @@ def with_variables(
         parts = {one.strip('"') for item in items_of(value) for one in sources(item)}
         of_files = not parts.isdisjoint({*programs, "*", "?"})
         is_late = _starts_program(before, line, changes=of_files)
-        if is_late or (of_files and (stops or step.folder != line.folder)):
+        may_end = stops and line.sets != "MASTER_PORT"  # which the launcher has from the operator
+        if is_late or (of_files and (may_end or step.folder != line.folder)):
             changed = _with_variable(step, line.sets, value)
             computed |= {line.sets} if changed != step else set()
             step = changed

@@ -280,6 +280,9 @@ def needed_steps(steps: Sequence[AnyStep], words_of: Callable[[Any], Sequence[st
     """The steps without variables and functions that no other one needs. `words_of` returns the words that count."""
     needed, texts = list[AnyStep](), ""
     for step in reversed(steps):
+        grows = any(step.text[:-1] and one.text.startswith(f"{step.text[:-1]} ") for one in needed[-1:])
+        if grows and step.text.startswith(f"{step.sets}=("):
+            continue  # an array before its next item
         decides = step.otherwise or any(one.joined for one in needed[-1:])
         if decides or not step.sets or is_needed(step.sets, texts):
             needed.append(step)

@@ -278,7 +278,7 @@ class BatchScript(BatchCommands):
         start = len(self.steps)
         self._statement(parts[0])
         middle = len(self.steps)
-        if middle > start and self.steps[-1] in [line for line, _ in self.single_outputs.values()]:
+        if middle > start and self.steps[-1] in [line for line, _ in self.single_outputs]:
             name = self.steps[-1].sets  # its status decides about others
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")
@@ -394,8 +394,7 @@ class BatchScript(BatchCommands):
             self.variables[self.text(variable)] = item
             if self.leaves_turn(body):
                 break
-        lines = [line for line, _ in self.single_outputs.values()]
-        made = [one for one in self.steps[before:] if one not in lines]
+        made = [one for one in self.steps[before:] if one not in [line for line, _ in self.single_outputs]]
         copies = self.cut or len(made) > _MOST_COPIES or (clear and self.unclear)
         if copies and "srun" not in self.text(body):
             del self.steps[before:]

@@ -254,11 +254,20 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
         ("A=($(ls b))\na ${A}", "A=($(ls b))\na $A"),
         ("A=($(ls b))\nc b\nd ${A[@]}", 'A=($(ls b))\nc b\nd "${A[@]}"'),
         ("A=(b/*)\nc b\nd ${A[@]}", 'A=(b/*)\nc b\nd "${A[@]}"'),
+        ("A=()\nfor n in b c; do A+=($(ls $n)); done\nd\ne ${A[@]}", 'A=($(ls b) $(ls c))\nd\ne "${A[@]}"'),
         (
-            "A=()\nfor n in $(ls d); do A+=($n); done\nB=($(echo ${A[@]} | sort))\nA=()\n"
-            "for n in ${B[@]}; do A+=(x/$n); done\na ${A[@]}",
-            "A=()\nfor n in $(ls d); do A+=($n); done\nB=($(echo ${A[@]} | sort))\nA=()\n"
-            "for n in ${B[@]}; do A+=(x/$n); done\na ${A[@]}",
+            'A=()\nfor n in $(ls d); do A+=($n); done\nsrun bash -c "a ${A[@]}"',
+            "A=()\nfor n in $(ls d); do A+=($n); done\na ${A[@]}",
+        ),
+        (
+            (
+                "A=()\nfor n in $(ls d); do A+=($n); done\nB=($(echo ${A[@]} | sort))\nA=()\n"
+                "for n in ${B[@]}; do A+=(x/$n); done\na ${A[@]}"
+            ),
+            (
+                "A=()\nfor n in $(ls d); do A+=($n); done\nB=($(echo ${A[@]} | sort))\nA=()\n"
+                "for n in ${B[@]}; do A+=(x/$n); done\na ${A[@]}"
+            ),
         ),
     ],
 )
