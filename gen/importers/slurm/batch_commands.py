@@ -172,7 +172,7 @@ class BatchCommands(BatchValues):
         if function is None:
             return False
         body = function.child_by_field_name("body")
-        variables, steps, clear = {**self.variables}, len(self.steps), self.unclear is None
+        variables, clear, state = {**self.variables}, self.unclear is None, self.state()
         around, self.hidden, self.loops = (self.hidden, self.loops, self.has_more), {}, 0
         self.set_arguments(words[1:])
         own_shell = body is not None and body.type == "subshell"
@@ -184,8 +184,7 @@ class BatchCommands(BatchValues):
             self.variables |= {name: value} if value is not None else {}
         (self.hidden, self.loops, self.has_more), self.leaving = around, ("", 0)
         if clear and self.unclear is not None and "srun" not in self.text(function):
-            del self.steps[steps:]
-            self.variables, self.unclear = variables, None
+            self.restore(state)
             self.keep_function(words[0])
             return False
         return True

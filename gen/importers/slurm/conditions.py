@@ -7,8 +7,9 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
@@ -43,6 +44,11 @@ OF_NUMBER: Final = regex(r"seed", re.IGNORECASE)
 _ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
 _ASSIGNS_OUTPUT: Final = regex(r"\w+=\$\([^;|&]*\)")
 _LEAVES: Final = regex(r"(?m)(?:^|[;{&|]|\b(?:then|else|do)\b)[ \t]*(?:exit|return|break|continue)\b")
+_OF_WALK: Final = (
+    *("variables", "exported", "fixed", "hidden", "steps", "left", "files", "written", "folder", "folder_place"),
+    *("folder_before", "pushed", "drawn", "from_text", "single_outputs", "statuses", "status_of", "indexed", "keyed"),
+    *("outputs", "once", "never", "untaken", "cut", "unclear", "ended"),
+)
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
@@ -107,6 +113,22 @@ class Conditions(Expander):
     """The outputs that its batch part computes, once for all tasks."""
     computed: set[str]
     """Variables that the script reads from files and other programs."""
+
+    def state(self) -> dict[str, Any]:
+        """What a walk through a part of the script changes."""
+        return {name: copy(getattr(self, name)) for name in _OF_WALK}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Forget a walk, because the pod gets this part as it is. Other readers share these values."""
+        for name, value in state.items():
+            now = getattr(self, name)
+            if isinstance(now, list):
+                now[:] = value
+            elif isinstance(now, (dict, set)) and value is not None:
+                now.clear()
+                now.update(value)
+            else:
+                setattr(self, name, value)
 
     def text(self, node: Node) -> str:
         """The source of a node."""

@@ -26,7 +26,16 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
-from gen.importers.slurm.programs import BETWEEN, DEEP, WrittenFiles, log_files, read_by, reads_arguments, with_traps
+from gen.importers.slurm.programs import (
+    BETWEEN,
+    DEEP,
+    VARIABLE,
+    WrittenFiles,
+    log_files,
+    read_by,
+    reads_arguments,
+    with_traps,
+)
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     Layout,
@@ -331,28 +340,36 @@ def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
     """The programs in the folders of `cd`: a field for the first one, or commands."""
     started = [one for one in runs if one.words[:1] not in BETWEEN]
     made: list[Run] = []
-    before = now = ""
+    before = now = start = ""
     returns = any(not one.folder.startswith("/") for one in started)
     for run in runs:
-        folder, place = run.folder, run.folder_place or run.place
-        if run not in started or folder in (now, now or "."):
+        folder, place = "" if run.folder == "." else run.folder, run.folder_place or run.place
+        if run not in started or folder == now:
             made.append(run)
             continue
-        back = now.startswith("/") and not folder.startswith("/")
-        if folder.startswith("-") or not steps.is_of_pod(folder) or (back and folder != before):
-            hint = "set `workingDir` to the folder in the image or in `code`"
-            draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
+        back = now.startswith("/") and not folder.startswith("/") and is_known(folder)
+        if folder.startswith("-") or not steps.is_of_pod(folder):
+            name = next(iter(VARIABLE.findall(folder)), "")
+            hint = f"give it with `--define {name}=VALUE`" if name else "write its path into the script"
+            if now:
+                what = f"the folder of `cd` is known only on the machines, and the job is in `{now}`"
+                draft.cannot_run(place, what, hint)
+            else:
+                hint = "set `workingDir` to the folder in the image or in `code`"
+                draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
         elif folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
             draft.set(literal(folder), "workingDir", place=place)
         elif back:
-            made.append(Run(words=("cd", marked("$OLDPWD")), place=place))
+            start = start or ("" if before == "" else "SUBMIT_DIR")
+            target = posixpath.join(marked(f"${start or 'OLDPWD'}"), folder).rstrip("/")
+            made.append(Run(words=("cd", target), place=place))
         else:
             relative = is_known(folder) and not folder.startswith("/")
             target = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}") if relative else folder
             made.append(Run(words=("cd", target), place=place))
         made.append(run)
         before, now = now, folder
-    return made
+    return [*([Run(words=(), text=f"{start}=$PWD", place=runs[0].place)] if start else ()), *made]
 
 
 def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:

@@ -387,7 +387,7 @@ class BatchScript(BatchCommands):
         if not plain or len(items) > _MOST_TURNS:
             self._undecided(node)
             return
-        before, variables, clear = len(self.steps), {**self.variables}, self.unclear is None
+        before, clear, state = len(self.steps), self.unclear is None, self.state()
         for item in items:
             if self.keeps(node, self.text(variable)):
                 return
@@ -397,9 +397,7 @@ class BatchScript(BatchCommands):
         made = [one for one in self.steps[before:] if one not in [line for line, _ in self.single_outputs]]
         copies = self.cut or len(made) > _MOST_COPIES or (clear and self.unclear)
         if copies and "srun" not in self.text(body):
-            del self.steps[before:]
-            self.variables, self.cut = variables, None
-            self.unclear = None if clear else self.unclear
+            self.restore({**state, "cut": None})
             self._undecided(node)
 
     def _while(self, node: Node) -> None:
