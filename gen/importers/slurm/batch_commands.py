@@ -72,7 +72,11 @@ class BatchCommands(BatchValues):
     def assign_once(self, node: Node) -> None:
         """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
         name, value = self.assign_node(node) or ("", "")
-        made = line_of_output(name, value, self.variables[name], self.source) if name and not self.is_inner else None
+        if name == "IFS":
+            self.add(Step(text=self.text(node) if is_known(value) else "unset IFS", place=self.place(node), sets=name))
+        if name in ("", "IFS") or self.is_inner:
+            return
+        made = line_of_output(name, value, self.variables[name], self.source, splits=self.separators == " \t\n")
         if made is None:
             return
         step = Step(text=f"{name}={made.text}", place=self.place(node), sets=name)
@@ -178,8 +182,7 @@ class BatchCommands(BatchValues):
         own_shell = body is not None and body.type == "subshell"
         self.follow_block(() if body is None else (body,) if own_shell else body.children)
         own = {name: variables.get(name) for name in {**self.variables, **variables} if ARGUMENT.fullmatch(name)}
-        own |= self.hidden
-        for name, value in own.items():
+        for name, value in {**own, **self.hidden}.items():
             self.variables.pop(name, None)
             self.variables |= {name: value} if value is not None else {}
         (self.hidden, self.loops, self.has_more), self.leaving = around, ("", 0)
@@ -312,14 +315,14 @@ class BatchCommands(BatchValues):
         self.indexed |= inner.indexed
         self.outside_values = {**inner.outside_values, **self.outside_values}
         self.unreadable, self.cut = self.unreadable or inner.unreadable, self.cut or inner.cut
-        self.stops, self.pipes_fail = self.stops or inner.stops, self.pipes_fail or inner.pipes_fail
+        self.pipes_fail = self.pipes_fail or inner.pipes_fail
 
     def _placed(self, step: Step) -> Step:
         """A program with the variables and the folder of now."""
         exported = {name: self.variables[name] for name in self.exported if name in self.variables}
         words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
         assigned = tuple((name, self.local(value)) for name, value in step.assigned)
-        step = replace(step, words=words, options=options, assigned=assigned, exported=exported)
+        step = replace(step, words=words, options=options, assigned=assigned, exported=exported, stops=self.stops)
         return replace(step, text=self.local(step.text), folder=self.folder, folder_place=self.folder_place)
 
     def add(self, step: Step) -> None:
@@ -327,9 +330,7 @@ class BatchCommands(BatchValues):
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
         self._assign_before("", step.place, VARIABLE.findall(parts))
         known = [one for one in self.single_outputs if self.variables.get(one[0].sets) == one[1]]
-        step, computed = with_variables(
-            self._placed(step), self.steps, known, self.outputs.keys(), self.stops is not None
-        )
+        step, computed = with_variables(self._placed(step), self.steps, known, self.outputs.keys(), stops=self.stops)
         self.from_text |= computed
         self.variables |= {name: marked(f"${name}") for name in computed}
         self.steps.append(step)
@@ -354,7 +355,8 @@ class BatchCommands(BatchValues):
             elif "[" in name:
                 self.forget(name.partition("[")[0])
             else:
-                self.variables.pop(name, None)
+                if self.variables.pop(name, None) is not None and name == "IFS":
+                    self.add(Step(text="unset IFS", place=self.at, sets=name))
                 self.exported.pop(name, None)
                 self.constants.pop(name, None)
 
@@ -442,8 +444,7 @@ class BatchCommands(BatchValues):
             self.read_line(names, value, separators)
         else:
             ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
-            text = f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
             self.from_text |= {*names}
             self.variables |= {name: marked(f"${name}") for name in names}
-            return text
+            return f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
         return ""

@@ -25,6 +25,7 @@ from gen.importers.slurm.expansion import (
     Expander,
     Value,
     is_known,
+    items_of,
     marked,
     source_text,
     sources,
@@ -49,6 +50,7 @@ _OF_WALK: Final = (
     *("folder_before", "pushed", "drawn", "from_text", "single_outputs", "statuses", "status_of", "indexed", "keyed"),
     *("outputs", "once", "never", "untaken", "cut", "unclear", "ended"),
 )
+_JOINS: Final = regex(r"IFS=(['\"]?)(.?)\1\s*(?:;|&&)\s*echo\s+\"\$\{(\w+)\[\*\]\}\"")
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
@@ -304,6 +306,10 @@ class Conditions(Expander):
             return written["text"] if written["quote"] else self.unquoted(written["text"])
         if _ASSIGNMENT.fullmatch(command):
             return ""
+        if (joins := _JOINS.fullmatch(command)) is not None and all(
+            map(is_known, items_of(self.lookup(joins[3]) or ""))
+        ):
+            return joins[2].join(items_of(self.lookup(joins[3]) or ""))
         called = _words_of(command, "command")
         if called[:1] == [command] and re.match(r"(?:echo|printf)\s+(?!-[neEv]+\s)", command):
             program, *rest = self.words(with_braces(command))

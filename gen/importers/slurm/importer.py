@@ -26,6 +26,7 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
+from gen.importers.slurm.outputs import without_idle_separators
 from gen.importers.slurm.programs import (
     BETWEEN,
     DEEP,
@@ -118,7 +119,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     body = "\n".join(text.split("\n")[start:])
     script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
-    script.stops = place if re.match(r"#!\S*sh\s+-\w*e", text) else None
+    script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
     script.follow(body)
     for number, line in enumerate(without_heredocs(text).split("\n")[start:], start + 1):
         if line.lstrip().startswith("#SBATCH"):
@@ -234,7 +235,7 @@ def _translate(
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     runs = [*arrays, *_in_folders(draft, with_traps(runs, script.folder))]
-    runs = _with_stop(script, runs)
+    runs = _with_stops(script, without_idle_separators(runs))
     text = steps.text_of_command(runs)
     _array(draft, layout, text)
     bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
@@ -261,16 +262,18 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
     return runs
 
 
-def _with_stop(script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs with `set -e` where the script has it, if more than one program follows."""
-    if (stops := script.stops) is None:
-        return runs
-    at = next((number for number, one in enumerate(runs) if one.place.line >= stops.line), len(runs))
-    if sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
-        of_script = (one.text for one in runs[at:] if not one.text.startswith("export MASTER_ADDR="))
-        of_pipes = script.pipes_fail and any(map(_PIPE.search, of_script))
-        runs[at:at] = [Run(words=(), text="set -eo pipefail" if of_pipes else "set -e", place=stops)]
-    return runs
+def _with_stops(script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs with `set -e` and `set +e` where the script has them, if more than one program follows."""
+    of_script = (one.text for one in runs if not one.text.startswith("export MASTER_ADDR="))
+    on = "set -eo pipefail" if script.pipes_fail and any(map(_PIPE.search, of_script)) else "set -e"
+    made, now = list[Run](), False
+    for at, run in enumerate(runs):
+        stops = now if "$?" in run.text else next((one.stops for one in runs[at:] if one.stops is not None), now)
+        if stops is not now and sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
+            now = stops
+            made.append(Run(words=(), text=on if now else "set +e", place=run.place))
+        made.append(run)
+    return made
 
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:

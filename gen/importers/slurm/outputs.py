@@ -25,7 +25,7 @@ from gen.importers.slurm.expansion import (
     shown,
     sources,
 )
-from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, absolute, joined, value_in_command
+from gen.importers.slurm.programs import BETWEEN, VARIABLE, AnyStep, Step, absolute, joined, value_in_command
 
 ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
@@ -89,8 +89,10 @@ class OutputLine(Struct, frozen=True, kw_only=True):
     """Whether one program alone reads it, which can have the output itself."""
 
 
-def line_of_output(name: str, value: str, known: Value, source: str) -> OutputLine | None:
-    """The line for a variable of a script, whose items are `known`; None if its value can always take its place."""
+def line_of_output(name: str, value: str, known: Value, source: str, *, splits: bool) -> OutputLine | None:
+    """The line for a variable of a script, whose items are `known`; None if its value can always take its place, which
+    needs a shell that `splits` at blanks.
+    """
     parts = sources(value)
     is_output = any(re.match(r"(?s)(?:\$\(\(.*)?\$\((?!\()|\$.*\bRANDOM\b", one) for one in parts)
     is_item = any(one.strip('"').startswith("${") and "[" in one for one in parts)
@@ -102,14 +104,14 @@ def line_of_output(name: str, value: str, known: Value, source: str) -> OutputLi
     if written is not None and (is_output or is_item):
         return OutputLine(text=written, others=others)
     if isinstance(known, tuple) and (is_output or lists_files):
-        return OutputLine(text=f"({' '.join(map(shown, known))})", is_single=True)
+        return OutputLine(text=f"({' '.join(map(shown, known))})", is_single=splits)
     if isinstance(known, str) and is_output and MARKED.fullmatch(known):
-        return OutputLine(text=shown(known), is_single=True)
+        return OutputLine(text=shown(known), is_single=splits)
     return None
 
 
 def with_variables(
-    step: Step, before: Sequence[Step], outputs: Iterable[tuple[Step, Value]], programs: Collection[str], stops: bool
+    step: Step, before: Sequence[Step], outputs: Iterable[tuple[Step, Value]], programs: Collection[str], *, stops: bool
 ) -> tuple[Step, set[str]]:
     """A program that reads outputs which the script computes before another program: from the variables that lines of
     their own set. `outputs` has these lines with the values. Those of `programs` may fail, which `stops` the script, or
@@ -160,3 +162,19 @@ def first_needing(name: str, text: str, steps: Sequence[Step]) -> int:
     late = max(lines, default=-1) + 1
     needs = (number for number, one in enumerate(steps) if name in one.exported and (not one.sets or "$(" in one.text))
     return next((number for number in needs if number >= late), 0)
+
+
+def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:
+    """The steps without changes of `IFS` behind which the shell splits nothing."""
+    needed, splits = list[AnyStep](), False
+    for step in reversed(steps):
+        if step.sets != "IFS":
+            splits = splits or _SPLITS.search(step.text) is not None
+            needed.append(step)
+        elif splits or any(one.sets == "IFS" for one in needed):
+            needed.append(step)
+            splits = False
+    return needed[::-1]
+
+
+_SPLITS: Final = regex(r"=\([^)]*\$|\bfor\s+\w+\s+in\b[^;\n]*\$|\bread\b")

@@ -94,6 +94,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """The environment that the script gives it."""
     folder: str = ""
     folder_place: Location | None = None
+    stops: bool | None = None  # whether its error ends the script; None if it is not of the script
 
     @property
     def starts_in_background(self) -> bool:
@@ -284,7 +285,7 @@ def needed_steps(steps: Sequence[AnyStep], words_of: Callable[[Any], Sequence[st
         if grows and step.text.startswith(f"{step.sets}=("):
             continue  # an array before its next item
         decides = step.otherwise or any(one.joined for one in needed[-1:])
-        if decides or not step.sets or is_needed(step.sets, texts):
+        if decides or step.sets in ("", "IFS") or is_needed(step.sets, texts):
             needed.append(step)
             words = (*words_of(step), *(value for _, value in step.assigned), step.input)
             texts += "\n".join([step.text, *map(source_text, words)])

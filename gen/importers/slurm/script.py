@@ -148,13 +148,16 @@ class BatchScript(BatchCommands):
         """A block, or a whole statement in the background, that leaves the variables and the folder as they are."""
         variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
         place, outer, self.is_inner = (self.folder, self.folder_place), (self.has_more, self.is_inner), True
+        before, stops = len(self.steps), self.stops
         self.follow_block(() if whole else node.children)
         if whole and (node.type in _ASSIGNMENTS or self.starts_program(node)):
             self._statement(node)
         elif whole:
             self.name_setup(node)
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
-        self.ended, self.leaving, (self.has_more, self.is_inner) = None, ("", 0), outer
+        self.ended, self.leaving, (self.has_more, self.is_inner), self.stops = None, ("", 0), outer, stops
+        if len(self.steps) > before:
+            self.steps[-1] = replace(self.steps[-1], stops=stops)
 
     def follow_word(self, called: Called) -> bool:
         return follow_word(self, called)
@@ -295,7 +298,7 @@ class BatchScript(BatchCommands):
             else:
                 hint = "write both into `command`, as the script has them"
                 self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
-        elif middle > start and self.stops is not None and not self.starts_program(parts[-1]):
+        elif middle > start and self.stops and not self.starts_program(parts[-1]):
             self.steps[-1] = replace(self.steps[-1], otherwise="true")
         elif self.starts_program(parts[-1]):
             hint = "write it into `command`, if the run needs it"

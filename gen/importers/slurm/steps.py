@@ -109,7 +109,7 @@ def runs_of(
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
             if step.output[1] and not inner:  # of a program that only shows something
                 script.written[step.output[1]] = None, step.place
-            ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise")}
+            ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise", "stops")}
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))

@@ -76,8 +76,8 @@ class BatchValues(Conditions):
     """Other variables that only some cases set."""
     pipes_fail = False
     """Whether `pipefail` is set."""
-    stops: Location | None = None
-    """Whether the script ends at the first error."""
+    stops = False
+    """Whether an error ends the script."""
     unseen: tuple[Location, str] | None = None
     """The last check of a file that the machines may have."""
 

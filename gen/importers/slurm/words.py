@@ -100,8 +100,8 @@ def _switch(reader: BatchCommands, place: Location, on: bool, options: set[str])
     """Follow options of `set` and `shopt` that change variables, patterns, or how the shell reads what follows."""
     if options & {"a", "allexport"}:
         reader.exports_all = on
-    if on and options & {"e", "errexit"}:
-        reader.stops = reader.stops or place
+    if options & {"e", "errexit"}:
+        reader.stops = on
     if "pipefail" in options:
         reader.pipes_fail = on
     if on and (found := sorted(options & _OF_READING)):
@@ -354,6 +354,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
     inner.variables |= dict(called.assigned)
     inner.exported |= dict.fromkeys(dict(called.assigned), called.place)
     inner.set_arguments(behind[1:])
+    inner.stops = any(re.match("-[a-zA-Z]*e", one) for one in called.words[1:at])
     inner.variables |= {name: value for name, value in of_outer.items() if name not in reader.variables}
     for name in sorted(of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}):
         hint = "quote the text with single quotes, or set it before"
@@ -367,7 +368,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
             called, f"the empty value of `${name}`", "the command sets it, and the script does not export it", hint
         )
     reader.absorb(inner)
-    reader.steps += inner.steps
+    reader.steps += [*inner.steps[:-1], *(replace(one, stops=reader.stops) for one in inner.steps[-1:])]
     unread = behind if any(" " in one for one in behind[:1]) else behind[1:]  # the first one is a name
     if unread and not _ARGUMENTS.search(text):
         hint = "write the text as one word, for example with `${NAME[*]}` for an array"

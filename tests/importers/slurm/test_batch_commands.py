@@ -611,6 +611,37 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
     assert job(script(*NODE, body="a\nb", interpreter=f"{BASH} -eu")).fields["command"] == "set -e\na\nb"
 
 
+@for_each(
+    ("body", "expected"),
+    [
+        ("set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R", "set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R"),
+        ("set -e\nset +e\na\nb", "a\nb"),
+        ("set -e\nsrun bash -c 'a; b'\nc", "a\nset -e\nb\nc"),
+        ("srun bash -ec 'a; b'\nc", "set -e\na\nset +e\nb\nc"),
+        ("(set -e; a; b)\nc", "set -e\na\nset +e\nb\nc"),
+        ("IFS=,\nfor x in $(cat a); do b $x; done\nunset IFS\nc", "IFS=,\nfor x in $(cat a); do b $x; done\nc"),
+        ("A=a,b\nIFS=,\nfor x in $A; do c $x; done", "c a\nc b"),
+        ('A=(a b)\nc $(IFS=,; echo "${A[*]}")', "c a,b"),
+        ("cd /a\nb\ncd $SLURM_SUBMIT_DIR/c\nd", "cd /a\nb\ncd $OLDPWD/c\nd"),
+        ("cd /a\nb\ncd /c\nd\ncd $SLURM_SUBMIT_DIR\ne", "SUBMIT_DIR=$PWD\ncd /a\nb\ncd /c\nd\ncd $SUBMIT_DIR\ne"),
+    ],
+)
+def test_options_separators_and_folders_change_where_the_script_changes_them(body: str, expected: str) -> None:
+    assert command(body) == expected
+
+
+def test_a_loop_that_stays_leaves_no_trace_of_its_turns() -> None:
+    loop = "for v in {0..63}; do\n  cd r$v\n  echo $v > c\n  a c; b c; c c; d c\n  cd /e\ndone"
+    fields = job(script(*NODE, body=loop, interpreter=BASH)).fields
+    assert fields["command"] == ["bash", "-c", loop]
+    assert not {"files", "workingDir", "env"} & fields.keys()
+
+
+def test_a_program_behind_an_unknown_folder_cannot_run() -> None:
+    _, found = read(script(*NODE, body="cd /a\nb\ncd $C\nd", interpreter=BASH))
+    assert "the folder of `cd` is known only on the machines, and the job is in `/a`" in [one.message for one in found]
+
+
 def test_an_array_of_one_task_is_no_sweep() -> None:
     made = job(script(*NODE, "--array=3-3", body="a --task $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT")).fields
     assert made["command"] == "a --task 3 1"
