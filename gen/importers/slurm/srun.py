@@ -21,6 +21,7 @@ _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROC
 _OF_GPUS: Final = regex(r"gpu|cuda|nccl|nvidia|rocm|hip_", re.IGNORECASE)
 _OF_PEOPLE: Final = names("chdir error job-name mail-user output")
 """Options with names that people choose."""
+_IMAGE: Final = regex(r"\S+\.(?:sif|simg|sqsh)\b")
 _COMMENT: Final = regex(r"(?m)(?:^|\s)#.*$")
 
 
@@ -139,7 +140,7 @@ def starts_ray(words: Sequence[str]) -> bool:
 def uses_gpus(options: Iterable[Option], text: str) -> bool:
     """Whether the options or the commands of a script name GPUs."""
     asked = (f"{one.name}={one.value}" for one in options if one.name not in _OF_PEOPLE)
-    return any(map(_OF_GPUS.search, (*asked, _COMMENT.sub("", text))))
+    return any(map(_OF_GPUS.search, (*asked, _IMAGE.sub("", _COMMENT.sub("", text)))))
 
 
 def gpus_of_step(step: Step) -> int:

@@ -295,6 +295,7 @@ def test_nodes_that_slurm_chooses(
         (("-c 40", "--mem=0"), "python a.py", None),
         (("--ntasks-per-node=40", "--mem=0"), "srun ./a # on GPUs", None),
         (("--mem=0", "-J gpu", "-o gpu.log"), "srun ./a", None),
+        (("--mem=0",), "singularity exec /b/rocm.sif python a.py", None),
         (("--mem=0", "-p gpu"), "python a.py", 8),
         (("--mem=0",), "export NCCL_DEBUG=INFO\npython a.py", 8),
         (("--mem=0",), "torchrun a.py", 8),
