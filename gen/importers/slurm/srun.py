@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
-from gen.importers.slurm.expansion import marked, source_text, sources
+from gen.importers.slurm.expansion import CLOSE, OPEN, marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.script import BatchScript
@@ -64,6 +64,19 @@ def with_export(step: Step, options: Sequence[Option]) -> Step:
     left = {name: value for name, value in step.exported.items() if name in parts or name.startswith("SLURM_")}
     exported = step.exported if "ALL" in parts or not parts else left
     return replace(step, assigned=(*step.assigned, *own), exported=exported)
+
+
+_OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
+
+
+def without_variables(words: Sequence[str]) -> list[str]:
+    """The words behind `srun` without variables from outside in the place of options, which are often empty."""
+    given = [*words]
+    while True:
+        _, rest = options_of(given, Location(""), Findings())
+        if not rest or not _OPTIONS.fullmatch(rest[0]):
+            return given
+        del given[-len(rest)]
 
 
 def set_at(script: BatchScript, name: str, place: Location) -> Location:

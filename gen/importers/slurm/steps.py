@@ -42,6 +42,7 @@ from gen.importers.slurm.srun import (
     why_of_machines,
     why_of_part,
     with_export,
+    without_variables,
 )
 from gen.importers.slurm.words import INNER_SRUN
 from gen.job.kinds import ALL_KINDS
@@ -65,8 +66,6 @@ _GIVEN: Final = OF_KIND | names(
     "SECONDS RANDOM BASHPID UID PWD OLDPWD"
 )
 _DRAWN: Final = regex(r"^\$\(\((?:RANDOM|[^$A-Za-z_])*\)\)$")
-_OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
-_MOST_OPTIONS: Final = 3  # words behind `srun` that can be such variables from outside, which are often empty
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
 WIDE: Final = 110  # characters of a line, beyond which each option gets its own
@@ -95,8 +94,7 @@ def runs_of(
     for step in on_each_node(needed_steps(script.steps), layout.nodes):
         inner, tasks = [step], (1, 1, 1)
         if step.by_srun:
-            given = [one for at, one in enumerate(step.options) if at > _MOST_OPTIONS or not _OPTIONS.fullmatch(one)]
-            known, rest = options_of(given, step.place, found)
+            known, rest = options_of(without_variables(step.options), step.place, found)
             known = with_named_image(known, images)
             report_unset(script, known, _GIVEN)
             script.left += changed_sizes(step, script.constants)
