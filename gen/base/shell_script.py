@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from gen.base.findings import Location, UsageError
@@ -64,9 +65,29 @@ def syntax_tree(source: bytes, most_levels: int = 0) -> Node:
             f"the script has more than {_MOST_PIPES} pipes (`|`); write a part of it as a script of its own"
         )
     top = _parser().parse(source).root_node
+    if _SEVERAL.search(source) is not None and (lines := _lines_of_assignments(source, top)) != source:
+        top = _parser().parse(lines).root_node
     if most_levels and _is_deeper(top, most_levels):
         raise UsageError(f"the script is nested in more than {most_levels} levels; write it with fewer")
     return top
+
+
+_SEVERAL: Final = regex(rb"(?m)^[ \t]*[A-Za-z_]\w*\+?=[^\n]*[ \t][A-Za-z_]\w*\+?=")
+
+
+def _lines_of_assignments(source: bytes, top: Node) -> bytes:
+    """The script with `;` between the assignments of a line, where the grammar takes the lines behind it for the same
+    command: `A=1 B=2`, and `C=3` in the next line.
+    """
+    changed = bytearray(source)
+    for node in nodes_below(top, "command"):
+        assigned = [one for one in node.children if one.type == "variable_assignment"]
+        gaps = [range(one.end_byte, other.start_byte) for one, other in pairwise(assigned)]
+        ends = [b"\n" in _ESCAPED.sub(b"", source[gap.start : gap.stop]) for gap in gaps]
+        for at, gap in enumerate(gaps):
+            if gap and not ends[at] and any(ends[at:]):
+                changed[gap.start] = ord(";")
+    return bytes(changed)
 
 
 def _is_deeper(top: Node, levels: int) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gen.base.shell_script import assigned_in
+from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.slurm.bash_text import integer
 from tests.cases import for_each
 from tests.importers.test_script import read
@@ -118,3 +118,17 @@ def test_other_words_are_those_of_a_shell_or_refused(seed: int, form: str, tmp_p
 )
 def test_arguments_assign_nothing(text: str, names: list[str]) -> None:
     assert assigned_in(text) == names
+
+
+@for_each(
+    ("text", "env"),
+    [
+        ("A=1 B=2\nC=3\npython a.py", 0),
+        ('A="x y"\tB=2\n\n# c\nC=3 D=4 python a.py', 2),
+        ("A=1 \\\n  B=2 python a.py", 2),
+        ("A=1\nB=2 C=3 python a.py", 2),
+    ],
+)
+def test_assignments_of_a_line_are_not_those_of_a_later_program(text: str, env: int) -> None:
+    (command,) = nodes_below(syntax_tree(text.encode()), "command")
+    assert [one.type for one in command.children].count("variable_assignment") == env
