@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_field, with_texts
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
+from gen.importers.comparison import with_containers
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of, with_quoted
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
-from gen.importers.kfp.ir import OWN, VOLUME, pipeline_of_ir
-from gen.importers.kfp.losses import lost_outputs
+from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
+from gen.importers.kfp.losses import HINTS, lost_outputs
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
@@ -165,8 +166,10 @@ def _with_names(steps: list[_Step], found: Findings) -> list[_Step]:
     for step in steps:
         run = f"{{{{ run.id }}}}-{step.name}" if several else "{{ run.id }}"
         fields = with_texts(step.part.job.fields, methodcaller("replace", OF_STEP, run))
-        job, obstacles = replace(step.part.job, fields=fields), list(step.part.obstacles)
-        for other in (one for one in steps if one is not step and one.is_known):
+        known = [one for one in steps if one is not step and one.is_known]
+        job = with_containers(replace(step.part.job, fields=fields), (one.part.job for one in known))
+        obstacles = list(step.part.obstacles)
+        for other in known:
             job, left = with_object(job, other.part.job, name := f"{{{{ run.id }}}}-{other.name}")
             if left:
                 message = f"`{left}` of step `{step.name}` is the object of step `{other.name}`, which has another name"
@@ -230,15 +233,6 @@ def _check_clashes(steps: Sequence[_Step], found: Findings) -> None:
         found.error(OTHER_VALUE, job.place, message, "change the name of one of the two")
 
 
-_HINTS: Final = {
-    "field": "check whether the step needs it",
-    "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
-    "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
-    "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
-    "loop": "write a step for each item, or a loop in its command",
-    "condition": "the step runs without it: remove the step, or test it in its command",
-}
-"""What to do about a part of a step that no job has, by the reason."""
 _PYTHON: Final = regex(r"(?m)^(?:import|from) kfp\b|^@(?:kfp\.)?dsl\.\w+")
 _OF_SERVER: Final = "pipelines.kubeflow.org/v2_component"
 _COMPILE: Final = (
@@ -446,5 +440,5 @@ def _report(made: CallJobs, mounted: set[str], found: Findings) -> Iterator[Diag
         return
     for lost in dict.fromkeys(call.lost):
         code = CANNOT_RUN if lost.needed else NOT_CARRIED
-        found.warning(code, made.place, f"{lost.what} of step `{call.task}` is not carried", _HINTS[lost.reason])
+        found.warning(code, made.place, f"{lost.what} of step `{call.task}` is not carried", HINTS[lost.reason])
         yield from found.items[-1:] if lost.needed else ()

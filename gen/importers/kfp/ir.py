@@ -30,7 +30,7 @@ from gen.importers.kfp.graph import (
     with_defaults,
     with_values,
 )
-from gen.importers.kfp.losses import Loss, lost_field, lost_loop
+from gen.importers.kfp.losses import OWN, Loss, lost_field, lost_loop
 from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 
@@ -38,8 +38,6 @@ _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}"""
 _VALUE: Final = r"""inputs\.parameter_values\[['"]([\w.-]+)['"]\]"""
 _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}")
 _FOLDER: Final = "/pipeline"
-OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
-"""Folder for outputs of a step without artifacts, which no other step reads."""
 VOLUME: Final = "pipeline"
 """Volume with the outputs of steps, in a folder for each run and each step."""
 _STUBS: Final = "argostub/"

@@ -11,6 +11,18 @@ from msgspec import Struct
 
 from gen.base import as_mapping, at
 
+OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
+"""Folder for outputs of a step without artifacts, which no other step reads."""
+HINTS: Final = {
+    "field": "check whether the step needs it",
+    "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
+    "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
+    "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
+    "loop": "write a step for each item, or a loop in its command",
+    "condition": "the step runs without it: remove the step, or test it in its command",
+}
+"""What to do about a part of a step that no job has, by the reason."""
+
 
 class Loss(Struct, frozen=True, kw_only=True):
     """A part of a step that no job has."""

@@ -50,6 +50,7 @@ from gen.importers.manifests.volumes import (
     selects_name,
     separate,
     set_board,
+    with_containers,
     with_selectors,
     without_files,
 )
@@ -195,7 +196,6 @@ def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None
     """Report that no object is a run, at one with pods if there is any."""
     facts = [model.facts for model in ALL_KINDS.values()]
     known_kinds = {one.kind for known in facts for one in (known, known.scheduled_by) if one is not None}
-    hint = f"name files with objects of these kinds: {', '.join(sorted(known_kinds))}"
     custom = [one for one in every if "." in _group(one) and RESOURCES.get((_group(one), one.body["kind"])) is None]
     if custom:
         first = next((one for one in custom if any(pods_by_shape(one.body))), custom[0])
@@ -213,6 +213,7 @@ def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None
     place = every[0].place() if every else Location(given.files[0][0] if given.files else given.file)
     kinds = ", ".join(dict.fromkeys(str(one.body["kind"]) for one in every[:_MAX_NAMED]))
     message = f"no object of a kind that gen has{f', only {kinds}' if kinds else ''}"
+    hint = f"name files with objects of these kinds: {', '.join(sorted(known_kinds))}"
     found.error(INVALID_MANIFEST, place, message, hint)
 
 
@@ -264,6 +265,7 @@ def _imported(
     for route in routes:
         body = replaced(body, (*route, "spec"), modern_pod(follow(body, (*route, "spec"))))
         body = body if given.as_is else _without_effect(draft, item, body, route)
+    body = with_containers(draft, item, body, model, facts)
     body = with_selectors(body, item, facts, draft.name) if facts is model.facts else body
     pods = templates(facts, body)
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files
@@ -278,9 +280,8 @@ def _imported(
     _report_secrets(draft, item, pods, facts)
     _lose_ttl(draft, item, body, facts)
     maps_used = maps_of(pods, files)
-    for one in every:
-        if _is_map(one, maps_used, item):
-            used[id(one)] = maps_used[one.name] and used.get(id(one), True)
+    for one in (one for one in every if _is_map(one, maps_used, item)):
+        used[id(one)] = maps_used[one.name] and used.get(id(one), True)
     board = next((one for one in boards(every, item) if id(one[0]) not in used), None)
     if board is not None:
         used.update(dict.fromkeys(set_board(draft, board), True))
@@ -306,8 +307,7 @@ def _without_effect(draft: JobDraft, item: Item, body: Body, template: Route) ->
         else:
             kept.append(one)
     spec = {name: value for name, value in follow(body, route[:-1]).items() if name != route[-1]}
-    changed: Body = replaced(body, route[:-1], {**spec, **present(imagePullSecrets=kept)})
-    return changed
+    return as_mapping(replaced(body, route[:-1], {**spec, **present(imagePullSecrets=kept)}))
 
 
 _OF_PROGRAM: Final = frozenset({"command", "args", "env"})

@@ -616,3 +616,18 @@ def test_a_script_with_a_secret_in_it_is_no_file() -> None:
     script = {"image": "node:20", "command": ["node"], "source": "login('{{workflow.parameters.api_key}}')"}
     jobs, _ = read(workflow({"name": "run", "script": script}, entrypoint="run", **values(api_key="zq-1234")))
     assert jobs == []
+
+
+def test_a_step_finds_the_container_of_another_step() -> None:
+    volcano = json.dumps(
+        {
+            "apiVersion": "batch.volcano.sh/v1alpha1",
+            "kind": "Job",
+            "metadata": {"generateName": "x-"},
+            "spec": {"tasks": [{"name": "m", "template": {"spec": {"containers": [{"name": "box", "image": "i:1"}]}}}]},
+        }
+    )
+    submit = {"name": "submit", "resource": {"action": "create", "manifest": volcano}}
+    words = ("kubectl logs -l volcano.sh/task-spec=m -c box", "-c box")
+    (job,), _ = read(workflow(dag(task("submit"), task("look")), submit, program("look", *words)))
+    assert job.fields["steps"]["look"]["command"] == ["run", words[0].replace("box", "trainer"), "-c box"]

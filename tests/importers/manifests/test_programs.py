@@ -151,3 +151,71 @@ def test_a_launcher_that_trains_becomes_a_worker(command: list[str]) -> None:
     assert "roles" not in fields
     message = "the launcher of a job does not train: one more worker has its processes and devices"
     assert messages(body) == [message]
+
+
+def batch(*words: str, annotations: dict[str, str] | None = None, **container: Any) -> dict[str, Any]:
+    """A Job with the container `main`, which gen calls `trainer`."""
+    template = pod("main", command=list(words or ["date"]), **container)
+    template["spec"]["restartPolicy"] = "Never"
+    template |= {"metadata": {"annotations": annotations}} if annotations else {}
+    return an_object("batch/v1", "Job", {"backoffLimit": 0, "template": template})
+
+
+@for_each(
+    ("key", "text", "expected"),
+    [
+        ("container.apparmor.security.beta.kubernetes.io/main", "x", {"{start}/trainer": "x"}),
+        ("container.apparmor.security.beta.kubernetes.io/other", "x", {"{start}/other": "x"}),
+        ("ad.datadoghq.com/main.logs", "x", {"{start}/trainer.logs": "x"}),
+        ("devices.nri.io/container.main", "x", {"{start}/container.trainer": "x"}),
+        ("instrumentation.opentelemetry.io/container-names", "main,o", {"{start}/container-names": "trainer,o"}),
+        ("example.com/maintainer", "main", {"{start}/maintainer": "main"}),
+    ],
+)
+def test_annotations_have_the_name_of_the_container(key: str, text: str, expected: dict[str, str]) -> None:
+    proof = proof_of(batch(annotations={key: text}))
+    start = key.partition("/")[0]
+    wanted = {name.replace("{start}", start): value for name, value in expected.items()}
+    assert proof.job.fields["podAnnotations"] == wanted
+    assert (proof.patch, proof.remaining, messages(batch(annotations={key: text}))) == (None, (), [])
+
+
+def test_annotations_that_may_have_the_name_of_the_container_are_reported() -> None:
+    message = "`example.com/main` may name the container `main`, which is `trainer` in pods of the job"
+    assert messages(batch(annotations={"example.com/main": "x"})) == [message]
+    assert messages(batch(annotations={"example.com/mains": "x"})) == []
+
+
+@for_each(
+    ("words", "expected"),
+    [
+        (["kubectl", "logs", "p", "-c", "main"], ["kubectl", "logs", "p", "-c", "trainer"]),
+        (["kubectl", "logs", "p", "--container=main"], ["kubectl", "logs", "p", "--container=trainer"]),
+        (["kubectl", "exec", "p", "--", "sh", "-c", "main"], None),
+        (["bash", "-c", "kubectl logs $P -c main -f"], ["bash", "-c", "kubectl logs $P -c trainer -f"]),
+        (["bash", "-c", "kubectl logs $P -c main-2; run -c main"], None),
+    ],
+)
+def test_commands_of_kubectl_have_the_name_of_the_container(words: list[str], expected: list[str] | None) -> None:
+    proof = proof_of(batch(*words))
+    assert proof.job.fields["command"] == (expected or words)
+    assert (proof.patch, proof.remaining) == (None, ())
+
+
+def test_arguments_of_kubectl_have_the_name_of_the_container() -> None:
+    proof = proof_of(batch("kubectl", args=["logs", "p", "-c", "main"]))
+    assert proof.job.fields["args"] == ["logs", "p", "-c", "trainer"]
+
+
+def test_another_container_knows_the_name_of_the_container() -> None:
+    body = batch()
+    other = {"name": "other", "image": IMAGE, "command": ["sh", "-c", "kubectl logs $HOSTNAME -c main"]}
+    body["spec"]["template"]["spec"]["containers"].append(other)
+    assert "kubectl logs $HOSTNAME -c trainer" in json.dumps(proof_of(body).patch)
+
+
+def test_a_variable_of_its_own_container_needs_no_patch() -> None:
+    source = {"resourceFieldRef": {"containerName": "main", "resource": "limits.cpu"}}
+    proof = proof_of(batch(env=[{"name": "LIMIT", "valueFrom": source}]))
+    assert proof.job.fields["env"] == {"LIMIT": {"resource": "limits.cpu"}}
+    assert (proof.patch, proof.remaining) == (None, ())
