@@ -353,7 +353,7 @@ _WITHOUT_MEANING: Final = frozenset(
     {"metadata", "labels", "annotations", "spec", "template", "resources", "limits", "requests", "securityContext"}
     | {"capabilities", "nodeSelector", "affinity", "nodeAffinity", "podAffinity", "podAntiAffinity", "lifecycle"}
     | {"dnsConfig", "emptyDir", "strategy", "runPolicy", "schedulingPolicy", "rayStartParams", "scaleStrategy"}
-    | {"arguments", "inputs", "outputs", "matchLabels", "data", "selector"}
+    | {"arguments", "inputs", "outputs", "matchLabels", "data", "selector", "plugins"}
 )
 """Fields that mean the same as `{}` and as missing ones. Others choose something with it, such as all namespaces."""
 

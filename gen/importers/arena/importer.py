@@ -29,6 +29,7 @@ from gen.importers.arena.flags import (
 from gen.importers.arena.submission import ROOT, Draft, Submission, read_submission
 from gen.importers.draft import literal
 from gen.importers.shell_script import Command, commands
+from gen.job.kinds import ALL_KINDS
 from gen.job.launchers.deepspeed import DEFAULT_HOSTS
 
 FINISHED: Final = "remove it; set `state: finished` in the job after its end. gen never deletes runs by time"
@@ -111,13 +112,11 @@ def _tensorflow_resources(draft: Draft, role: str, route: tuple[str, ...]) -> li
     """CPU and memory. gen sets a request and an equal limit; without a request, Kubernetes takes the limit for it."""
     for resource in ("cpu", "memory"):
         flag, limit = f"{role}-{resource}", f"{role}-{resource}-limit"
-        if draft.given.last(flag) is None:
-            draft.carry(limit, *route, resource)
-        else:
-            draft.carry(flag, *route, resource)
-            if draft.given.text(limit) != draft.given.text(flag):
-                why = f"the limit is the request, `{draft.given.text(flag)}`"
-                draft.lose(limit, why, f"raise `{resource}` if needed")
+        has_request = draft.given.last(flag) is not None
+        draft.carry(flag if has_request else limit, *route, resource)
+        if has_request and draft.given.text(limit) != draft.given.text(flag):
+            why = f"the limit is the request, `{draft.given.text(flag)}`"
+            draft.lose(limit, why, f"raise `{resource}` if needed")
     return [draft.given.text(f"{role}-memory") or draft.given.text(f"{role}-memory-limit")]
 
 
@@ -360,6 +359,7 @@ def volcano(draft: Draft) -> None:
         draft.fields.setdefault("roles", {}).setdefault(role, {})
         draft.carry("task-replicas", "roles", role, "replicas")
     draft.set(given.text("min-available") or "1", "minAvailable", place=given.place_of("min-available"))
+    draft.fields |= ALL_KINDS["volcano"].without  # as in the object of Arena
     queue_name = given.text("queue")
     if queue_name not in ("", "default"):
         draft.carry("queue", "queue")

@@ -37,6 +37,9 @@ def copied(model: type[Job], facts: Resource, body: Body, every: list[Template])
         return  # a schedule has other routes
     for field, route in model.copied.items():
         for name, value in _values(field, route, body, every):
+            if value in (None, "", [], {}) and field in model.without:
+                yield name, model.without[field]
+                continue
             if value is None or value in ("", [], {}) or _is_default(model, name, value):
                 continue
             if (text := model.as_written(name, literals(value))) is not None:

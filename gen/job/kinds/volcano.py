@@ -97,6 +97,7 @@ class VolcanoJob(Job):
         "roles.*.policies": ("spec", "tasks", ANY_ITEM, "policies"),
         "roles.*.dependsOn": ("spec", "tasks", ANY_ITEM, "dependsOn", "name"),
     }
+    without: ClassVar[Mapping[str, object]] = {"plugins": {}, "policies": []}
     example: ClassVar[Mapping[str, object]] = TORCH_EXAMPLE
 
     kind: Literal["volcano"]
@@ -195,7 +196,7 @@ class VolcanoJob(Job):
         )
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
-        retries = plan.retries or (DEFAULT_RETRIES if self.policies else 1)
+        retries = plan.retries or (1 if self.policies is None else DEFAULT_RETRIES)
         needed = [plugin for name in self.plugins for plugin in _NEEDS.get(name, ())]
         names: list[Plugin] = list(dict.fromkeys([*self.plugins, *needed]))
         return present(

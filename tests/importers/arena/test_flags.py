@@ -207,3 +207,8 @@ def test_the_same_image_of_all_tasks_is_that_of_the_job() -> None:
     assert (jobs[0].fields["image"], jobs[0].fields["roles"]) == ("busybox", {"task-0": {}})
     jobs, _ = imported("arena submit volcanojob --name=a --task-images=busybox,nginx 'sleep 5'\n")
     assert jobs[0].fields["roles"] == {"task-0": {"image": "busybox"}, "task-1": {"image": "nginx"}}
+
+
+def test_a_volcano_job_of_arena_has_no_policies_and_plugins() -> None:
+    jobs, _ = imported("arena submit volcanojob --name=a --task-images=busybox 'exit 1'\n")
+    assert (jobs[0].fields["policies"], jobs[0].fields["plugins"]) == ([], {})

@@ -202,3 +202,21 @@ def test_failed_containers_of_a_set_start_again_by_default(
     )
     proof = proof_of(body)
     assert (proof.job.fields.get("restart"), proof.remaining) == (expected, ())
+
+
+@for_each(
+    ("given", "expected"),
+    [
+        ({}, {"plugins": {}, "policies": []}),
+        ({"plugins": {}}, {"plugins": {}, "policies": []}),
+        ({"plugins": {"env": [], "svc": []}}, {"policies": []}),
+        ({"plugins": {"svc": []}}, {"plugins": {"svc": []}, "policies": []}),
+        ({"maxRetry": 5}, {"plugins": {}, "policies": [], "retries": 5}),
+    ],
+)
+def test_a_volcano_job_without_policies_and_plugins_has_none(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    tasks = [{"name": "worker", "template": pod("worker")}]
+    proof = proof_of(an_object("batch.volcano.sh/v1alpha1", "Job", {**given, "tasks": tasks}))
+    fields = {name: proof.job.fields[name] for name in ("plugins", "policies", "retries") if name in proof.job.fields}
+    assert (fields, proof.patch, proof.remaining) == (expected, None, ())
+    assert [one for one in proof.added if one.startswith(("`maxRetry", "`plugins", "`policies"))] == []
