@@ -6,6 +6,7 @@ One job of kind `pipeline` is assembled from the jobs of the steps.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from operator import methodcaller
 from typing import ClassVar, Final
 
@@ -21,7 +22,7 @@ from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, form_of, param_name, pipeline_name, volume_of, with_quoted
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
 from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
-from gen.importers.kfp.losses import HINTS, lost_outputs
+from gen.importers.kfp.losses import HINTS, PLATFORM, lost_outputs, with_config
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
@@ -269,8 +270,8 @@ class KfpImporter(Importer):
             return ()
         jobs: list[ImportedJob] = []
         places: list[Location] = []
-        of_pods = (at(one, "platforms", "kubernetes", "deploymentSpec", "executors") for one in read.documents)
-        platforms = next(filter(None, of_pods), None)
+        of_platforms = [(number, at(one, *PLATFORM)) for number, one in enumerate(read.documents)]
+        on, platforms = next((one for one in of_platforms if one[1]), (0, None))
         for number, document in enumerate(read.documents):
             if at(document, "spec", "podMetadata", "labels", _OF_SERVER) is not None:
                 hint = "name the file that the SDK compiled, with `pipelineInfo` and `deploymentSpec`"
@@ -288,7 +289,7 @@ class KfpImporter(Importer):
         elif not jobs and not found.failed():
             hint = "import its programs by hand; a step becomes a job if it has an image and a command"
             found.error(INVALID_MANIFEST, places[0], "no step can run without the pipeline", hint)
-        return jobs
+        return with_config(jobs, at(platforms, "pipelineConfig"), partial(read.place, on), found)
 
 
 def _pipeline(document: object, platforms: object) -> Pipeline | None:

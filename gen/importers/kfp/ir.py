@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Route, as_list, as_mapping, as_texts, at, regex
+from gen.base import Route, as_list, as_mapping, as_texts, at, regex, with_texts
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -30,7 +30,7 @@ from gen.importers.kfp.graph import (
     with_defaults,
     with_values,
 )
-from gen.importers.kfp.losses import OWN, Loss, lost_field, lost_loop
+from gen.importers.kfp.losses import OWN, WORKSPACE, Loss, lost_field, lost_loop
 from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 
@@ -40,6 +40,7 @@ _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}"
 _FOLDER: Final = "/pipeline"
 VOLUME: Final = "pipeline"
 """Volume with the outputs of steps, in a folder for each run and each step."""
+_EXECUTORS: Final = ("deploymentSpec", "executors")
 _STUBS: Final = "argostub/"
 """Start of the images of steps that Kubeflow Pipelines does itself, without a container."""
 ARTIFACT: Final = "artifacts."
@@ -55,11 +56,13 @@ _OF_TASK: Final = frozenset(
 
 def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
     """The pipeline of a document, which may have it in `pipelineSpec`, with the values of its parameters next to it.
-    `platforms` has settings of its pods on Kubernetes, by executor.
+    `platforms` has its settings on Kubernetes, those of pods by executor.
     """
+    if at(platforms, "pipelineConfig", "workspace") is not None:
+        document = with_texts(document, lambda text: text.replace("{{$.workspace_path}}", WORKSPACE))
     spec = at(document, "pipelineSpec") or document
     start: Route = ("pipelineSpec",) if spec is not document else ()
-    executors = at(spec, "deploymentSpec", "executors")
+    executors = at(spec, *_EXECUTORS)
     if not isinstance(executors, dict):
         return None
     components = at(spec, "components")
@@ -71,9 +74,9 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
             templates[str(name)] = _group(component, (*start, "components", str(name)), components)
         else:
             label = str(at(component, "executorLabel") or "")
-            route = (*start, "deploymentSpec", "executors", label, "container")
+            route = (*start, *_EXECUTORS, label, "container")
             leaf = _leaf(str(name), component, at(executors, label, "container"), route)
-            templates[str(name)] = replace(leaf, settings=as_mapping(at(platforms, label)))
+            templates[str(name)] = replace(leaf, settings=as_mapping(at(platforms, *_EXECUTORS, label)))
     parameters = _defaults(at(spec, "root"))
     given = at(document, "runtimeConfig", "parameterValues")
     for name, value in given.items() if isinstance(given, dict) else ():
@@ -257,13 +260,12 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     launched = any("{{$}}" in one for one in leaf.words)
     if not launched and outputs and words["command"]:
         words = _with_folder(words, folder)
-    volumes: Body = {}
-    if used:
-        mount = {"name": VOLUME, "mountPath": _FOLDER}
-        container = {**container, "volumeMounts": [*as_list(container.get("volumeMounts")), mount]}
-        volume = {"name": VOLUME, "persistentVolumeClaim": {"claimName": VOLUME}}
-        volumes = {"volumes": [*as_list(leaf.pod.get("volumes")), volume]}
-    container = {key: value for key, value in container.items() if key not in words} | present(**words)
+    shared = any(WORKSPACE in one for one in (*values.values(), *leaf.words))
+    folders = ({VOLUME: _FOLDER} if used else {}) | ({WORKSPACE[1:]: WORKSPACE} if shared else {})
+    mounts = [*as_list(container.get("volumeMounts")), *({"name": n, "mountPath": one} for n, one in folders.items())]
+    claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in folders]
+    volumes = present(volumes=[*as_list(leaf.pod.get("volumes")), *claims])
+    container = {key: one for key, one in container.items() if key not in words} | present(**words, volumeMounts=mounts)
     files: dict[str, str] = {}
     if (program := _python(words["command"])) is not None:
         text, files[_SOURCE] = program

@@ -1,18 +1,26 @@
-"""Parts of pipelines that no job has, with the reasons."""
+"""Parts and settings of pipelines that no job has, with the reasons."""
 
 from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gen.base import as_mapping, at
+from gen.base import Findings, Location, Route, as_mapping, as_texts, at, replaced
+from gen.base.codes.imports import NOT_CARRIED
+from gen.importers import ImportedJob
+from gen.kubernetes.objects import present
 
 OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
 """Folder for outputs of a step without artifacts, which no other step reads."""
+WORKSPACE: Final = "/kfp-workspace"
+"""Folder of the workspace of a run; its claim has this name, too: `backend/src/v2/component/constants.go`."""
+PLATFORM: Final = ("platforms", "kubernetes")
+"""Route of the settings of a pipeline of version 2 on Kubernetes."""
 HINTS: Final = {
     "field": "check whether the step needs it",
     "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
@@ -83,3 +91,53 @@ def lost_outputs(component: object, task: str, read: Container[str]) -> Iterator
 
 def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
+
+
+_OF_CONFIG: Final = {
+    "mutexName": (
+        "runs of gen do not wait for it",
+        "let no two of them run at a time, or put them in a queue",
+    ),
+    "semaphoreKey": ("runs of gen do not wait for it", "limit their number with a queue"),
+    "resourceTtl": ("gen never deletes runs by time", "remove it; set `state: finished` in the job after its end"),
+}
+"""Fields of the settings of a pipeline that a job does not have, with the reason and the remedy."""
+_OF_WORKSPACE: Final = ({"size", "kubernetes"}, {"pvcSpecPatch"}, {"accessModes", "storageClassName"})
+
+
+def with_config(
+    jobs: list[ImportedJob], config: object, place: Callable[[Route], Location], found: Findings
+) -> list[ImportedJob]:
+    """The jobs with the workspace of a pipeline as a volume of the overlay. Other settings of its runs are reported."""
+    route: Route = (*PLATFORM, "pipelineConfig")
+    for name, value in as_mapping(config).items():
+        if name != "workspace" and value not in (None, "", 0):
+            why, hint = _OF_CONFIG.get(name, ("gen does not know it", "check whether the pipeline needs it"))
+            found.warning(NOT_CARRIED, place((*route, name)), f"`{name}` of the pipeline is not carried: {why}", hint)
+    workspace, route = at(config, "workspace"), (*route, "workspace")
+    if workspace is None or not jobs:
+        return jobs
+    settings = workspace
+    for known, inner in zip(_OF_WORKSPACE, ("kubernetes", "pvcSpecPatch", ""), strict=True):
+        for name in as_mapping(settings).keys() - known:
+            message = f"`{name}` of the workspace is not carried: the overlay sets no such field of a claim"
+            found.warning(NOT_CARRIED, place((*route, name)), message, "set it in the claim, if it is needed")
+        settings, route = at(settings, inner), (*route, inner)
+    patch = as_mapping(at(workspace, "kubernetes", "pvcSpecPatch"))
+    size, name = at(workspace, "size"), WORKSPACE[1:]
+    own = present(size=size, storageClass=patch.get("storageClassName"), accessModes=as_texts(patch.get("accessModes")))
+    made = [
+        replace(job, overlay=replaced(job.overlay, ("volumes", name), own))
+        if own.keys() >= {"size", "storageClass"} and name in job.overlay.get("volumes", {})
+        else job
+        for job in jobs
+    ]
+    message = "each run of the pipeline has a workspace, and runs of the job share one"
+    hint = "write to a folder `{{ run.id }}` on it, and remove old ones"
+    if not any(name in job.overlay.get("volumes", {}) for job in jobs):
+        message, hint = "the workspace of the pipeline is not carried: no step uses it", "remove it"
+    elif made == jobs:
+        form = f" of {size}" if size else ""
+        hint = f"create the claim `{name}`{form}, or set `size` and `storageClass` of its volume in the overlay; {hint}"
+    found.warning(NOT_CARRIED, place(route[:4]), message, hint)
+    return made
