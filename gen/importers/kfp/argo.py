@@ -48,10 +48,12 @@ _POD_OF_WORKFLOW: Final = (*_POD_OF_BOTH, "imagePullSecrets", "hostNetwork", "dn
 _PRIORITY: Final = "podPriorityClassName"
 """`priorityClassName` of all pods of a workflow."""
 _PATCH: Final = "podSpecPatch"
+_DEFAULTS: Final = "templateDefaults"
 _OF_TEMPLATE: Final = frozenset(
     {"name", "inputs", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
     | {"volumes", "retryStrategy", "hostAliases", "initContainers", "priorityClassName", _PATCH, *_POD_OF_BOTH}
 )
+_TYPES: Final = frozenset({"container", "script", "resource", "dag", "steps"})
 _OF_GROUP: Final = frozenset({"name", "inputs", "outputs", "dag", "steps"})
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
@@ -59,6 +61,7 @@ _OF_TASK: Final = frozenset(
 _OF_WORKFLOW: Final = frozenset(
     {"entrypoint", "templates", "arguments", "onExit", "volumes", "podGC", "ttlStrategy"}
     | {"schedules", "workflowSpec", "hostAliases", "podMetadata", _PRIORITY, _PATCH, *_POD_OF_WORKFLOW}
+    | {"retryStrategy", _DEFAULTS}
 )
 """The object of gen has its own `podGC`, and no time to live."""
 _STAGED: Final = "/argo/staging/script"
@@ -75,7 +78,7 @@ def pipeline_of_argo(document: Body) -> Pipeline | None:
     claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names if isinstance(name, str)]
     spec = {**spec, "volumes": [*as_list(spec.get("volumes")), *claims]}
     templates = {
-        one["name"]: _template(one, spec, (*route, "templates", number))
+        one["name"]: _template(_with_defaults(one, spec), spec, (*route, "templates", number))
         for number, one in enumerate(spec["templates"])
         if isinstance(one, dict) and isinstance(one.get("name"), str)
     }
@@ -149,21 +152,19 @@ def with_schedule(job: ImportedJob, spec: Body, place: Callable[[str], Location]
 
 
 def _name(document: Body) -> str:
-    annotations = at(document, "metadata", "annotations")
+    metadata = at(document, "metadata")
     try:
-        compiled = json.loads(str(at(annotations, "pipelines.kubeflow.org/pipeline_spec") or "{}"))
+        compiled = json.loads(str(at(metadata, "annotations", "pipelines.kubeflow.org/pipeline_spec") or "{}"))
     except (ValueError, RecursionError):
         compiled = {}
-    metadata = at(document, "metadata")
     name = at(compiled, "name") or at(metadata, "name") or at(metadata, "generateName")
     return name if isinstance(name, str) else ""
 
 
 def _values(holder: object, field: str = "arguments") -> dict[str, str]:
     """Parameters with a value or a default value, by name."""
-    known = at(holder, field, "parameters")
     found = {}
-    for one in known if isinstance(known, list) else ():
+    for one in as_list(at(holder, field, "parameters")):
         value = at(one, "value") if at(one, "value") is not None else at(one, "default")
         if value is not None:
             found[str(at(one, "name"))] = as_text(value)
@@ -189,6 +190,12 @@ def _own_metadata(*metadata: object) -> Body:
         own = {str(key): text for one in metadata for key, text in as_mapping(at(one, field)).items()}
         made |= present(**{field: {key: text for key, text in own.items() if not key.startswith(_OF_COMPILER)}})
     return made
+
+
+def _with_defaults(data: Body, spec: Body) -> Body:
+    """A template with the defaults of its workflow, as `mergedTemplateDefaultsInto` of argo-workflows merges them."""
+    defaults = {**{name: spec[name] for name in ("retryStrategy",) if name in spec}, **as_mapping(spec.get(_DEFAULTS))}
+    return as_mapping(_merged({key: one for key, one in defaults.items() if {key} - _TYPES or key in data}, data, ""))
 
 
 def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:
@@ -254,9 +261,9 @@ _CLAIM: Final = "PersistentVolumeClaim"
 def _script(script: Body) -> Body:
     """The container of a script, whose program gets a file with the source, as an argument of the container."""
     container = {key: value for key, value in script.items() if key != "source"}
-    command, source = as_texts(script.get("command")), str(script.get("source") or "")
+    command = as_texts(script.get("command"))
     if command and _SHELLS.fullmatch(command[0]):
-        return {**container, "command": [*command, "-c", source]}
+        return {**container, "command": [*command, "-c", str(script.get("source") or "")]}
     return {**container, "args": [*as_texts(script.get("args")), _STAGED]}
 
 

@@ -92,3 +92,24 @@ def test_the_policy_of_a_task_of_the_ir_is_carried() -> None:
     assert ("retries" in job.fields, list(found)) == (False, [])
     (job,), found = read(compiled({"maxRetryCount": "many"}))
     assert {item.message for item in found} == {"`retryPolicy` of step `x` is not carried"}
+
+
+def test_retries_of_a_workflow_are_those_of_its_templates() -> None:
+    own = program("y", retryStrategy={"limit": 5})
+    (job,), found = read(workflow(dag(task("x"), task("y")), program("x"), own, retryStrategy={"limit": 2}))
+    assert {name: step["retries"] for name, step in job.fields["steps"].items()} == {"x": 2, "y": 5}
+    assert [one.message for one in found] == ["`retryStrategy` of template `dag` is not carried"]
+    (job,), found = read(workflow(program("x"), entrypoint="x", retryStrategy={"limit": 2}))
+    assert (job.fields["retries"], found) == (2, [])
+
+
+def test_templates_have_the_defaults_of_their_workflow() -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}]
+    limits = {"limits": {"nvidia.com/gpu": "1"}}
+    defaults = {"container": {"image": "x", "env": env, "resources": limits}, "activeDeadlineSeconds": 9}
+    step = program("x")
+    step["container"]["env"] = [{"name": "B", "value": "2"}]
+    (job,), found = read(workflow(step, entrypoint="x", templateDefaults={**defaults, "script": {"source": "y"}}))
+    fields = {name: job.fields[name] for name in ("image", "env", "gpus", "timeout")}
+    assert fields == {"image": "busybox:1", "env": {"A": "1", "B": "2"}, "gpus": "1", "timeout": "9s"}
+    assert found == []
