@@ -11,13 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, at, regex
-from gen.importers import Fields
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
 from gen.importers.kfp.losses import Loss, lost_condition, lost_field, lost_metadata
-from gen.kubernetes.objects import Body, present
+from gen.kubernetes.objects import Body
 
 _STATUS: Final = regex(
     r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
@@ -190,23 +189,6 @@ def claim_of(call: Call) -> dict[str, str]:
     return {**known, "name": label(graph.PLACEHOLDER.sub("", texts["name"]), call.name)}
 
 
-def volume_of(claim: Mapping[str, str]) -> Fields:
-    """The volume of an overlay that creates a claim; none without a StorageClass, which only the cluster knows."""
-    if not claim["storageClass"] or not claim["size"]:
-        return {}
-    return present(size=claim["size"], storageClass=claim["storageClass"], accessModes=_modes(claim))
-
-
-def form_of(claim: Mapping[str, str]) -> str:
-    """The size and the access modes of a claim in words, as far as they are known."""
-    size = f" of {claim['size']}" if claim["size"] else ""
-    return f"{size} with {' '.join(modes)}" if (modes := _modes(claim)) else size
-
-
-def _modes(claim: Mapping[str, str]) -> list[str]:
-    return [one for one in graph.items_of(claim["accessModes"]) or () if isinstance(one, str)]
-
-
 def _is_optional(template: graph.Leaf | graph.Group | None, name: str) -> bool:
     """Whether a template runs without a value of an input; a graph passes this on."""
     known = template.component if isinstance(template, graph.Leaf) else None
@@ -306,7 +288,7 @@ class Reader:
         values = {**leaf.defaults, **scope.values}
         parameters = self.pipeline.parameters
         leaf = graph.on_kubernetes(leaf, graph.Around(values=scope.around, absent=scope.absent, parameters=parameters))
-        leaf = with_files(leaf, name, values, parameters)
+        leaf = with_files(leaf, self._folder(name, task), values, parameters)
         read = as_mapping(at(leaf.component, "inputDefinitions", "artifacts"))
         self.calls[name] = Call(
             name=name,
@@ -335,6 +317,11 @@ class Reader:
         base = base if base[:1].isalpha() and base != "main" else f"step-{base}"
         names = (f"{base}-{number}" if number else base for number in (0, *range(2, _MAX_CALLS + 2)))
         return next(name for name in names if name not in self.calls)
+
+    def _folder(self, name: str, task: str) -> str:
+        """The folder of the outputs of a step, which has the whole name of its task."""
+        whole = label(task, "step")
+        return whole if shortened(whole, self._most) == name else name
 
     def _group(self, group: graph.Group, name: str, task: str, scope: _Scope) -> _Ends:
         by_name = {one.name: one for one in group.tasks[:_MAX_TASKS]}
@@ -391,7 +378,7 @@ class Reader:
         def known(match: re.Match[str]) -> str:
             calls = [self.calls[one] for one in (ends[match[1]].every if match[1] in ends else ())]
             if match[2] == "artifacts":
-                paths = [output_of(one.leaf, one.name, match[3]) or match[0] for one in calls]
+                paths = [output_of(one.leaf, self._folder(one.name, one.task), match[3]) or match[0] for one in calls]
                 several = text.startswith("[") and len({one.leaf.name for one in calls}) == 1
                 return ", ".join(map(json.dumps, paths)) if several else paths[0] if len(paths) == 1 else match[0]
             is_claim = len(calls) == 1 and calls[0].leaf.claim and match[3].endswith("name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import warnings
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from typing import Final, Literal
@@ -10,9 +11,9 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_mapping, as_texts, at, replaced
+from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, at, replaced
 from gen.base.codes.imports import NOT_CARRIED
-from gen.importers import ImportedJob
+from gen.importers import Fields, ImportedJob
 from gen.kubernetes.objects import present
 
 OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
@@ -93,6 +94,26 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def volume_of(claim: Mapping[str, str]) -> Fields:
+    """The volume of an overlay that creates a claim; none without a StorageClass, which only the cluster knows."""
+    if not claim["storageClass"] or not claim["size"]:
+        return {}
+    return present(size=claim["size"], storageClass=claim["storageClass"], accessModes=_modes(claim))
+
+
+def form_of(claim: Mapping[str, str]) -> str:
+    """The size and the access modes of a claim in words, as far as they are known."""
+    size = f" of {claim['size']}" if claim["size"] else ""
+    return f"{size} with {' '.join(modes)}" if (modes := _modes(claim)) else size
+
+
+def _modes(claim: Mapping[str, str]) -> list[str]:
+    try:
+        return [one for one in as_list(json.loads(claim["accessModes"])) if isinstance(one, str)]
+    except (ValueError, RecursionError):
+        return []
+
+
 _OF_CONFIG: Final = {
     "mutexName": (
         "runs of gen do not wait for it",
@@ -123,12 +144,13 @@ def with_config(
             message = f"`{name}` of the workspace is not carried: the overlay sets no such field of a claim"
             found.warning(NOT_CARRIED, place((*route, name)), message, "set it in the claim, if it is needed")
         settings, route = at(settings, inner), (*route, inner)
-    patch = as_mapping(at(workspace, "kubernetes", "pvcSpecPatch"))
-    size, name = at(workspace, "size"), WORKSPACE[1:]
-    own = present(size=size, storageClass=patch.get("storageClassName"), accessModes=as_texts(patch.get("accessModes")))
+    patch, name = as_mapping(at(workspace, "kubernetes", "pvcSpecPatch")), WORKSPACE[1:]
+    claim = {"size": str(at(workspace, "size") or ""), "storageClass": str(patch.get("storageClassName") or "")}
+    claim["accessModes"] = json.dumps(as_texts(patch.get("accessModes")))
+    own = volume_of(claim)
     made = [
         replace(job, overlay=replaced(job.overlay, ("volumes", name), own))
-        if own.keys() >= {"size", "storageClass"} and name in job.overlay.get("volumes", {})
+        if own and name in job.overlay.get("volumes", {})
         else job
         for job in jobs
     ]
@@ -137,7 +159,7 @@ def with_config(
     if not any(name in job.overlay.get("volumes", {}) for job in jobs):
         message, hint = "the workspace of the pipeline is not carried: no step uses it", "remove it"
     elif made == jobs:
-        form = f" of {size}" if size else ""
-        hint = f"create the claim `{name}`{form}, or set `size` and `storageClass` of its volume in the overlay; {hint}"
+        needed = f"create the claim `{name}`{form_of(claim)}, or set `size` and `storageClass` of its volume"
+        hint = f"{needed} in the overlay; {hint}"
     found.warning(NOT_CARRIED, place(route[:4]), message, hint)
     return made

@@ -815,3 +815,15 @@ def test_other_settings_of_a_pipeline_are_reported() -> None:
         "the workspace of the pipeline is not carried",
     }
     assert "data" not in job.fields
+
+
+def test_the_folder_of_artifacts_has_the_whole_name_of_the_task() -> None:
+    name = "prepare-the-rows-and-upload-them-as-an-artifact"
+    text = json.dumps(FUNCTIONS).replace('"prepare": {"componentRef"', f'"{name}": {{"componentRef"')
+    text = text.replace('"dependentTasks": ["prepare"]', f'"dependentTasks": ["{name}"]')
+    steps = pipeline(json.loads(text.replace('"producerTask": "prepare"', f'"producerTask": "{name}"')), ARTIFACTS)
+    (cut,) = [one for one in steps if one and name.startswith(one)]
+    path = f"/pipeline/flow-1/{name}/rows"
+    assert len(cut) < len(name)
+    assert _input_of(steps["train"])["inputs"]["artifacts"]["rows"]["artifacts"][0]["uri"] == path
+    assert _input_of(steps[cut])["outputs"]["artifacts"]["rows"]["artifacts"][0]["uri"] == path
