@@ -33,6 +33,8 @@ class _Numbers:
         self.gpus = max((pod.role.gpus for pod in workers), default=0)
         self.pods = 1 if self.slots is not None else _together(command)
         """Pods that train together; None if that is unknown."""
+        self.most = sum(pod.role.largest or pod.role.replicas for pod in pods if pod.role.runs)
+        """Pods that an elastic job can have."""
         self._workers, self._accelerators = workers, command.context.overlay.accelerators
         every = (one for _, launches in command.launched for one in launches)
         self.only_python = all(one.launcher is python.LAUNCHER and not one.is_module for one in every)
@@ -169,13 +171,16 @@ _UNCOUNTED: Final = frozenset({"oversubscribe", "H", "host", "hosts", "hostfile"
 
 def _check_pods(command: Command, launch: Launch, numbers: _Numbers) -> None:
     setting, pods = launch.get(PODS), numbers.pods
-    if pods is None or setting is None or setting.value is None or numbers.slots is not None:
+    if setting is None or setting.value is None or numbers.slots is not None:
         return
     least, sign, most = setting.value.partition(":")
     if not least.isdecimal() or (sign and not most.isdecimal()):
         return
     low, high = int(least), int(most or least)
-    if low <= pods <= high:
+    if pods is None and 0 < numbers.most < low:
+        message = f"`{launch.launcher.name}` waits for {low} pods, and the job has at most {numbers.most}"
+        command.error(POD_COUNT, setting.word, message, f"write `{numbers.most}`, or let the job have more pods")
+    if pods is None or low <= pods <= high:
         return
     option = launch.option(setting)
     remedy = f"write `{pods}`, or set `workers: {high}`"
