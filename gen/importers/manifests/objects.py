@@ -27,7 +27,7 @@ from gen.base import (
     regex,
     with_texts,
 )
-from gen.base.codes.imports import INVALID_MANIFEST
+from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import Fields, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, texts_in
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Nodes, Pattern, PodSet, Resource, Wildcard
@@ -274,7 +274,9 @@ def _param(text: str, found: re.Match[str] | None, route: Route, made: dict[str,
 def report_placeholders(
     draft: JobDraft, item: Item, placeholders: list[Placeholder], values: Mapping[str, object]
 ) -> None:
-    """A finding for each placeholder, since its job cannot run."""
+    """A finding for each placeholder, since its job cannot run, unless its values are not carried."""
+    lost = {one.place for one in draft.found if one.code == NOT_CARRIED.name}
+    texts = [*texts_in(item.body["spec"], ("spec",))]
     for one in placeholders:
         if one.route[-1] == "value" and is_secret(str(follow(item.body, (*one.route[:-1], "name"))), one.value):
             continue  # the job reads it from a Secret
@@ -289,15 +291,16 @@ def report_placeholders(
             more = f", and replace `{one.value}` in the {' and the '.join(left)}" if left else ""
             draft.cannot_run(place, message, f"set `params.{one.name}` of the job{more}{again}")
         elif one.route[0] == "metadata":
-            why = f"the job is `{draft.name}`"
             what = f"the placeholder in the name `{one.text}`"
-            draft.drop(place, what, why, "rename the file of the job, if you like")
-        else:
-            remedy = "replace it in the patch"
-            if one.is_number and _COUNTS.fullmatch(field):
-                remedy = "set the number of pods, such as `workers`, in the job"
-            elif one.is_number or left:
-                remedy = f"replace it in the {'job' if one.is_number else left[0]}"
+            draft.drop(place, what, f"the job is `{draft.name}`", "rename the file of the job, if you like")
+        elif (
+            one.is_number or left or any(one.value in text and item.place(*route) not in lost for route, text in texts)
+        ):
+            where = "job" if one.is_number else next(iter(left), "patch")
+            is_count = one.is_number and _COUNTS.fullmatch(field)
+            remedy = (
+                "set the number of pods, such as `workers`, in the job" if is_count else f"replace it in the {where}"
+            )
             draft.cannot_run(place, f"{message}; `{one.value}` stands in its place", f"{remedy}{again}")
 
 
@@ -373,10 +376,8 @@ def templates(facts: Resource, body: Body) -> list[Template]:
 def _of_nodes(facts: Resource, body: Body) -> Template:
     nodes = facts.nodes
     assert nodes is not None  # the caller has tested it
-    holder = follow(body, nodes.count[:-1])
-    container = dict(holder) if isinstance(holder, dict) else {}
-    resources = follow(body, nodes.resources)
-    container["resources"] = resources if isinstance(resources, dict) else {}
+    container = dict(as_mapping(follow(body, nodes.count[:-1])))
+    container["resources"] = as_mapping(follow(body, nodes.resources))
     changes = (one for route, one in matches(body, nodes.changes) if _is_named(body, route, nodes))
     template = next(changes, None)
     pods = as_mappings(at(template, "spec", "containers"))
@@ -442,8 +443,7 @@ def main_index(spec: Body, wanted: str | None) -> int:
 
 
 def _containers(spec: Body) -> list[object]:
-    found = spec.get("containers")
-    return found if isinstance(found, list) else []
+    return as_list(spec.get("containers"))
 
 
 def _number(value: object, default: int) -> int:

@@ -8,6 +8,7 @@ from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS, ImportInput
 from tests.cases import for_each
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
+from tests.importers.manifests.forms import an_object, pod
 from tests.importers.manifests.proofs import read
 
 FROM_TEMPLATE = """\
@@ -228,6 +229,21 @@ def test_a_placeholder_of_a_path_is_absolute(volume: dict[str, Any], path: str) 
         "`path` has the placeholder `${DATA_DIR}`; `change-me-data-dir` stands in its place",
     ]
     assert not found.failed()
+
+
+def test_a_placeholder_of_a_value_that_is_not_carried_is_no_obstacle() -> None:
+    body = an_object("batch/v1", "Job", {"completionMode": "Indexed", "template": pod("main")}, name="${NAME}")
+    body["spec"]["template"]["spec"] |= {"subdomain": "svc-${NAME}", "restartPolicy": "Never"}
+    (job,), found = read(body)
+    assert job.obstacles == ()
+    assert [one.message.partition(":")[0] for one in found] == [
+        "the placeholder in the name `${NAME}` is not carried",
+        "`subdomain",
+    ]
+    other = {"name": "other", "image": "a/b:1", "workingDir": "/${NAME}"}
+    body["spec"]["template"]["spec"]["containers"].append(other)
+    (job,), _ = read(body)
+    assert [one.hint.partition(",")[0] for one in job.obstacles] == ["replace it in the patch"]
 
 
 def test_charts_are_refused() -> None:
