@@ -344,7 +344,7 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
             why = "the pods of a run have a Service with its name"
             what = f"`subdomain: {follow(body, route)}`"
             draft.drop(item.place(*route), what, why, "use host names with `{{ run.id }}`, as the job does")
-        body = replaced(body, route, service)  # the proof ignores None
+        body = replaced(body, route, service) if service is not None else with_field(body, _SUBDOMAIN, None)
     return {**body, "spec": with_hosts(body["spec"], hosts, item.name, draft.namespace)}
 
 

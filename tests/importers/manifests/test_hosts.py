@@ -108,6 +108,12 @@ def test_other_containers_cannot_find_the_object() -> None:
     assert "pytorchjob/{{ run.id }}" in str(job.fields["command"])
 
 
+def test_a_subdomain_that_gen_leaves_out_is_not_added() -> None:
+    proof = proof_of(jobset("x", subdomain="meet"))
+    assert (proof.patch, proof.remaining) == (None, ())
+    assert not [one for one in proof.added if "subdomain" in one]
+
+
 def test_services_of_other_names() -> None:
     service = an_object("v1", "Service", {"clusterIP": "None", "selector": {"job-name": "run"}}, name="meet")
     _, found = read(indexed("x", "run-0.meet"), service)
