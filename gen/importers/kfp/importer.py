@@ -22,7 +22,7 @@ from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline_name, with_quoted
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
 from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
-from gen.importers.kfp.losses import HINTS, PLATFORM, form_of, lost_outputs, volume_of, with_config
+from gen.importers.kfp.losses import HINTS, PLATFORM, form_of, lost_outputs, of_steps, volume_of, with_config
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
@@ -310,10 +310,13 @@ def _imported(
         pipeline = replace(pipeline, lost=tuple(name for name in pipeline.lost if name != _LIMIT))
     values = {match[0] for call in calls for text in call.values.values() for match in OUTPUT.finditer(text)}
     calls = [replace(one, lost=(*one.lost, *lost_outputs(one.leaf.component, one.task, values))) for one in calls]
+    said: list[tuple[str, Findings]] = []
     for call in calls:
         place = read.place(number, call.route)
         places.append(place)
-        every.append(CallJobs(call=call, place=place, parts=parts_of(call, given, place, pipeline.parameters, found)))
+        said.append((call.name, own := Findings()))
+        every.append(CallJobs(call=call, place=place, parts=parts_of(call, given, place, pipeline.parameters, own)))
+    found.extend(of_steps(said, several=sum(len(made.parts) for made in every) > 1))
     mounted = {name for made in every for part in made.parts for name in part.job.overlay.get("volumes", {})}
     every = [replace(made, obstacles=tuple(_report(made, mounted, found))) for made in every]
     _report_pipeline(pipeline, number, read, found)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import warnings
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, at, replaced
+from gen.base import Diagnostic, Findings, Location, Route, as_list, as_mapping, as_texts, at, replaced
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import Fields, ImportedJob
 from gen.kubernetes.objects import present
@@ -78,6 +78,17 @@ def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Itera
     for name in dict.fromkeys(names.get(_name(one.value), "") for one in read):
         if name in artifacts:
             yield Loss(what=f"the metadata of the artifact `{name}`", reason="metadata")
+
+
+def of_steps(said: Iterable[tuple[str, Findings]], *, several: bool) -> Iterator[Diagnostic]:
+    """Findings about the objects of steps, which have the names of the steps in a pipeline with several."""
+    for step, found in said:
+        run = f"{_RUN}-{step}" if several else _RUN
+        for one in found:
+            yield replace(one, message=one.message.replace(_RUN, run), hint=one.hint.replace(_RUN, run))
+
+
+_RUN: Final = "{{ run.id }}"
 
 
 def lost_outputs(component: object, task: str, read: Container[str]) -> Iterator[Loss]:

@@ -631,3 +631,15 @@ def test_a_step_finds_the_container_of_another_step() -> None:
     words = ("kubectl logs -l volcano.sh/task-spec=m -c box", "-c box")
     (job,), _ = read(workflow(dag(task("submit"), task("look")), submit, program("look", *words)))
     assert job.fields["steps"]["look"]["command"] == ["run", words[0].replace("box", "trainer"), "-c box"]
+
+
+def test_remedies_have_the_name_of_the_object_of_a_step() -> None:
+    template = submits("a")
+    body = json.loads(template["resource"]["manifest"])
+    wait = {"name": "wait", "image": "kubectl", "command": ["kubectl", "wait", "pod", "-l", "training/job-name=train"]}
+    body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["initContainers"] = [wait]
+    template["resource"]["manifest"] = json.dumps(body)
+    remedy = "write `{{ run.id }}%s` in a program of the job, which no patch can do"
+    for tasks, name in ((dag(task("a"), task("b")), "-a"), (dag(task("a")), "")):
+        _, found = read(workflow(tasks, template, program("b")))
+        assert [one.hint for one in found if one.code == "cannot-run"] == [remedy % name]
