@@ -15,7 +15,7 @@ from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
-from gen.importers.kfp.losses import Loss, lost_condition, lost_field, lost_metadata
+from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_metadata
 from gen.kubernetes.objects import Body
 
 _STATUS: Final = regex(
@@ -234,8 +234,8 @@ class Reader:
         """Values of groups that no job has, with their routes."""
         self.left: dict[tuple[str, Route], None] = {}
         """Tasks that no step does, with their routes."""
-        self.decided: dict[tuple[str, Route], list[str]] = {}
-        """Tasks whose condition is true, with their routes and the parameters that decide it."""
+        self.decided: dict[tuple[str, str, Route], list[str]] = {}
+        """Conditions that are true, and loops, of tasks with these routes, and the parameters that decide them."""
         self._tasks, self._most, self._only = 0, _MAX_NAMES, ""
         self._homes: dict[str, set[tuple[str, ...]]] = {}
         """The tasks around each name of a task."""
@@ -395,6 +395,8 @@ class Reader:
         items, looped = task.items, any(one.reason == "loop" for one in task.lost)
         if task.loop:
             items = graph.items_of(self._part(self._known(task.loop, inner), task.selected.get("")))
+            if items is not None and (names := graph.PARAMETER.findall(graph.with_values(task.loop, inner.values))):
+                self.decided[f"the loop of task `{task.name}`", OF_ITEMS, task.route] = names
         lost = (*lost, *(one for one in task.lost if items is None or one.reason != "loop"))
         for item in items if items is not None else (graph.NO_ITEM if looped else inner.item,):
             values = {
@@ -405,10 +407,11 @@ class Reader:
             status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
             shown = _in_ir(condition) if "" in self.pipeline.templates else condition
             if condition and true is False:
-                self.left[f"task `{task.name}` is left out: its condition `{shown}` is false", task.route] = None
+                whose = f" for the item `{graph.as_text(item)[:_MAX_NAMES]}`" if item is not graph.NO_ITEM else ""
+                self.left[f"task `{task.name}` is left out{whose}: its condition `{shown}` is false", task.route] = None
                 continue
             if true and (names := graph.PARAMETER.findall(condition)):
-                self.decided[f"the condition `{shown}` of task `{task.name}`", task.route] = names
+                self.decided[f"the condition `{shown}` of task `{task.name}`", IS_TRUE, task.route] = names
             starts = status if needs else None
             unknown = (lost_condition(shown),) if condition and starts is None and true is None else ()
             scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=starts or when)

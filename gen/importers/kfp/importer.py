@@ -22,7 +22,7 @@ from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline_name, with_quoted
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
 from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
-from gen.importers.kfp.losses import HINTS, PLATFORM, form_of, lost_outputs, of_steps, volume_of, with_config
+from gen.importers.kfp.losses import HINTS, PLATFORM, decisions, form_of, lost_outputs, of_steps, volume_of, with_config
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
@@ -337,14 +337,11 @@ def _imported(
         hint = "give its conditions other values with `--define NAME=VALUE`, or write the job by hand"
         found.error(INVALID_MANIFEST, read.place(number, pipeline.route), "no task of the pipeline is carried", hint)
     jobs = assembled(pipeline, every, read.place(number, pipeline.route), found)
-    kept = {name for job in jobs for name in job.fields.get("params", {})}
-    for (what, route), names in reader.decided.items():
-        for name in [one for one in names if param_name(one) in kept][:1]:
-            hint = f"set `params.{param_name(name)}` only to values for which it is true, or test it in the command"
-            message = (
-                f"{what} is not carried: it is true for `{name}: {pipeline.parameters.get(name, '')[:_MAX_SHOWN]}`"
-            )
-            found.warning(NOT_CARRIED, read.place(number, route), message, hint)
+    params = {name for job in jobs for name in job.fields.get("params", {})}
+    kept = {name: param for name in pipeline.parameters if (param := param_name(name)) in params}
+    others = {name: value for name, value in pipeline.parameters.items() if name not in given.define}
+    for what, hint, route in decisions(reader.decided, others, kept) if jobs else ():
+        found.warning(NOT_CARRIED, read.place(number, route), what, hint)
     if pipeline.account and any(at(job.overlay, *_ACCOUNTS) not in (None, pipeline.account) for job in jobs):
         message = f"the pods of programs keep the ServiceAccount `{pipeline.account}`, and the pipeline has another one"
         hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"

@@ -101,6 +101,31 @@ def lost_outputs(component: object, task: str, read: Container[str]) -> Iterator
             yield Loss(what=f"the output `{name}`", reason="output", needed=False)
 
 
+IS_TRUE: Final = "is not carried: it is true for"
+OF_ITEMS: Final = "is decided at the import: its steps are those of"
+_MAX_SHOWN: Final = 100
+
+
+def decisions(
+    decided: Mapping[tuple[str, str, Route], list[str]], values: Mapping[str, str], kept: Mapping[str, str]
+) -> Iterator[tuple[str, str, Route]]:
+    """What the import has decided by parameters with these values, and remedies. `kept` are those of the job with their
+    names there.
+    """
+    known: set[tuple[Route, str]] = set()
+    for (what, why, route), names in decided.items():
+        for name in [*(one for one in names if one in kept), *(one for one in names if one in values)][:1]:
+            if (route, name) in known:
+                continue  # of another item of a loop
+            known.add((route, name))
+            hint = f"import it again with `--define {name}=VALUE` if the value should be another one"
+            if name in kept:
+                param = f"`params.{kept[name]}`"
+                hint = f"set {param} only to values for which it is true, or test it in the command"
+                hint = f"add or remove steps with each change of {param}" if why == OF_ITEMS else hint
+            yield f"{what} {why} `{name}: {values.get(name, '')[:_MAX_SHOWN]}`", hint, route
+
+
 def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 

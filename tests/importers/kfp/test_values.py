@@ -6,6 +6,8 @@ import json
 from copy import deepcopy
 from typing import Any
 
+from gen.base.findings import Findings
+from gen.importers import IMPORTERS, ImportInput
 from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, pipeline, program, task, values, workflow
 from tests.importers.kfp.test_ir import IR
@@ -33,7 +35,10 @@ def test_a_loop_over_known_items_has_a_step_for_each() -> None:
 def test_a_loop_over_a_parameter_with_a_list_has_a_step_for_each() -> None:
     loop = task("train", "x", withParam="{{workflow.parameters.rates}}", **values(lr="{{item.lr}}"))
     given = values(rates='[{"lr": 1}, {"lr": 2}]')
-    steps = pipeline(workflow(dag(loop), program("x", "--lr={{inputs.parameters.lr}}"), **given))
+    message = (
+        'the loop of task `train` is decided at the import: its steps are those of `rates: [{"lr": 1}, {"lr": 2}]`'
+    )
+    steps = pipeline(workflow(dag(loop), program("x", "--lr={{inputs.parameters.lr}}"), **given), message)
     assert {name: step["command"][1] for name, step in steps.items() if name} == {
         "train": "--lr=1",
         "train-2": "--lr=2",
@@ -48,7 +53,9 @@ def test_a_loop_of_version_2_over_a_parameter_has_a_step_for_each() -> None:
     (job,), found = read(document)
     steps = job.fields["steps"]
     assert [steps[name]["command"][1:] for name in ("loop", "loop-2")] == [["3"], ["4"]]
-    assert not [one for one in found if "loop" in one.message]
+    assert [one.message for one in found if "loop" in one.message] == [
+        "the loop of task `loop` is decided at the import: its steps are those of `rates: [3, 4]`"
+    ]
 
 
 def test_parameters_are_params() -> None:
@@ -291,7 +298,8 @@ def test_a_condition_of_a_loop_is_decided_for_each_item() -> None:
     report = task("report", "x", dependencies=["train"], **values(lr="all"))
     (job,), found = read(workflow(dag(loop, report), program("x", "{{inputs.parameters.lr}}")))
     assert {name: step["command"][1] for name, step in job.fields["steps"].items()} == {"train": "b", "report": "all"}
-    assert [one.message for one in found] == ["task `train` is left out: its condition `a != a` is false"]
+    message = "task `train` is left out for the item `a`: its condition `a != a` is false"
+    assert [one.message for one in found] == [message]
 
 
 def test_a_known_loop_in_an_unknown_one_is_no_known_loop() -> None:
@@ -300,7 +308,10 @@ def test_a_known_loop_in_an_unknown_one_is_no_known_loop() -> None:
     program_of = program("x", "{{inputs.parameters.lr}}")
     (job,), found = read(workflow(outer, inner, program_of, **values(rates="[1, 2]")))
     assert [step["command"][1] for step in job.fields["steps"].values()] == ["1", "2"]
-    assert {one.message for one in found} == {"the loop `withParam` of step `x` is not carried"}
+    assert {one.message for one in found} == {
+        "the loop `withParam` of step `x` is not carried",
+        "the loop of task `x` is decided at the import: its steps are those of `rates: [1, 2]`",
+    }
     assert len(job.obstacles) == 1
 
 
@@ -308,7 +319,7 @@ def test_a_known_loop_in_an_unknown_one_is_no_known_loop() -> None:
     ("condition", "word", "what"),
     [
         ("{{workflow.parameters.epochs}} > 2", "{{workflow.parameters.epochs}}", "{{workflow.parameters.epochs}} > 2"),
-        ("{{workflow.parameters.epochs}} > 2", "3", ""),
+        ("{{workflow.parameters.epochs}} > 2", "3", "{{workflow.parameters.epochs}} > 2"),
         ("3 > 2", "{{workflow.parameters.epochs}}", ""),
     ],
 )
@@ -318,3 +329,20 @@ def test_a_true_condition_of_a_parameter_of_the_job_is_reported(condition: str, 
     document = workflow(tasks, program("run", word), **values(epochs="3"))
     message = f"the condition `{what}` of task `last` is not carried: it is true for `epochs: 3`"
     pipeline(document, *([message] if what else []))
+
+
+def test_a_decision_says_how_to_change_it() -> None:
+    """A value that the user gives is the one that counts."""
+    loop = task("x", withParam="{{workflow.parameters.rates}}", when="{{item}} > 0", **values(lr="{{item}}"))
+    last = task("y", when="{{workflow.parameters.last}} == 1")
+    words = ("{{inputs.parameters.lr}}", "{{workflow.parameters.rates}}")
+    document = workflow(dag(loop, last), program("x", *words), program("y"), **values(rates="[1, 2]", last="1"))
+    _, found = read(document)
+    assert [one.hint for one in found] == [
+        "add or remove steps with each change of `params.rates`",
+        "import it again with `--define last=VALUE` if the value should be another one",
+    ]
+    given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team", define={"last": "1"})
+    own = Findings()
+    IMPORTERS["kfp"]().read(given, own)
+    assert [one.hint for one in own] == [found[0].hint]
