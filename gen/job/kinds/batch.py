@@ -7,10 +7,11 @@ Kubernetes documentation "Job with Pod-to-Pod Communication". The pods of an arr
 """
 
 # no postponed annotations here: pydantic would compile each annotation again for every subclass
+import re
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final, Literal
 
-from gen.base import Route, as_mapping, at, with_field
+from gen.base import Route, as_list, as_mapping, at, regex, with_field
 from gen.base.placeholders import RUN, TRIAL
 from gen.job.kinds.base import Problem
 from gen.job.kinds.indexed import FailureRule, IndexedJob, read_rules, with_whole_rules
@@ -107,6 +108,17 @@ def _as_tasks(spec: Body) -> Body:
     return {**{name: value for name, value in spec.items() if name != "backoffLimit"}, **limits}
 
 
+_SPOT: Final = regex(r".*(?:spot|preemptible).*", re.IGNORECASE)
+
+
+def _is_taken_back(spec: Body) -> bool:
+    """Whether the pods are on nodes that the cloud takes back, and the Job counts each of these as a failure."""
+    pod = as_mapping(at(spec, "template", "spec"))
+    labels = [str(one) for pair in as_mapping(pod.get("nodeSelector")).items() for one in pair]
+    labels += [str(at(one, name)) for one in as_list(pod.get("tolerations")) for name in ("key", "value")]
+    return pod.get("restartPolicy") == "OnFailure" and any(map(_SPOT.fullmatch, labels))
+
+
 class BatchRoles(Model):
     """Values for a single role."""
 
@@ -157,7 +169,9 @@ class BatchJob(IndexedJob):
     def read_counts(cls, spec: Body) -> Mapping[str, object]:
         rules = read_rules(spec)
         known = rules is None or rules == [_DRAINED.model_dump(by_alias=True, exclude_none=True)]
-        return {**counts_of_tasks(spec), **({} if known else {"podFailurePolicy": rules})}
+        each = max((_FAILURES - 1) // _number(spec, "parallelism"), 1)
+        retries = {"retries": each} if _is_taken_back(spec) and "backoffLimit" not in spec else {}
+        return {**retries, **counts_of_tasks(spec), **({} if known else {"podFailurePolicy": rules})}
 
     @property
     def independent(self) -> bool:

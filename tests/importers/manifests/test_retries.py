@@ -220,3 +220,26 @@ def test_a_volcano_job_without_policies_and_plugins_has_none(given: dict[str, An
     fields = {name: proof.job.fields[name] for name in ("plugins", "policies", "retries") if name in proof.job.fields}
     assert (fields, proof.patch, proof.remaining) == (expected, None, ())
     assert [one for one in proof.added if one.startswith(("`maxRetry", "`plugins", "`policies"))] == []
+
+
+SPOT = {"nodeSelector": {"cloud.google.com/gke-spot": "true"}}
+
+
+@for_each(
+    ("of_pod", "spec", "retries"),
+    [
+        (SPOT, {}, 5),
+        (SPOT, {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}, 2),
+        ({"tolerations": [{"key": "preemptible", "operator": "Exists"}]}, {}, 5),
+        (SPOT, {"backoffLimit": 0}, None),
+        ({**SPOT, "restartPolicy": "Never"}, {}, None),
+        ({"nodeSelector": {"pool": "a"}}, {}, None),
+    ],
+)
+def test_a_job_on_nodes_that_are_taken_back_keeps_its_retries(
+    of_pod: dict[str, Any], spec: dict[str, Any], retries: int | None
+) -> None:
+    template = pod("main")
+    template["spec"] |= {"restartPolicy": "OnFailure", **of_pod}
+    proof = proof_of(an_object("batch/v1", "Job", {**spec, "template": template}))
+    assert (proof.job.fields.get("retries"), proof.patch, proof.remaining) == (retries, None, ())
