@@ -139,12 +139,8 @@ def _report_secrets(draft: JobDraft, item: Item, pods: Sequence[Template], facts
 
 def _variable(entry: object, job: str) -> Any:
     name, value = at(entry, "name"), at(entry, "value")
-    if (
-        not isinstance(name, str)
-        or value is None
-        or at(entry, "valueFrom") is not None
-        or not is_secret(name, str(value))
-    ):
+    is_given = isinstance(name, str) and value is not None and at(entry, "valueFrom") is None
+    if not is_given or not is_secret(str(name), str(value)):
         return entry
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": f"{job}-env", "key": name}}}
 
@@ -208,6 +204,7 @@ def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None
         if runs:
             wanted = f"{' or '.join(runs)} of {first.body['apiVersion']}"
             hint = f"write its job template as a {wanted}, import that, and set `schedule` of the job"
+        hint = f"its pods serve and never end: {_KEPT}" if first.body["kind"] in _SERVING else hint
         found.error(INVALID_MANIFEST, first.place(), message, hint)
         return
     place = every[0].place() if every else Location(given.files[0][0] if given.files else given.file)
@@ -218,6 +215,7 @@ def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None
 
 
 _MAX_NAMED: Final = 5
+_SERVING: Final = frozenset({"InferenceService", "LeaderWorkerSet"})
 
 
 def _kind_of(body: Body) -> tuple[str, Resource] | None:
@@ -306,8 +304,8 @@ def _without_effect(draft: JobDraft, item: Item, body: Body, template: Route) ->
             draft.drop(item.place(*route, number), f"`{name}`", "no Secret can have this name", hint)
         else:
             kept.append(one)
-    spec = {name: value for name, value in follow(body, route[:-1]).items() if name != route[-1]}
-    return as_mapping(replaced(body, route[:-1], {**spec, **present(imagePullSecrets=kept)}))
+    own = {name: value for name, value in follow(body, route[:-1]).items() if name != route[-1]}
+    return as_mapping(replaced(body, route[:-1], {**own, **present(imagePullSecrets=kept)}))
 
 
 _OF_PROGRAM: Final = frozenset({"command", "args", "env"})

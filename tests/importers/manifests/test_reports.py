@@ -90,6 +90,12 @@ def test_objects_that_belong_together_are_one_job() -> None:
     assert proof_of(body, settings, BOARD, SERVICE).remaining == ()
 
 
+def test_objects_that_never_end_stay_where_they_are() -> None:
+    body = an_object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", {"leaderWorkerTemplate": {"a": pod("main")}})
+    (finding,) = read(body)[1]
+    assert finding.hint.startswith("its pods serve and never end: keep the manifest where it is applied today")
+
+
 SETTINGS = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
