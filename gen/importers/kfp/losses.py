@@ -123,7 +123,7 @@ def decisions(
                 param = f"`params.{kept[name]}`"
                 hint = f"set {param} only to values for which it is true, or test it in the command"
                 hint = f"add or remove steps with each change of {param}" if why == OF_ITEMS else hint
-            yield f"{what} {why} `{name}: {values.get(name, '')[:_MAX_SHOWN]}`", hint, route
+            yield f"{what} {why} `{name}: {values.get(name, '').strip()[:_MAX_SHOWN]}`", hint, route
 
 
 def _name(node: ast.expr) -> str:

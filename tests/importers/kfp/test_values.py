@@ -336,8 +336,9 @@ def test_a_decision_says_how_to_change_it() -> None:
     loop = task("x", withParam="{{workflow.parameters.rates}}", when="{{item}} > 0", **values(lr="{{item}}"))
     last = task("y", when="{{workflow.parameters.last}} == 1")
     words = ("{{inputs.parameters.lr}}", "{{workflow.parameters.rates}}")
-    document = workflow(dag(loop, last), program("x", *words), program("y"), **values(rates="[1, 2]", last="1"))
+    document = workflow(dag(loop, last), program("x", *words), program("y"), **values(rates="[1, 2]\n", last="1"))
     _, found = read(document)
+    assert found[0].message.endswith("its steps are those of `rates: [1, 2]`")
     assert [one.hint for one in found] == [
         "add or remove steps with each change of `params.rates`",
         "import it again with `--define last=VALUE` if the value should be another one",
