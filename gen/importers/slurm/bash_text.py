@@ -377,3 +377,8 @@ def texts_of_shells(words: Sequence[str]) -> list[str]:
     """The texts behind `sh -c`."""
     pairs = zip(words, words[1:], words[2:], strict=False)
     return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
+
+
+def reads_arguments(text: str) -> bool:
+    """Whether a text has all arguments of the script, outside of single quotes."""
+    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None

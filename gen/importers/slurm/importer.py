@@ -15,7 +15,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, label, literal
 from gen.importers.slurm import processes, steps
-from gen.importers.slurm.bash_text import expanded_part, without_heredocs
+from gen.importers.slurm.bash_text import expanded_part, reads_arguments, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -34,7 +34,6 @@ from gen.importers.slurm.programs import (
     WrittenFiles,
     log_files,
     read_by,
-    reads_arguments,
     with_traps,
 )
 from gen.importers.slurm.script import BatchScript

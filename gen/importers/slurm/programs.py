@@ -390,7 +390,8 @@ class WrittenFiles:
         logs = set[str]()
         for step in reversed(steps):
             env = [str(value) for one in (step, *made[:1]) for value in one.exported.values()]
-            if step.words[:1] == ("mkdir",) and self._is_of_logs(step, logs, [*texts, *env]):
+            of_logs = step.words[:1] == ("mkdir",) and self._is_of_logs(step, logs, [*texts, *env])
+            if of_logs or (step.words[:1] == ("rm",) and {*step.words[1:]} - {"-f"} <= self._written.keys()):
                 made[-1:] = [replace(one, joined=one.joined and step.joined) for one in made[-1:]]
                 continue
             if step.makes and self._reads_lost(step.text) and not _names(texts, step.makes):
@@ -443,8 +444,3 @@ def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) ->
                 hint = "write the path below `/etc/job` that the file has in `files` of the job"
                 what, why = f"the match of `{pattern[:60]}`", "a file of the script is in another folder"
                 yield DroppedPart(step.place, what, why, hint)
-
-
-def reads_arguments(text: str) -> bool:
-    """Whether a text has all arguments of the script, outside of single quotes."""
-    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None

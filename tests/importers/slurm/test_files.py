@@ -29,6 +29,7 @@ HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\n
         ("sed s/a/b/ c > d\npython a.py", "sed s/a/b/ c > d\npython a.py", {}),
         ("echo start > a.log\npython a.py > a.log", "python a.py", {}),
         (HOSTS, "python a.py", {}),
+        ("for h in $(scontrol show hostnames); do echo $h >> b; done\nmpirun --hostfile b a\nrm -f b", "mpirun a", {}),
         ("mkdir -p l\npython a.py > l/b", "python a.py", {}),
         ("mkdir -p l && a >> ./l/b && b", "a &&\nb", {}),
         ("a && mkdir -p l && b > l/c", "a &&\nb", {}),
