@@ -395,6 +395,7 @@ def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
         written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
         runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]
         runs = [one for one in runs if one.words[:1] != ("chmod",) or {*one.words[2:]} != {target}]
+        runs = [one for one in runs if one.words[:1] != ("rm",) or {*one.words[1:]} - {"-f"} != {target}]
         start = re.match(r"#!\s*(?:/\S*/)?(?:env +)?(\S+)", content)  # no file of a job is executable
         inner = start[1] if start is not None else "bash"
         runs = [replace(one, words=(inner, *one.words)) if one.words[:1] == (target,) else one for one in runs]

@@ -178,3 +178,14 @@ def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:
 
 
 _SPLITS: Final = regex(r"=\([^)]*\$|\bfor\s+\w+\s+in\b[^;\n]*\$|\bread\b")
+
+
+_IF_FAILED: Final = regex(
+    r"if\s+\[{1,2}\s+\"?\$\?\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{1,2}\s*;?\s*then\s+"
+    r"(?:echo\b[^;&|\n]*[;\n]\s*)*(exit [1-9]\d*)\s*;?\s*fi"
+)
+
+
+def end_of_check(text: str) -> str:
+    """`exit 1` of `if [ $? -ne 0 ]; then exit 1; fi`, which ends the script if the program before it fails."""
+    return match[1] if (match := _IF_FAILED.fullmatch(text)) is not None else ""

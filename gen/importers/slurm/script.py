@@ -19,6 +19,7 @@ from gen.importers.shell_script import CLAUSES, READERS, invalid_parts
 from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, readable, unclosed, with_braces
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
+from gen.importers.slurm.outputs import end_of_check
 from gen.importers.slurm.programs import Called, Step, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
@@ -307,6 +308,10 @@ class BatchScript(BatchCommands):
             self.name_setup(parts[-1].parent or parts[-1])
 
     def _if(self, node: Node) -> None:
+        end, before = end_of_check(self.text(node)), node.prev_named_sibling
+        if end and before is not None and {self.place(before)} == {one.place for one in self.steps[-1:]}:
+            self.steps[-1] = replace(self.steps[-1], otherwise=end)
+            return
         self.note_cases(node)
         for clause in (node, *(one for one in node.children if one.type in ("elif_clause", "else_clause"))):
             parts = [one for one in clause.children if one.type not in (*CLAUSES, "comment")]

@@ -616,6 +616,8 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
     [
         ("set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R", "set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R"),
         ("set -e\nset +e\na\nb", "a\nb"),
+        ("a\nif [ $? -ne 0 ]; then\n  echo c\n  exit 2\nfi\nb", "a || exit 2\nb"),
+        ("cat > b.sh <<E\na\nE\nbash b.sh\nrm b.sh", "bash /etc/job/b.sh"),
         ("if ask; then RESUME=b; fi\nsrun a c $RESUME d", "if ask; then RESUME=b; fi\na c $RESUME d"),
         ("set -e\nsrun bash -c 'a; b'\nc", "a\nset -e\nb\nc"),
         ("srun bash -ec 'a; b'\nc", "set -e\na\nset +e\nb\nc"),

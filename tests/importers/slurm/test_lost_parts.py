@@ -122,7 +122,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             "`return 1` behind `||` is not carried: the pod goes on after an error",
         ),
         (NODE, "for i in 1 2; do a || break; done", 4, "`break` behind `||` is not carried: the pod goes on after"),
-        (NODE, "a\nif [ $? -ne 0 ]; then exit 1; fi\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod"),
+        (NODE, "a\nif [ $? -ne 0 ]; then c; exit 1; fi\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod"),
         (NODE, "(set -- 1; a $1)\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
         (NODE, "set\nb $1", 5, "`$1` has no value in a pod: the script gets it from outside"),
         (NODES, "A=$(b c)\nsrun torchrun d $A", 7, "the single start of `$(b c)` is not carried: each pod computes it"),
