@@ -70,10 +70,10 @@ def of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
 
 def is_of_mpi(run: Run, layout: Layout) -> bool:
     """Whether a program needs `mpirun`, or the hosts of its operator."""
-    if run.launcher is deepspeed.LAUNCHER:
-        return layout.nodes > 1
-    starts_each = run.launcher is None and run.by_srun and run.words[:1] not in OF_SHELL
-    return run.launcher is mpirun.LAUNCHER or (starts_each and max(layout.per_node, run.per_node) > 1)
+    if run.launcher in (deepspeed.LAUNCHER, mpirun.LAUNCHER):
+        return run.launcher is mpirun.LAUNCHER or layout.nodes > 1
+    is_program = run.words[:1] not in OF_SHELL or "<<" in run.text.partition("\n")[0].replace("<<<", "")
+    return run.launcher is None and run.by_srun and is_program and max(layout.per_node, run.per_node) > 1
 
 
 def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) -> Run:

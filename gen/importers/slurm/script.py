@@ -23,7 +23,7 @@ from gen.importers.slurm.outputs import end_of_check
 from gen.importers.slurm.programs import Called, Step, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
-from gen.importers.slurm.words import follow_word
+from gen.importers.slurm.words import follow_word, with_input
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -220,7 +220,8 @@ class BatchScript(BatchCommands):
         if inner is None:
             return
         text = self.text(inner) if start.startswith(("'", '"', "\\")) else self.unquoted(self.text(inner))
-        program = self.text(body).split()[0] if body is not None and self.text(body).strip() else ""
+        called = (body.child_by_field_name("name") or body) if body is not None else None
+        program = next(iter(self.text(called).split()), "") if called is not None else ""
         if program in ("cat", "tee") and destination is not None:
             path, text = self.local(self.value(self.text(destination))), self.local(text)
             appends = any(one.type == ">>" for target in targets for one in target.children)
@@ -233,9 +234,14 @@ class BatchScript(BatchCommands):
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
             self.add(Step(text=self.text(node) if quoted else self.residual(self.text(node)), place=self.place(node)))
         elif body is not None and program not in READERS:
+            before = len(self.steps)
             self._statement(body)
-            if program == "srun":
-                self.leave(node, "the input behind `<<`", "`srun` gives it to a task", "write it as a file in `files`")
+            if program == "srun" and len(self.steps) > before:
+                text = re.sub(r"(?m)^\t+", "", text) if self.text(heredoc).startswith("<<-") else text
+                lost = self.bytes[body.end_byte : heredoc.start_byte].decode("utf-8", "replace")  # `-`
+                words = self.words(" ".join([lost, *map(self.text, heredoc.children_by_field_name("argument"))]))
+                step = replace(self.steps[-1], options=(*self.steps[-1].options, *words))
+                self.steps[-1] = with_input(step, text.removesuffix("\n"), start.strip("'\"\\"))
 
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]

@@ -44,7 +44,7 @@ from gen.importers.slurm.srun import (
     with_export,
     without_variables,
 )
-from gen.importers.slurm.words import INNER_SRUN
+from gen.importers.slurm.words import INNER_SRUN, READS
 from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
@@ -355,7 +355,6 @@ def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> b
     return is_part and used.search(script.source) is not None and not any(map(used.search, texts))
 
 
-_READS: Final = regex(r"(?:\S*/)?(?:bash|sh|zsh)(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
 _ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
 _PASSED: Final = regex(r"OMPI_COMM_WORLD_RANK|\$\{?RANK\b|\bRANK=")  # ranks in a command, passed on by the script
@@ -402,7 +401,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
         if run.text and run.by_srun and draft.fields["kind"] == "mpi":
             why = "only a shell in each task decides this part, and `mpirun` starts programs only"
             draft.cannot_run(run.place, why, "write it into a file of the image, and start that with `srun`")
-        if _READS.fullmatch(" ".join(run.words)) and not run.input:
+        if READS.fullmatch(" ".join(run.words)) and not run.input:
             why = "reads its commands from a terminal, which a pod does not have"
             draft.cannot_run(run.place, f"`{' '.join(run.words)}` {why}", "name the script that it runs")
 

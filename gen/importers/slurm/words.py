@@ -8,11 +8,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.options import options_of
 from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,
@@ -33,6 +34,7 @@ _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
+READS: Final = regex(r"(?:\S*/)?(?:ba|z)?sh(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script
 
 
 def follow_word(reader: BatchCommands, called: Called) -> bool:
@@ -54,6 +56,27 @@ def _srun(reader: BatchCommands, called: Called) -> bool:
     else:
         reader.add(Step(options=called.words[1:], place=called.place, by_srun=True, assigned=called.assigned))
     return not reader.in_task
+
+
+def with_input(step: Step, text: str, end: str) -> Step:
+    """A program of `srun` with the text of a here-document, which each task reads: a shell follows it, and gives it to
+    any other program.
+    """
+    _, program = options_of([*step.options], step.place, Findings())
+    before = step.options[: len(step.options) - len(program)]
+    at = program.index("-s") if "-s" in program else len(program)
+    if READS.fullmatch(" ".join(program[:at])):
+        behind = (program[0], *program[at + 1 :]) if program[at + 1 :] else ()
+        return replace(step, options=(*before, *program[:at], "-c", text, *behind))
+    start = f"'{end}'" if re.search(r"[$`\\]", text) and is_known(text) else end
+    words = [shown(one) if is_known(one) else f'"{_outside_marks(one)}"' for one in program]
+    lines = f"{' '.join(words)} <<{start}", text if is_known(text) else _outside_marks(text), end
+    return replace(step, options=(*before, "bash", "-c", "\n".join(lines))) if program else step
+
+
+def _outside_marks(text: str) -> str:
+    """A text with a backslash before signs of a shell, outside of what only a pod knows."""
+    return re.sub(rf"({MARKED.pattern})|[\\`$]", lambda one: one[1] or rf"\{one[0]}", text)
 
 
 def _env(reader: BatchCommands, called: Called) -> bool:

@@ -34,11 +34,12 @@ if [[ $tasks == +([0-9]) ]] && ((tasks > nodes * per || (tasks < nodes * per && 
   ((tasks <= nodes)) && { nodes=$tasks; per=1; } || per=$(((tasks + nodes - 1) / nodes))
 fi
 [[ $tasks == +([0-9]) ]] && ((tasks < nodes * per)) || tasks=$((nodes * per))
+IFS= read -rd '' input # each task has all of it
 rank=0
 for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
   ((rank < most && rank < tasks)) || exit 0
   host=$GEN_HOST$((node + first))
   GEN_TASK=$((rank + first * per)) GEN_NODE=$((node + first)) SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
-    SLURMD_NODENAME=$host HOSTNAME=$host SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@"
+    SLURMD_NODENAME=$host HOSTNAME=$host SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@" < <(printf %s "$input")
   rank=$((rank + 1))
 done; done

@@ -57,7 +57,12 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "srun a || srun b", 4, "the program behind `||` is not carried"),
         (NODE, "(a; b) &\nsrun c", 4, "the background of all but the last program is not carried"),
         (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
-        (NODE, "srun a <<E\nb\nE", 4, "the input behind `<<` is not carried"),
+        (
+            ("-N 2", "--ntasks-per-node=2"),
+            "srun a <<E\nb\nE",
+            5,
+            "only a shell in each task decides this part, and `mpirun` starts programs only",
+        ),
         (NODE, "conda activate a <<E\nb\nE\nsrun a", 4, "`conda activate a` is not carried"),
         (NODE, "[ -f x ] || exit 1\na", 4, "the check `[ -f x ]` is not carried: gen does not see files"),
         (NODE, "b\n[ -s x ] || exit\na", 5, "the check `[ -s x ]` is not carried: gen does not see files"),
