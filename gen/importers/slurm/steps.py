@@ -357,7 +357,8 @@ def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> b
 
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
 _ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
-_PASSED: Final = regex(r"OMPI_COMM_WORLD_RANK|\$\{?RANK\b|\bRANK=")  # ranks in a command, passed on by the script
+_RANKS: Final = frozenset({marked("$RANK"), marked("$OMPI_COMM_WORLD_RANK")})
+_PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(OMPI_COMM_WORLD_)?RANK\b(?![^\"'}\s])")
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
 _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
@@ -369,7 +370,7 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
         starts = any(_INTERPRETED.fullmatch(one) for one in words[:1]) or any(map(known.fullmatch, words))
         is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
-        passed = _PASSED.search(" ".join((command, *map(str, run.exported.values()))))
+        passed = _RANKS & {*run.exported.values(), *(one for _, one in run.assigned)} or _PASSED.search(command)
         if not starts or is_of_mpi or passed:
             continue
         by_mpi = draft.fields["kind"] == "mpi"

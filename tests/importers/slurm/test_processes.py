@@ -516,6 +516,14 @@ def test_programs_that_wait_for_a_free_gpu_are_named() -> None:
         (1, "srun -N1 -n1 python train.py", None),
         (4, "srun bash -c 'RANK=$SLURM_PROCID python train.py'", None),
         (1, "srun bash -c 'python train.py --rank $SLURM_PROCID'", None),
+        (1, "srun bash -c 'python train.py --node_rank=\"$SLURM_PROCID\"'", None),
+        (1, "srun bash -c 'python train.py $SLURM_PROCID'", None),
+        (1, "srun bash -c 'python train.py --id $SLURM_PROCID --lora-rank=8'", "a pod has it in `$RANK`"),
+        (
+            4,
+            "srun bash -c 'nsys profile -o p_$SLURM_PROCID python a.py'",
+            "a process has it in `$OMPI_COMM_WORLD_RANK`",
+        ),
     ],
 )
 def test_the_rank_of_slurm_that_a_program_may_read_is_named(tasks: int, body: str, expected: str | None) -> None:
