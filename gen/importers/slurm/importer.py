@@ -46,7 +46,7 @@ from gen.importers.slurm.site import (
     report_incomplete,
     without_placeholders,
 )
-from gen.importers.slurm.srun import WITHOUT_HOSTS, remedy_of_file, starts_ray
+from gen.importers.slurm.srun import WITHOUT_HOSTS, remedy_of_file, report_languages, starts_ray
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.words import needs_bash
@@ -301,6 +301,7 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
             why = "the script does not export it, or gen cannot compute it"
             hint = "write its value into the command, or export it"
         draft.cannot_run(place, f"`${name}` has no value in a pod: {why}", hint)
+    report_languages(draft, runs)
 
 
 def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:

@@ -10,11 +10,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
+from gen.importers.draft import JobDraft
 from gen.importers.slurm.expansion import CLOSE, OPEN, marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout
+from gen.job.launchers import base
 
 _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
 
@@ -118,6 +120,38 @@ def remedy_of_file(script: BatchScript, place: Location, otherwise: str) -> str:
     if _LISTS_NODES.search("".join(lines[:1])) is None:
         return otherwise
     return "remove the part that reads it: hosts are known only in a run, and `mpirun` and the launchers have them"
+
+
+_LANGUAGES: Final = regex(r"(?:python|perl|ruby|node|Rscript|julia)[\d.]*")
+_READS_SLURM: Final = regex(r"(environ\[\s*[\"']|(?<![\w$])(?<!\$\{))(SLURM_\w+)")
+_STARTS_SLURM: Final = regex(rf"(?<![\w.-])({'|'.join(sorted(base.PROGRAMS))})(?![\w.-])")
+
+
+def _texts_of_programs(step: Step) -> Iterator[tuple[str, str]]:
+    """The programs of other languages in the words of a command or behind `<<`, with the commands that start them."""
+    names_of = [one.rpartition("/")[2] for one in (step.words or step.text.partition("\n")[0].split())]
+    language = next((one for one in names_of if _LANGUAGES.fullmatch(one)), "")
+    if language and not step.words and "<<" in step.text:
+        yield f"{language} <<", step.text
+    for option, text in pairwise(step.words if language else ()):
+        if option in ("-c", "-e"):
+            yield f"{language} {option}", text
+
+
+def report_languages(draft: JobDraft, steps: Iterable[Step]) -> None:
+    """Report what programs of other languages in the script ask Slurm for."""
+    for step in steps:
+        for start, text in _texts_of_programs(step):
+            read = [one for one in _READS_SLURM.finditer(text) if one[2] not in draft.fields.get("env", {})]
+            needed = next((one[2] for one in read if one[1]), "")
+            hint = "use the variables of the kind, such as `RANK`, or give the value as an argument"
+            if needed:
+                draft.cannot_run(step.place, f"only Slurm sets `{needed}`, which the program of `{start}` needs", hint)
+            elif read:
+                draft.drop(step.place, f"`{read[0][2]}` for the program of `{start}`", "only Slurm sets it", hint)
+            if (asked := _STARTS_SLURM.search(text)) is not None:
+                what, why = f"`{asked[1]}` in the program of `{start}`", "no pod has the programs of Slurm"
+                draft.drop(step.place, what, why, "write the value that it gives, or remove it")
 
 
 def changed_sizes(step: Step, constants: Mapping[str, str]) -> Iterator[DroppedPart]:

@@ -56,6 +56,25 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "a &\nB$!\nc", 5, "`B$!` is not a program"),
         (NODE, "srun a || srun b", 4, "the program behind `||` is not carried"),
         (NODE, "(a; b) &\nsrun c", 4, "the background of all but the last program is not carried"),
+        (
+            NODE,
+            "python -c 'import os; print(os.environ[\"SLURM_NODELIST\"])'",
+            4,
+            "only Slurm sets `SLURM_NODELIST`, which the program of `python -c` needs",
+        ),
+        (
+            NODE,
+            "python3 - <<E\nimport os; os.getenv('SLURM_JOB_ID')\nE",
+            4,
+            "`SLURM_JOB_ID` for the program of `python3 <<` is not carried: only Slurm sets it",
+        ),
+        (NODE, "srun perl -e '$ENV{SLURM_JOB_ID}'", 4, "`SLURM_JOB_ID` for the program of `perl -e` is not carried"),
+        (
+            NODE,
+            "perl -e 'qx[scontrol show hostnames]'",
+            4,
+            "`scontrol` in the program of `perl -e` is not carried: no pod has the programs of Slurm",
+        ),
         (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
         (
             ("-N 2", "--ntasks-per-node=2"),
