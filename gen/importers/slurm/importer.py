@@ -304,17 +304,27 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
     report_languages(draft, runs)
 
 
+_TAKES_ARGUMENTS: Final = regex(
+    r"(?m)^\s*(?:while|until)\b.*(?:\bgetopts\b|\$(?:#|\{#\}|\{?1\b))|^[^#\n]*\bgetopt\s.*\$@"
+)
+
+
 def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the arguments of the script that its programs get, if nobody gives them."""
     if script.arguments or not script.has_more:
         return
     text = "\n" * (script.first_line - 1) + script.source
     inner = [(one.start_point[0], one.end_point[0]) for one in script.functions.values()]
-    lines = enumerate(script.source.split("\n"))
-    outer = "\n".join(one for at, one in lines if not any(first <= at <= last for first, last in inner))
-    if not reads_arguments(outer):
-        return
+    lines = [*enumerate(script.source.split("\n"))]
+    outside = [(at, one) for at, one in lines if not any(first <= at <= last for first, last in inner)]
+    what, why = "`$@`", "the arguments of the script are those of `sbatch`"
     hint = "give the first one with `--define 1=VALUE`, and the next one with `--define 2=VALUE`"
+    loops = {name for name, one in script.functions.items() if _TAKES_ARGUMENTS.search(script.text(one))}
+    takes = (at for at, one in outside if _TAKES_ARGUMENTS.search(one) or ("$@" in one and {*one.split()[:1]} & loops))
+    if (line := next(takes, None)) is not None:
+        draft.drop(Location(script.file, line + script.first_line), what, why, hint)
+    if not reads_arguments("\n".join(one for _, one in outside)):
+        return
     for run in (one for one in runs if one.words and reads_arguments(read_by(text, one.place.line))):
         program, behind = run.words[run.at].rpartition("/")[2], run.words[run.at + 1 :]
         needs = run.launcher is not None or re.fullmatch(r"python[\d.]*|(?:ba)?sh", program)
@@ -322,7 +332,7 @@ def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lackin
             lacking.values.append("1")
             draft.cannot_run(run.place, f"`{program}` has no script, because it is an argument of `sbatch`", hint)
         else:
-            draft.drop(run.place, "`$@`", "the arguments of the script are those of `sbatch`", hint)
+            draft.drop(run.place, what, why, hint)
 
 
 def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
