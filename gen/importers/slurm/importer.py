@@ -57,6 +57,7 @@ _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
 _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
 _PIPE: Final = regex(r"(?<!\|)\|(?!\|)")
+_QUOTES: Final = "\"'"
 _MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
@@ -130,7 +131,9 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
         return None, lacking
     asked = named_images(script)
     image = given.image or site.image
-    _incomplete(draft, text, [one for one in marks if not image or one[1] not in asked])
+    own = " ".join(asked)  # the images, which have a finding
+    unnamed = (one for one in marks if not (image or one[1][0] in _QUOTES) or one[1].strip(_QUOTES) not in own)
+    _incomplete(draft, text, [*unnamed])
     report_incomplete(draft, text, site, unfinished)
     _translate(draft, script, options, image, site, lacking)
     lacking.values += script.needed_values
@@ -172,6 +175,7 @@ def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]
     for number, mark, variable in marks[:1]:
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
         what = f"bash ends the script at the placeholder `{mark[:60]}`"
+        what = f"`{mark.strip(_QUOTES)[:60]}` is a placeholder" if mark[0] in _QUOTES else what
         draft.cannot_run(Location(draft.place.file, number), what, hint)
 
 

@@ -197,7 +197,7 @@ def test_options_that_cannot_be(repo: Repository, options: dict[str, Any], messa
         ("L=1\nwhile getopts l: O; do L=$OPTARG; done\npython a.py $L", ["4: `$@` is not carried"]),
         ("L=1\nwhile [[ $# -gt 0 ]]; do L=$1; shift; done\npython a.py $L", ["4: `$@` is not carried"]),
         ("f() {\n  while (($#)); do shift; done\n}\nf b\npython a.py", []),
-        ("f() {\n  while (($#)); do shift; done\n}\nf \"$@\"\npython a.py", ["6: `$@` is not carried"]),
+        ('f() {\n  while (($#)); do shift; done\n}\nf "$@"\npython a.py', ["6: `$@` is not carried"]),
         ("echo $*\n# $@\npython a.py ${*:-b} '$@'", []),
     ],
 )  # fmt: skip

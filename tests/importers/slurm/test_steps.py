@@ -315,6 +315,27 @@ def test_a_placeholder_ends_the_script_unless_it_has_a_value() -> None:
     assert (made.fields["command"], made.obstacles) == ("python a.py a b", ())
 
 
+@for_each(
+    ("body", "said", "expected"),
+    [
+        ('A="<MY_PATH>"\npython a.py $A', "`<MY_PATH>` is a placeholder", "python a.py b c"),
+        ("A='<MY PATH>/d'\npython a.py \"$A\"", "`<MY PATH>` is a placeholder", "python a.py 'b c/d'"),
+        ('export A="<MY-PATH>"\npython a.py', "`<MY-PATH>` is a placeholder", "python a.py"),
+        ('python a.py --out "<MY OUT>"', "`<MY OUT>` is a placeholder", "python a.py --out '<MY OUT>'"),
+        ('A="<html>"\npython a.py $A --eos-token "<EOS>"', "", "python a.py '<html>' --eos-token '<EOS>'"),
+        ('[ "$B" = "<MY_PATH>" ] && A=1\nsed "s/<A>/b/" c\npython a.py', "", "sed 's/<A>/b/' c\npython a.py"),
+        ('A="<UNUSED>"\npython a.py', "", "python a.py"),
+    ],
+)
+def test_a_placeholder_in_quotes_is_one(body: str, said: str, expected: str) -> None:
+    text = script("-N 1", body=body, interpreter="/bin/bash")
+    jobs, _ = read(text)
+    assert [one.message for one in jobs[0].obstacles] == ([said] if said else [])
+    source = ImportInput(file="train.sh", text=text, namespace="team", image="a/b:1", define={"A": "b c"})
+    (made,) = SlurmImporter().read(source, Findings())
+    assert made.fields["command"] == expected
+
+
 def test_lines_begin_with_options_of_the_program() -> None:
     long = f"--name {'a' * 80}"
     body = f"srun --ntasks-per-node=9 -- b.sh --cpu {long} -- python -u a.py -n -1\nsrun a"
