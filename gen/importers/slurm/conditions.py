@@ -107,6 +107,8 @@ class Conditions(Expander):
     """The variable of now."""
     folder: str
     """The working directory, as far as it is known."""
+    origin = START
+    """The initial one, which a user can give."""
     of_outputs: set[str]
     """Functions that the command has, such as those for the outputs of commands."""
     outputs: dict[str, str]
@@ -333,6 +335,11 @@ class Conditions(Expander):
                 self.outputs[answer[1:-1]] = before.get(answer[1:-1], self.folder)
         return answer
 
+    @property
+    def folder_now(self) -> str:
+        """The working directory as a value."""
+        return absolute(self.folder).replace(START, self.origin)
+
     def _is_several(self, options: Sequence[Option]) -> bool:
         """Whether `srun` starts several tasks."""
         names_of = {"ntasks": "SLURM_NTASKS", "nodes": "SLURM_NNODES", "ntasks-per-node": "SLURM_NTASKS_PER_NODE"}
@@ -344,7 +351,7 @@ class Conditions(Expander):
         """The output of a command that asks for nodes, ids and the like, as a value of a pod."""
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
         nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command)).replace(RUN, RUN_ID)
-        known = answer_of(command, expanded, absolute(self.folder), gpus, in_task=self.in_task)
+        known = answer_of(command, expanded, self.folder_now, gpus, in_task=self.in_task)
         if (field := OF_JOB.search(command)) is not None:
             known = f"{START}/{posixpath.basename(self.file)}" if field[1] == "Command" else START
         if (numbers := SEQUENCE.fullmatch(expanded)) is not None:

@@ -116,9 +116,10 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     stem = posixpath.splitext(posixpath.basename(given.file))[0]
     short = (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
     draft = JobDraft(given.name or short, "batch", namespace, place, found)
-    body = "\n".join(text.split("\n")[start:])
+    body, origin = "\n".join(text.split("\n")[start:]), values.get("PWD", START)
     script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
+    script.origin = origin if all(one.name != "chdir" for one in options) else START
     script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
     script.follow(body)
     for number, line in enumerate(without_heredocs(text).split("\n")[start:], start + 1):
@@ -237,7 +238,7 @@ def _translate(
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
-    runs = [*arrays, *_in_folders(draft, with_traps(runs, script.folder))]
+    runs = [*arrays, *_in_folders(draft, script, with_traps(runs, script.folder))]
     runs = _with_stops(script, without_idle_separators(runs))
     text = steps.text_of_command(runs)
     _array(draft, layout, text)
@@ -353,8 +354,10 @@ def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     return made
 
 
-def _in_folders(draft: JobDraft, runs: list[Run]) -> list[Run]:
+def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs in the folders of `cd`: a field for the first one, or commands."""
+    if script.origin != START and not named_images(script):  # a container has a folder of its own
+        draft.fields.setdefault("workingDir", literal(script.origin))
     started = [one for one in runs if one.words[:1] not in BETWEEN]
     made: list[Run] = []
     before = now = start = ""

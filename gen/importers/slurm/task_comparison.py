@@ -206,7 +206,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), world.number),
         **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), hosts),
         **dict.fromkeys(("SLURMD_NODENAME", "HOSTNAME"), f"{world.host}0"),
-        "SLURM_SUBMIT_DIR": HOME,
+        "SLURM_SUBMIT_DIR": script.values.get("PWD", HOME),
         "GEN_ID": world.number,
         "GEN_HOST": world.host,
         "GEN_SCRIPT": posixpath.basename(job.place.file),
@@ -219,7 +219,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         first = layout.indices[0]
         env["SLURM_ARRAY_TASK_ID"] = str(first + index if layout.array else layout.indices[index])
         env["SLURM_ARRAY_TASK_COUNT"] = str(job.fields.get("workers", len(layout.indices)))
-    folder = HOME
+    folder = posixpath.join(HOME, script.values.get("PWD", ""))
     for option in script.options:
         if option.name == "export":
             env |= {name: text for name, sign, text in (one.partition("=") for one in option.value.split(",")) if sign}

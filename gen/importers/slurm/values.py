@@ -33,7 +33,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Step, absolute, relative, uses_of
+from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Step, relative, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -155,7 +155,7 @@ class BatchValues(Conditions):
             return NODES
         if name == "RANDOM":
             return self.arithmetic(name) if OF_NUMBER.search(self._assigned) else self.random
-        own = {"PWD": absolute(self.folder), RUN_ID: RUN, **({} if self.in_task else _OF_SCRIPT)}
+        own = {"PWD": self.folder_now, RUN_ID: RUN, **({} if self.in_task else _OF_SCRIPT)}
         return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
 
     def outside(self, name: str) -> str:
@@ -167,7 +167,7 @@ class BatchValues(Conditions):
     def share(self, outer: BatchValues) -> None:
         """Know what another part of the script knows about variables."""
         self.early, self.kept, self.never, self.untaken = {*outer.early}, {*outer.kept}, outer.never, outer.untaken
-        self.outputs, self.matching, self.once = outer.outputs, outer.matching, outer.once
+        self.outputs, self.matching, self.once, self.origin = outer.outputs, outer.matching, outer.once, outer.origin
 
     def note_cases(self, node: Node) -> None:
         """Note the variables that only some cases set. Those of options, or before a program, are empty in others."""

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.base import Findings
 from gen.base.findings import UsageError
+from gen.importers import ImportInput
+from gen.importers.slurm.importer import SlurmImporter
 from gen.importers.slurm.site_template import site_template
 from tests.cases import for_each
 from tests.commands.imports import errors
@@ -238,3 +241,34 @@ def test_the_queue_is_the_partition_of_the_script(option: str, line: str, messag
     assert made[0].fields.get("queue") == ("gpu" if option == "-p gpu" else None)
     assert [one.message for one in found] == messages
     assert "labels" not in made[0].fields
+
+
+@for_each(
+    ("option", "body", "fields"),
+    [
+        (
+            "-J a",
+            "python a.py --out $PWD/b $SLURM_SUBMIT_DIR\ncd c\npython d.py $(pwd)",
+            {"command": "python a.py --out /x/y/b /x/y\ncd c\npython d.py /x/y/c", "workingDir": "/x/y"},
+        ),
+        ("--chdir=/z", "python a.py --out $PWD/b", {"command": "python a.py --out ./b", "workingDir": "/z"}),
+        (
+            "-J a",
+            "srun --container-image=b:1 --container-mounts=$PWD:/w python /w/a.py",
+            {"command": "python /w/a.py", "data": {"x": {"path": "/w", "subPath": "y"}}},
+        ),
+        ("-J a", "cd /z\npython a.py", {"command": "python a.py", "workingDir": "/z"}),
+    ],
+)
+def test_a_user_gives_the_folder_of_the_script(option: str, body: str, fields: dict[str, object]) -> None:
+    given = ImportInput(
+        file="a.sh",
+        text=script("-N 1", option, body=body),
+        namespace="team",
+        image="a:1",
+        define={"PWD": "/x/y"},
+        site=("site.yaml", b"paths: {/x: x}"),
+    )
+    (made,) = SlurmImporter().read(given, Findings())
+    wanted = {"data": {"x": "/x"} if "/x" in str(fields) else None, "workingDir": None} | fields
+    assert {name: made.fields.get(name) for name in wanted} == wanted
