@@ -86,7 +86,9 @@ def judge(root: Path, job: ImportedJob, overlay: str, text: str, *, lacks: bool,
     own = Findings()
     in_memory(root, job, overlay, text, own)
     errors = [item for item in own if item.is_error]
-    hopeless = [item for item in own if not item.is_error and isinstance(CATALOGUE.get(item.code), FatalCode)]
+    fatal = [item for item in own if not item.is_error and isinstance(CATALOGUE.get(item.code), FatalCode)]
+    known = {(one.place.line, part.lstrip("$")) for one in job.obstacles for part in one.message.split("`")[1:2]}
+    hopeless = [one for one in fatal if (one.place.line, "".join(one.message.split("`")[1:2])) not in known]
     found.extend([*errors, *hopeless])
     if errors:
         return Verdict(job, Outcome.NOT_RENDERED, tuple(errors))

@@ -77,6 +77,16 @@ def test_without_a_site_file_the_report_names_what_is_missing(repo: Repository) 
     assert "renders, but cannot run" in report.summary
 
 
+def test_a_variable_without_a_value_is_named_once(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\n')
+    body = "A=(b c)\npython a.py ${A[$SLURM_ARRAY_TASK_ID]}\npython a.py $SLURM_X"
+    report, _ = slurm(repo, script("-N 1", body=body, interpreter="/bin/bash"), site="image: a/b:1\n", overlay="dev")
+    assert [(one.place.line, one.message.partition(":")[0]) for one in report.findings] == [
+        (5, "`$SLURM_ARRAY_TASK_ID` has no value in a pod"),
+        (6, "`$SLURM_X` has no value in a pod"),
+    ]
+
+
 def test_a_finding_about_the_command_has_the_line_of_its_program(repo: Repository) -> None:
     repo.overlay('kubernetes: "1.34"\n')
     body = "python a.py\nsudo b \\\n  --c\ndocker run d\npython e.py"
