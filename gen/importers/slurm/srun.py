@@ -222,7 +222,9 @@ def report_unset(script: BatchScript, options: Iterable[Option], given: Collecti
         if one.value == marked(f"${name}") and name.isidentifier() and name not in given and unset:
             what, why = f"the value `${name}` of `--{one.name}`", "the script gets it from outside"
             hint = f"give it with `--define {name}=VALUE`, or set it in the script"
-            if (later := name in script.early & script.variables.keys()) or name in script.kept:
+            of_itself = script.variables.get(name) == marked(f"${name}")  # `A=$A`
+            later = name in script.early & script.variables.keys() and not of_itself
+            if later or name in script.kept:
                 why = "the script sets it only in a later line" if later else "only a shell decides it"
                 hint = "set it in the script, or remove the option"
             else:
