@@ -209,7 +209,7 @@ def layout_of(options: Sequence[Option]) -> Layout:
 def allocation(options: Sequence[Option]) -> tuple[Layout, Fields]:
     """The sizes alone, and the fields of a job with them."""
     draft = JobDraft("job", "batch", "team", Location(""), Findings())
-    return _sizes(draft, {one.name: one for one in options}), draft.fields
+    return _sizes(draft, {one.name: one for one in options}, Site()), draft.fields
 
 
 def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site) -> Layout:
@@ -226,7 +226,7 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: S
         if one.name not in HANDLED and one.name != "constraint":
             why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
             draft.drop(one.place, f"`--{one.name}`", why, hint)
-    layout = _sizes(draft, last)
+    layout = _sizes(draft, last, site)
     _life(draft, last)
     _place(draft, last, site)
     _folder(draft, {one.name: one for one in options})
@@ -234,7 +234,7 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: S
     return layout
 
 
-def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
+def _sizes(draft: JobDraft, last: dict[str, Option], site: Site) -> Layout:
     nodes = _number(draft, last.get("nodes")) or 1
     per_node = _number(draft, last.get("ntasks-per-node") or last.get("tasks-per-node"))
     tasks = _number(draft, last.get("ntasks")) or _tasks_of_gpus(last)
@@ -250,7 +250,7 @@ def _sizes(draft: JobDraft, last: dict[str, Option]) -> Layout:
     of_gpus = _number(draft, last.get("cpus-per-gpu"))
     if "cpus-per-task" in last or (of_gpus and gpus):
         draft.set(cpus * per_node if "cpus-per-task" in last else (of_gpus or 1) * gpus, "cpu", place=draft.place)
-    _memory(draft, last, cpus * per_node, gpus)
+    _memory(draft, last, cpus * per_node, gpus, site)
     indices = _array(draft, last.get("array"), nodes)
     array = "array" in draft.fields
     return Layout(
@@ -313,20 +313,20 @@ def _gpus(draft: JobDraft, last: dict[str, Option], nodes: int, per_node: int) -
     return total
 
 
-def _memory(draft: JobDraft, last: dict[str, Option], cpus: int, gpus: int) -> None:
+def _memory(draft: JobDraft, last: dict[str, Option], cpus: int, gpus: int, site: Site) -> None:
     for name, factor in (("mem", 1), ("mem-per-cpu", cpus), ("mem-per-gpu", gpus)):
-        option = last.get(name)
-        if option is None or not factor:
+        if (option := last.get(name)) is None or not factor:
             continue
         match = _MEMORY.fullmatch(option.value)
         if match is None:
             message = f"`--{name}`: expected a size, got `{option.value[:40]}`"
             draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `64G`")
-        elif int(match["number"]) == 0:
+        elif (number := int(match["number"])) or "memory" in site.nodes:
+            size = f"{number * factor}{_UNITS[match['unit'].upper()]}" if number else site.nodes["memory"]
+            draft.set(size, "memory", place=option.place)
+        else:
             hint = "set `memory` to that of a node"
             draft.drop(option.place, f"`--{name}=0`", "a pod cannot request all memory of its node", hint)
-        else:
-            draft.set(f"{int(match['number']) * factor}{_UNITS[match['unit'].upper()]}", "memory", place=option.place)
 
 
 def _array(draft: JobDraft, option: Option | None, nodes: int) -> tuple[int, ...]:

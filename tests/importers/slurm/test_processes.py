@@ -290,6 +290,25 @@ def test_nodes_that_slurm_chooses(
 
 
 @for_each(
+    ("option", "nodes", "memory", "said"),
+    [
+        ("--mem=0", "{memory: 500G}", "500G", False),
+        ("--mem=0 --gres=gpu:1", "{memory: 500G}", "500G", False),
+        ("--mem=0", "{gpus: 8}", None, True),
+        ("--mem=8G", "{memory: 500G}", "8Gi", False),
+    ],
+)
+def test_all_memory_is_that_of_a_node(option: str, nodes: str, memory: str | None, said: bool) -> None:
+    found = Findings()
+    site = ("site.yaml", f"nodes: {nodes}".encode())
+    text = script(*option.split(), body="python a.py")
+    given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", site=site)
+    (made,) = IMPORTERS["slurm"]().read(given, found)
+    assert made.fields.get("memory") == memory
+    assert any("--mem=0" in one.message for one in found) == said
+
+
+@for_each(
     ("options", "body", "gpus"),
     [
         (("-c 40", "--mem=0"), "python a.py", None),
