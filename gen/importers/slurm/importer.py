@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
-from gen.importers.draft import JobDraft, is_secret, label, literal
+from gen.importers.draft import JobDraft, is_secret, literal
 from gen.importers.slurm import processes, steps
 from gen.importers.slurm.bash_text import expanded_part, reads_arguments, without_heredocs
 from gen.importers.slurm.containers import (
@@ -42,6 +42,7 @@ from gen.importers.slurm.site import (
     Site,
     carry_values_of_file,
     constants,
+    named_draft,
     read_site,
     report_incomplete,
     without_placeholders,
@@ -58,7 +59,6 @@ _MARKS: Final = regex("[\ue000-\ue004]")
 _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
 _PIPE: Final = regex(r"(?<!\|)\|(?!\|)")
 _QUOTES: Final = "\"'"
-_MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
@@ -112,10 +112,9 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
         hint = "choose the namespace of all jobs with `gen import --namespace`"
         found.error(INVALID_COMMAND_LINE, place, "the script names no namespace", hint)
         return None, lacking
-    name = next((one.value for one in reversed(options) if one.name == "job-name"), "")
     stem = posixpath.splitext(posixpath.basename(given.file))[0]
-    short = (label(name, "") or label(stem, "job"))[:_MAX_NAME].strip("-")
-    draft = JobDraft(given.name or short, "batch", namespace, place, found)
+    named = next(((one.value, one.place) for one in reversed(options) if one.name == "job-name"), ("", place))
+    draft = named_draft(given, namespace, named, stem, found)
     body, origin = "\n".join(text.split("\n")[start:]), values.get("PWD", START)
     script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))

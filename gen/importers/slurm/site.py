@@ -25,6 +25,7 @@ from gen.base import Findings, Location, did_you_mean, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.shell_script import assigned_in
 from gen.base.yaml.source import source_of
+from gen.importers import ImportInput
 from gen.importers.draft import JobDraft, is_secret, label
 from gen.importers.shell_script import placeholders
 from gen.importers.slurm.bash_text import without_heredocs
@@ -178,6 +179,25 @@ OF_MACHINES: Final = (
 HARMLESS: Final = frozenset(
     {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_TIMEOUT"}
 )
+
+
+_MAX_NAME: Final = 36  # with room for the suffixes of the pods and the run
+
+
+def named_draft(
+    given: ImportInput, namespace: str, named: tuple[str, Location], stem: str, found: Findings
+) -> JobDraft:
+    """A job with the name of the script, or of its file. A long one ends with a word that is behind half of it."""
+    whole = label(named[0], "") or label(stem, "job")
+    wanted = given.name or (f"job-{whole}" if whole[0].isdecimal() and len(whole) > _MAX_NAME else whole)
+    short = wanted if given.name else wanted[:_MAX_NAME].strip("-")
+    end = short.rfind("-") if wanted[len(short) :][:1] not in ("", "-") else -1
+    short = short[:end] if end > _MAX_NAME // 2 else short
+    draft = JobDraft(short, "batch", namespace, Location(given.file), found)
+    if short != wanted:
+        why = f"the names of its pods are longer, so it is `{short}`"
+        draft.drop(named[1], f"the name `{whole}`", why, "choose one with `--name`")
+    return draft
 
 
 def report_incomplete(draft: JobDraft, text: str, site: Site, names: Iterable[str]) -> None:

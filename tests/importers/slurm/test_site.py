@@ -282,3 +282,15 @@ def test_a_user_gives_the_folder_of_the_script(option: str, body: str, fields: d
     (made,) = SlurmImporter().read(given, Findings())
     wanted = {"data": {"x": "/x"} if "/x" in str(fields) else None, "workingDir": None} | fields
     assert {name: made.fields.get(name) for name in wanted} == wanted
+
+
+def test_a_volume_with_a_name_of_gen_has_another_one() -> None:
+    text = script("-N 1", body="python a.py /tmp2/b")
+    found = Findings()
+    SlurmImporter().read(
+        ImportInput(file="a.sh", text=text, namespace="t", image="a:1", site=("site.yaml", b"paths: {/tmp2: tmp}")),
+        found,
+    )
+    assert [one.message.partition(": ")[2] for one in found] == [
+        "gen has one of its own, so it is the volume `volume-tmp`"
+    ]

@@ -346,3 +346,21 @@ def test_a_task_of_an_array_needs_the_array() -> None:
     made, _ = read(script("-N 1", body="python a.py $SLURM_ARRAY_TASK_ID"))
     hints = [one.hint for one in made[0].obstacles if "the script has no `--array`" in one.message]
     assert hints == ["add it, or give one task with `--define SLURM_ARRAY_TASK_ID=VALUE`"]
+
+
+@for_each(
+    ("name", "expected", "quoted"),
+    [
+        ("convert-llama-weights-to-megatron-deepspeed", "convert-llama-weights-to-megatron", True),
+        ("7b-llama-weights-to-megatron-deepspeed", "job-7b-llama-weights-to-megatron", True),
+        ("a" * 40, "a" * 36, True),
+        (f"a-{'b' * 40}", f"a-{'b' * 34}", True),
+        (f"{'a' * 17}-{'b' * 18}", f"{'a' * 17}-{'b' * 18}", False),
+    ],
+)
+def test_a_long_name_is_cut_behind_a_word(name: str, expected: str, quoted: bool) -> None:
+    (made,), found = read(script("-N 1", f"-J {name}", body="a"))
+    assert made.name == expected
+    said = [(one.place.line, one.message) for one in found if "the name" in one.message]
+    why = f"the names of its pods are longer, so it is `{expected}`"
+    assert said == ([(3, f"the name `{name}` is not carried: {why}")] if quoted else [])
