@@ -33,7 +33,7 @@ from gen.importers.slurm.expansion import (
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outputs import ASKS, COUNTS, FIRST, OF_JOB, SEQUENCE, SUM, TO_FILE, answer_of
 from gen.importers.slurm.programs import DroppedPart, absolute, formatted
-from gen.importers.slurm.site import SUBMITS, is_silent, shows_node
+from gen.importers.slurm.site import SUBMITS, is_of_machines, is_silent, shows_node
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -420,6 +420,17 @@ class Conditions(Expander):
             self.left.append(DroppedPart(self.place(node), f"`${name}` from outside", "it counts as not set", hint))
         self.asked.clear()
         self.unset_names.clear()
+
+    def named_unset(self, node: Node) -> list[str]:
+        """The words behind `unset`. Names variables that the image can set, because the script does not."""
+        words = self.words(self.text(node))[1:]
+        for name in words if "-f" not in words else ():
+            of_site = name.startswith("SLURM_") or (is_of_machines(name) and not name.startswith("LD_"))
+            if name.isidentifier() and self.lookup(name) is None and not of_site:
+                hint = f"write `unset {name}` into `command`, if the program reads it"
+                what = f"`unset {name}`"
+                self.left.append(DroppedPart(self.place(node), what, "the image of the job may set it", hint))
+        return words
 
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""

@@ -69,7 +69,7 @@ class BatchScript(BatchCommands):
                 dict.fromkeys(map(self.text, node.children_by_field_name("name")[:1]), node)
             ),
             "subshell": self._subshell,
-            "unset_command": lambda node: self.unset(self.words(self.text(node))[1:]),
+            "unset_command": lambda node: self.unset(self.named_unset(node)),
         }
         self._visits, self._depth = 0, 0
 

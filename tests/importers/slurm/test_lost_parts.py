@@ -76,6 +76,8 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             4,
             "`scontrol` in the program of `perl -e` is not carried: no pod has the programs of Slurm",
         ),
+        (NODE, "unset HF_HOME\na", 4, "`unset HF_HOME` is not carried: the image of the job may set it"),
+        (NODE, "srun bash -c 'unset A LD_PRELOAD; a'", 4, "`unset LD_PRELOAD` is not carried"),
         (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
         (
             ("-N 2", "--ntasks-per-node=2"),
