@@ -66,6 +66,11 @@ def _range(text: str) -> list[str]:
     return [chr(one) if match[4] else f"{one:0{width}d}" for one in numbers[: _MOST_ITEMS + 1]]
 
 
+def cut(text: str, most: int = 60) -> str:
+    """A text of a finding, which says where it lacks its end."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 _COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
 """An input of no program, which people use as a comment."""
 _ALONE: Final = regex(r"(?<![\\$])\$(?=\s|$)")

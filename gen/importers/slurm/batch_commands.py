@@ -140,11 +140,11 @@ class BatchCommands(BatchValues):
 
     def submit(self, place: Location, words: Sequence[str]) -> None:
         """Name another job that the script starts."""
-        _, rest = options_of([*words[1:]], place, Findings())
+        options, rest = options_of([*words[1:]], place, Findings())
         script = source_text(self.local("".join(rest[:1]))).strip('"')
         script = SCRIPT if script.rpartition("/")[2] == self.file.rpartition("/")[2] else script
         self.submitted += [script] if script and SCRIPT not in script else []
-        self.left.append(other_job(script, place))
+        self.left.append(other_job(script, place, delayed=any(one.name == "begin" for one in options)))
 
     def name_values(self, node: Node) -> None:
         super().name_values(node)

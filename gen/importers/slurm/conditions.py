@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
-from gen.importers.slurm.bash_text import MAX_LEVELS, with_braces
+from gen.importers.slurm.bash_text import MAX_LEVELS, cut, with_braces
 from gen.importers.slurm.expansion import (
     ADDRESS,
     MARKED,
@@ -398,7 +398,7 @@ class Conditions(Expander):
             any(map(_LEAVES.search, texts)),
         )
         if acts or leaves or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
-            what, why = f"the other case of `{self.text(condition)[:60]}`", "gen does not see files of machines"
+            what, why = f"the other case of `{cut(self.text(condition))}`", "gen does not see files of machines"
             hint = "write the commands of this case without the check"
             hint = "write the check into `command`, if the job must end there" if leaves and not acts else hint
             if not self.assumed:
@@ -431,6 +431,11 @@ class Conditions(Expander):
                 what = f"`unset {name}`"
                 self.left.append(DroppedPart(self.place(node), what, "the image of the job may set it", hint))
         return words
+
+    @staticmethod
+    def kind_of(node: Node) -> str:
+        """The construct of a node as a person calls it."""
+        return node.type.removesuffix("_statement").replace("c_style_for", "for ((").replace("_", " ")
 
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
+from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import OPEN, RUN, marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import AnyStep, DroppedPart, Step
@@ -107,7 +108,7 @@ def _last_image(options: Sequence[Option]) -> Option | None:
 
 
 def _other_image(written: str, place: Location, own: str) -> DroppedPart:
-    other, here = (source_text(_PREFIX.sub("", one))[:60] for one in (written, own))
+    other, here = (cut(source_text(_PREFIX.sub("", one))) for one in (written, own))
     why = f"a pod has one image, {f'here `{here}`' if here else 'and the training starts without it'}"
     hint = "use one image for all programs, or import a script for each image"
     return DroppedPart(place, f"the image `{other}`", why, hint)
@@ -144,7 +145,7 @@ class Lacking(Struct):
 
 def _shown_mount(part: str) -> str:
     """A mount as the script has it."""
-    return source_text(part.replace(RUN, marked("$SLURM_JOB_ID")))[:80]
+    return cut(source_text(part.replace(RUN, marked("$SLURM_JOB_ID"))), 80)
 
 
 def _mount(draft: JobDraft, part: str, place: Location, script: BatchValues, site: Site, lacking: Lacking) -> bool:
@@ -257,7 +258,7 @@ def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues,
     elif script.images and not named and not TO_COMPLETE.search(written):
         draft.drop(place, "the image of the command", "it is a file of the machines", hint)
     elif not named and written:
-        draft.cannot_run(place, f"`{source_text(written)[:60]}` is not the reference of an image", hint)
+        draft.cannot_run(place, f"`{cut(source_text(written))}` is not the reference of an image", hint)
     elif not named:
         what, why = "the software of the nodes", "the script names no container image"
         draft.drop(draft.place, what, why, "import it again with `--image`")
@@ -273,6 +274,7 @@ _OWN: Final = frozenset(
 PATH: Final = regex(r"(?<![\w})]\")(?<![\w.$})~/:>*?\]-])(?<!>')(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
 
 
+_IS_FILE: Final = regex(r"\w\.(?=\w*[A-Za-z])[a-z]\w{0,6}$")
 _PATTERNS: Final = regex(r"\b(?:sed|g?awk|perl)(?:\s+-\S+)*\s+(?:'[^']*'|\"[^\"]*\")")
 """Programs of `sed` and others, with slashes that do not name folders."""
 
@@ -331,6 +333,11 @@ def _report_filled(draft: JobDraft, steps: Iterable[Step], mounts: Iterable[str]
             draft.drop(step.place, what, why, hint)
 
 
+def _no_path(path: str) -> str:
+    """The message about a folder, or a file, that no pod has."""
+    return f"no pod has the {'file' if _IS_FILE.search(path) else 'folder'} `{cut(path, 80)}`"
+
+
 def mount_folders(
     draft: JobDraft, source: str, site: Site, lacking: Lacking, steps: Sequence[Step], mounts: Sequence[str]
 ) -> None:
@@ -355,7 +362,7 @@ def mount_folders(
                 mounted.append(folder)
                 if _root(path)[1:] not in _SYSTEM_FOLDERS:
                     hint = "mount a volume of the overlay at it with `data`"
-                    draft.cannot_run(lacking.mounts[folder], f"no pod has the folder `{(folder or path)[:80]}`", hint)
+                    draft.cannot_run(lacking.mounts[folder], _no_path(folder or path), hint)
             elif known is not None and not unknown and len(known[0]) > max(map(len, around), default=0):
                 folder, volume = known
                 _mount_volume(draft, volume, {"path": folder}, _line_of(draft, source, path))
@@ -371,7 +378,7 @@ def mount_folders(
                     continue
                 lacking.folders.append(root)
                 hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
-                draft.cannot_run(_line_of(draft, source, path), f"no pod has the folder `{path[:80]}`", hint)
+                draft.cannot_run(_line_of(draft, source, path), _no_path(path), hint)
 
 
 _MAKES: Final = (("mkdir",), ("chmod",))

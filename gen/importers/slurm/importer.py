@@ -15,7 +15,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, literal
 from gen.importers.slurm import processes, steps
-from gen.importers.slurm.bash_text import expanded_part, reads_arguments, without_heredocs
+from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -33,7 +33,6 @@ from gen.importers.slurm.programs import (
     VARIABLE,
     WrittenFiles,
     log_files,
-    read_by,
     with_traps,
 )
 from gen.importers.slurm.script import BatchScript
@@ -47,7 +46,15 @@ from gen.importers.slurm.site import (
     report_incomplete,
     without_placeholders,
 )
-from gen.importers.slurm.srun import WITHOUT_HOSTS, remedy_of_file, report_languages, starts_ray
+from gen.importers.slurm.srun import (
+    WITHOUT_HOSTS,
+    lost_nodes,
+    remedy_of_file,
+    report_arguments,
+    report_languages,
+    starts_ray,
+    word_of_folder,
+)
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.words import needs_bash
@@ -169,13 +176,13 @@ def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]
     for number, line in enumerate(text.split("\n"), 1):
         if (match := TEMPLATE.search(line)) is not None and not _COMMENT.match(line):
             hint = "write it with the tool of the template first, and import the result"
-            what = f"the script is a template: `{match[0][:60]}` has no value"
+            what = f"the script is a template: `{cut(match[0])}` has no value"
             draft.cannot_run(Location(draft.place.file, number), what, hint)
             break
     for number, mark, variable in marks[:1]:
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
-        what = f"bash ends the script at the placeholder `{mark[:60]}`"
-        what = f"`{mark.strip(_QUOTES)[:60]}` is a placeholder" if mark[0] in _QUOTES else what
+        what = f"bash ends the script at the placeholder `{cut(mark)}`"
+        what = f"`{cut(mark.strip(_QUOTES))}` is a placeholder" if mark[0] in _QUOTES else what
         draft.cannot_run(Location(draft.place.file, number), what, hint)
 
 
@@ -215,11 +222,11 @@ def _translate(
     runs = [*in_container(runs, ",".join(mounts).split(","), script.left)]
     if all(script.only_prepares(one) for one in runs):
         place, check = script.unseen or (draft.place, "")
-        why = f", because gen does not see the file of `{check[:60]}`" if check else ""
+        why = f", because gen does not see the file of `{cut(check)}`" if check else ""
         hint = "write the path of its program in the place of the check" if check else _NEEDED_VALUES
         _refuse_empty(script, place, f"the script starts no program{why}", hint, draft.found)
         return
-    _arguments(draft, script, runs, lacking)
+    report_arguments(draft, script, [(one, one.at, one.launcher is not None) for one in runs], lacking)
     runs = processes.side_by_side(draft, options, runs)
     processes.whole_nodes(draft, options, of_step, runs, site, script.source)
     layout = processes.set_sizes(draft, runs, layout)
@@ -308,37 +315,6 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
     report_languages(draft, runs)
 
 
-_TAKES_ARGUMENTS: Final = regex(
-    r"(?m)^\s*(?:while|until)\b.*(?:\bgetopts\b|\$(?:#|\{#\}|\{?1\b))|^[^#\n]*\bgetopt\s.*\$@"
-)
-
-
-def _arguments(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
-    """Report the arguments of the script that its programs get, if nobody gives them."""
-    if script.arguments or not script.has_more:
-        return
-    text = "\n" * (script.first_line - 1) + script.source
-    inner = [(one.start_point[0], one.end_point[0]) for one in script.functions.values()]
-    lines = [*enumerate(script.source.split("\n"))]
-    outside = [(at, one) for at, one in lines if not any(first <= at <= last for first, last in inner)]
-    what, why = "`$@`", "the arguments of the script are those of `sbatch`"
-    hint = "give the first one with `--define 1=VALUE`, and the next one with `--define 2=VALUE`"
-    loops = {name for name, one in script.functions.items() if _TAKES_ARGUMENTS.search(script.text(one))}
-    takes = (at for at, one in outside if _TAKES_ARGUMENTS.search(one) or ("$@" in one and {*one.split()[:1]} & loops))
-    if (line := next(takes, None)) is not None:
-        draft.drop(Location(script.file, line + script.first_line), what, why, hint)
-    if not reads_arguments("\n".join(one for _, one in outside)):
-        return
-    for run in (one for one in runs if one.words and reads_arguments(read_by(text, one.place.line))):
-        program, behind = run.words[run.at].rpartition("/")[2], run.words[run.at + 1 :]
-        needs = run.launcher is not None or re.fullmatch(r"python[\d.]*|(?:ba)?sh", program)
-        if needs and all(one.startswith("-") for one in behind):
-            lacking.values.append("1")
-            draft.cannot_run(run.place, f"`{program}` has no script, because it is an argument of `sbatch`", hint)
-        else:
-            draft.drop(run.place, what, why, hint)
-
-
 def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     """Assignments of the arrays with items that the pods choose."""
     texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
@@ -368,14 +344,13 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
             continue
         back = now.startswith("/") and not folder.startswith("/") and is_known(folder)
         if folder.startswith("-") or not steps.is_of_pod(folder):
-            name = next(iter(VARIABLE.findall(folder)), "")
+            name, what = next(iter(VARIABLE.findall(folder)), ""), f"the folder of `{word_of_folder(script, place)}`"
             hint = f"give it with `--define {name}=VALUE`" if name else "write its path into the script"
             if now:
-                what = f"the folder of `cd` is known only on the machines, and the job is in `{now}`"
-                draft.cannot_run(place, what, hint)
+                draft.cannot_run(place, f"{what} is known only on the machines, and the job is in `{now}`", hint)
             else:
                 hint = "set `workingDir` to the folder in the image or in `code`"
-                draft.drop(place, "the folder of `cd`", "it is known only on the machines", hint)
+                draft.drop(place, what, "it is known only on the machines", hint)
         elif folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
             draft.set(literal(folder), "workingDir", place=place)
         elif back:
@@ -398,13 +373,13 @@ def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
         name = re.sub(r"[._-]*\ue000[^\ue001]*\ue001", "", path).rpartition("/")[2]
         target = path if path.startswith("/") and is_known(path) else f"{_FOLDER}/{name}"
         if not is_known(content) or not re.fullmatch(r"[\w.-]+", name):
-            message = f"the script writes `{name[:60]}` with values that are known only on the machines"
+            message = f"the script writes `{cut(name)}` with values that are known only on the machines"
             if place not in reported:
                 draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
             reported.add(place)
             continue
         if re.search(r"\bsrun\b", re.sub(r"(?m)^\s*#.*$", "", content)):
-            message = f"`srun` in `{name[:60]}` does not work in a pod"
+            message = f"`srun` in `{cut(name)}` does not work in a pod"
             draft.cannot_run(place, message, "write its commands in the place where the script starts it")
         draft.set(literal(content), "files", target, place=place)
         known = {*script.exported, *script.variables, *steps.OF_KIND}
@@ -436,7 +411,7 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
     """Report what happens on some of the nodes of the script, or once in it, and in each pod of the job."""
     started = [one for one in runs if one.by_srun]
     if started and layout.nodes < nodes:
-        what = f"{nodes - layout.nodes} of {nodes} nodes"
+        what = lost_nodes(layout.nodes, nodes)
         why, hint = "no `srun` starts a program on all nodes", _ON_ALL
         if sum(one.background for one in started) > 1:
             why, hint = "one pod has all programs that run at the same time", _IN_ARRAY
@@ -450,7 +425,7 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
     if not any(one.by_srun for one in runs):
         draft.fields.pop("workers", None)
         hint = "start it with `srun`, or set `workers` if it starts processes on the other nodes itself"
-        what = f"{layout.nodes - 1} of {layout.nodes} nodes"
+        what = lost_nodes(1, layout.nodes)
         draft.drop(runs[-1].place, what, "the script starts its programs on the first one only", hint)
         return
     for one in runs:
@@ -463,5 +438,5 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)
         parts = [part.strip('"') for part in steps.parts_of(one)]
         for part in (known for known in outputs if known in one.text or known in parts):
-            what, hint = f"the single start of `{part[:60]}`", "check that all pods compute the same value"
+            what, hint = f"the single start of `{cut(part)}`", "check that all pods compute the same value"
             draft.drop(one.place, what, "each pod computes it", hint)

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Location, regex
+from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import (
     MARKED,
     RUN,
@@ -395,7 +396,7 @@ class WrittenFiles:
                 made[-1:] = [replace(one, joined=one.joined and step.joined) for one in made[-1:]]
                 continue
             if step.makes and self._reads_lost(step.text) and not _names(texts, step.makes):
-                what, why = f"the file `{source_text(step.makes)[:60]}`", "it is made of one that no pod has"
+                what, why = f"the file `{cut(source_text(step.makes))}`", "it is made of one that no pod has"
                 self._drop(step.place, what, why, "write it in `command`, if you need it")
                 made[-1:] = [replace(one, joined=False) for one in made[-1:]]
                 continue
@@ -410,7 +411,7 @@ class WrittenFiles:
         texts = [text for one in made for text in self._texts(one)]
         hint = "write it as a file in `files`, or in `command`"
         for path, (content, place) in self._written.items():
-            name = source_text(path)[:60]
+            name = cut(source_text(path))
             if not _names(texts, path):
                 self._drop(place, f"the file `{name}`", "gen writes no files of the batch part", hint)
             elif content is None:
@@ -442,5 +443,5 @@ def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) ->
         for pattern in (MARKED.sub(r"\1", word) for word in step.words if {"*", "?"} & {*sources(word)}):
             if any(fnmatchcase(name, posixpath.normpath(pattern)) for name in names):
                 hint = "write the path below `/etc/job` that the file has in `files` of the job"
-                what, why = f"the match of `{pattern[:60]}`", "a file of the script is in another folder"
+                what, why = f"the match of `{cut(pattern)}`", "a file of the script is in another folder"
                 yield DroppedPart(step.place, what, why, hint)

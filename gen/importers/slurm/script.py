@@ -311,7 +311,7 @@ class BatchScript(BatchCommands):
             hint = "write it into `command`, if the run needs it"
             self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)
         else:
-            self.name_setup(parts[-1].parent or parts[-1])
+            self.name_setup(parts[-1])
 
     def _if(self, node: Node) -> None:
         end, before = end_of_check(self.text(node)), node.prev_named_sibling
@@ -374,7 +374,7 @@ class BatchScript(BatchCommands):
         ):
             self.name_setup(node)
             return
-        kind = node.children[1].type if node.type == "list" else node.type.removesuffix("_statement").replace("_", " ")
+        kind = node.children[1].type if node.type == "list" else self.kind_of(node)
         hint = "check that each pod may run it, or write the values that it computes"
         what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
         self.leave(node, what, "only a shell decides it, in each pod", hint)

@@ -28,7 +28,7 @@ from gen.base.yaml.source import source_of
 from gen.importers import ImportInput
 from gen.importers.draft import JobDraft, is_secret, label
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.bash_text import without_heredocs
+from gen.importers.slurm.bash_text import cut, without_heredocs
 from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, source_text, sources
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, DroppedPart, Step, uses_of
 from gen.job.launchers import BY_PROGRAM, base
@@ -260,7 +260,7 @@ def unclear_addresses(steps: Iterable[Step], launched: Iterable[Step]) -> Iterat
         text = value if isinstance(value, str) else " ".join(value)
         if any(one.startswith("$(") or one == NODES[1:-1] for one in sources(text)):
             hint = "check that the script means its first node"
-            yield DroppedPart(place, f"the address `{shown(text)[:60]}`", "gen sets that of the first pod", hint)
+            yield DroppedPart(place, f"the address `{cut(shown(text))}`", "gen sets that of the first pod", hint)
 
 
 class Layout(Struct, frozen=True, kw_only=True):
@@ -315,7 +315,7 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
     return {**constants, **layout.names, **values}
 
 
-def other_job(script: str, place: Location) -> DroppedPart:
+def other_job(script: str, place: Location, *, delayed: bool) -> DroppedPart:
     """The start of another job, or of the script itself."""
     what, why = f"`{f'{SUBMITS} {script}'.strip()[:60]}`", "it starts another job"
     hint = f"import `{script}`, and start both as steps of a job of kind `pipeline`"
@@ -324,6 +324,7 @@ def other_job(script: str, place: Location) -> DroppedPart:
     elif SCRIPT in script:
         what, why = f"the `{SUBMITS}` of the script itself", "a job does not start itself again"
         hint = "set `retries` of the job, or start it again with `gen rerun --resume`"
+        hint = "set `schedule` of the job, if it runs at set times" if delayed else hint
     return DroppedPart(place, what, why, hint)
 
 
@@ -357,7 +358,7 @@ def carry_values_of_file(
         if one in given:
             draft.variable(one, given[one], place)
         else:
-            why = f"`{name[:60]}` reads it, and the script sets no value"
+            why = f"`{cut(name)}` reads it, and the script sets no value"
             draft.drop(place, f"`${one}` from outside", why, f"give it with `--define {one}=VALUE`, if it is set")
 
 

@@ -1,4 +1,6 @@
-"""Requests of `srun`: nodes, tasks, GPUs, and variables of tasks; and remedies for what only its nodes have."""
+"""Requests of `srun`: nodes, tasks, GPUs, and variables of tasks; remedies for what only its nodes have; and options,
+arguments and answers that a script gets from outside.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,11 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft
+from gen.importers.slurm.bash_text import reads_arguments
+from gen.importers.slurm.containers import Lacking
 from gen.importers.slurm.expansion import CLOSE, OPEN, marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.programs import DroppedPart, Step
+from gen.importers.slurm.programs import DroppedPart, Step, command_at, read_by
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout
 from gen.job.launchers import base
@@ -90,6 +94,17 @@ def set_at(script: BatchScript, name: str, place: Location) -> Location:
         return place
     found = next((number for number, one in enumerate(lines) if sets.search(one)), at)
     return replace(place, line=script.first_line + found)
+
+
+def word_of_folder(script: BatchScript, place: Location) -> str:
+    """What sets the folder of a program in the command at a place."""
+    text = command_at(script.source, place.line - script.first_line + 1)
+    return next((one for one in ("--container-workdir", "--chdir", "pushd") if one in text), "cd")
+
+
+def lost_nodes(used: int, nodes: int) -> str:
+    """The nodes that a job does without."""
+    return f"{'the use of ' if nodes - used > 1 else ''}{nodes - used} of {nodes} nodes"
 
 
 WITHOUT_HOSTS: Final = "use `$MASTER_ADDR`, or a launcher that gen gives the hosts, such as `mpirun`"
@@ -230,3 +245,40 @@ def report_unset(script: BatchScript, options: Iterable[Option], given: Collecti
             else:
                 script.needed_values.append(name)
             script.left.append(DroppedPart(one.place, what, why, hint))
+
+
+_TAKES_ARGUMENTS: Final = regex(
+    r"(?m)^\s*(?:while|until)\b.*(?:\bgetopts\b|\$(?:#|\{#\}|\{?1\b))|^[^#\n]*\bgetopt\s.*\$@"
+)
+
+
+def report_arguments(
+    draft: JobDraft, script: BatchScript, runs: Iterable[tuple[Step, int, bool]], lacking: Lacking
+) -> None:
+    """Report the arguments of the script that its programs get, if nobody gives them. Each program has the index of
+    its launcher, and whether that is one.
+    """
+    if script.arguments or not script.has_more:
+        return
+    text = "\n" * (script.first_line - 1) + script.source
+    inner = [(one.start_point[0], one.end_point[0]) for one in script.functions.values()]
+    lines = [*enumerate(script.source.split("\n"))]
+    outside = [(at, one) for at, one in lines if not any(first <= at <= last for first, last in inner)]
+    what, why = "`$@`", "the arguments of the script are those of `sbatch`"
+    hint = "give the first one with `--define 1=VALUE`, and the next one with `--define 2=VALUE`"
+    loops = {name for name, one in script.functions.items() if _TAKES_ARGUMENTS.search(script.text(one))}
+    takes = (at for at, one in outside if _TAKES_ARGUMENTS.search(one) or ("$@" in one and {*one.split()[:1]} & loops))
+    if (line := next(takes, None)) is not None:
+        draft.drop(Location(script.file, line + script.first_line), what, why, hint)
+    if not reads_arguments("\n".join(one for _, one in outside)):
+        return
+    for run, at, is_launcher in runs:
+        if not run.words or not reads_arguments(read_by(text, run.place.line)):
+            continue
+        program, behind = run.words[at].rpartition("/")[2], run.words[at + 1 :]
+        needs = is_launcher or re.fullmatch(r"python[\d.]*|(?:ba)?sh", program)
+        if needs and all(one.startswith("-") for one in behind):
+            lacking.values.append("1")
+            draft.cannot_run(run.place, f"`{program}` has no script, because it is an argument of `sbatch`", hint)
+        else:
+            draft.drop(run.place, what, why, hint)

@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
-from gen.importers.slurm.bash_text import expanded_part, texts_of_shells, without_shown
+from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, without_shown
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
@@ -391,7 +391,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
             draft.cannot_run(run.place, "the id of a run is not a number, which the script needs here", hint)
         drawn = next((one for one in sorted(script.once) if "RANDOM" in one and one in text), "")
         if drawn and several:
-            draft.drop(run.place, f"the single value of `{drawn[:60]}`", "each pod draws its own", hint)
+            draft.drop(run.place, f"the single value of `{cut(drawn)}`", "each pod draws its own", hint)
         later = run.words[1:2] if run.words[:1] == ("trap",) else ()
         if any(map(INNER_SRUN.search, (run.text, *later, *parts_of(run)))):
             why = "`srun` does not work in a pod, and only its shell decides this part"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in
-from gen.importers.slurm.bash_text import in_double_quotes
+from gen.importers.slurm.bash_text import cut, in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import options_of
@@ -50,7 +50,7 @@ def _srun(reader: BatchCommands, called: Called) -> bool:
         reader.refuse(called.place, "a file of `srun` names its programs", hint)
     first = source_text("".join(called.words[1:2])).strip('"')
     if (first.startswith("$(") and not first.startswith("$((")) or first.removeprefix("$") in reader.from_text:
-        reader.refuse(called.place, f"only a shell knows the options `{first[:60]}` of `srun`", "write their values")
+        reader.refuse(called.place, f"only a shell knows the options `{cut(first)}` of `srun`", "write their values")
     if reader.in_task:
         reader.refuse(called.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
     else:
@@ -86,7 +86,7 @@ def _env(reader: BatchCommands, called: Called) -> bool:
     if not at or "srun" in words or words[at].startswith("-"):
         return not at or _around(reader, called)
     if words[at] in OF_SHELL:
-        what = f"`{called.text[:60]}`"
+        what = f"`{cut(called.text)}`"
         return reader.drop(called, what, f"`{words[at]}` is not a program, but a word of the shell", "remove `env`")
     pairs = ((name, value) for name, _, value in (one.partition("=") for one in words[1:at]))
     reader.run(called.place, [*words[at:]], (*called.assigned, *pairs))
@@ -168,7 +168,7 @@ def _printf(reader: BatchCommands, called: Called) -> bool:
 def _shift(reader: BatchCommands, called: Called) -> bool:
     number = "".join(called.words[1:2]) or "1"
     if not number.isdecimal():
-        reader.drop(called, f"`{called.text[:60]}`", "gen cannot compute its number", "write the number")
+        reader.drop(called, f"`{cut(called.text)}`", "gen cannot compute its number", "write the number")
     elif 0 < int(number[:6]) <= len(reader.arguments):
         reader.set_arguments(reader.arguments[int(number) :], has_more=reader.has_more)
     return True
@@ -221,7 +221,7 @@ def _trap(reader: BatchCommands, called: Called) -> bool:
     if {"EXIT", "0"} & {*words[2:]} and reader.is_program(words[1]):
         reader.add(Step(words=("trap", words[1], "EXIT"), place=called.place))
     elif words[2:] and words[1] != "-":
-        reader.drop(called, f"`trap {words[1][:60]}`", "a pod gets SIGTERM at its end", hint)
+        reader.drop(called, f"`trap {cut(words[1])}`", "a pod gets SIGTERM at its end", hint)
     return True
 
 
@@ -230,11 +230,11 @@ def _eval(reader: BatchCommands, called: Called) -> bool:
     if not all(map(is_known, words[1:])):
         text = " ".join(map(shown, called.words[1:]))
         if SETS_UP.search(text):
-            reader.drop(called, f"`eval {text[:60]}`", *OWN_ENVIRONMENT)
+            reader.drop(called, f"`eval {cut(text)}`", *OWN_ENVIRONMENT)
         else:
             reader.start(called.words, called)
     elif re.search(r"[;&|\n]", text := re.sub(r"'[^']*'|\"[^\"]*\"", "", " ".join(words[1:]).strip())):
-        what = f"gen does not follow several commands of `eval`: `{text[:60]}`"
+        what = f"gen does not follow several commands of `eval`: `{cut(text)}`"
         reader.refuse(called.place, what, "write them into the script")
     elif words[1:] and not words[1].startswith("-"):
         inner = reader.words(" ".join(words[1:]))
@@ -242,7 +242,7 @@ def _eval(reader: BatchCommands, called: Called) -> bool:
         if len(pairs) == len(inner):
             reader.variables |= {name: value for name, _, value in pairs}
         elif pairs and (_ASSIGNS.match(inner[0]) or inner[0] in _DECLARES):
-            reader.refuse(called.place, f"gen does not follow `eval {text[:60]}`", "write it without `eval`")
+            reader.refuse(called.place, f"gen does not follow `eval {cut(text)}`", "write it without `eval`")
         else:
             reader.run(called.place, inner, called.assigned)
     return True
@@ -295,7 +295,7 @@ def _sbcast(reader: BatchCommands, called: Called) -> bool:
         case [source, target]:
             start = ("--ntasks-per-node=1", "cp", source, target)
             reader.add(Step(options=start, place=called.place, by_srun=True))
-    reader.broadcasts[called.place] = called.text[:60]
+    reader.broadcasts[called.place] = cut(called.text)
     return True
 
 
@@ -331,7 +331,7 @@ def _source(reader: BatchCommands, called: Called) -> bool:
 
 def _shows(reader: BatchCommands, called: Called) -> bool:
     """A program that only shows something."""
-    program, text = called.program, called.text
+    program, text = called.program, " ".join(shown(MARKED.sub("…", one)) for one in called.words)
     if program not in SILENT or (reader.in_task and program not in SILENT_IN_TASKS):
         return False
     if program in ("echo", "printf"):
@@ -343,12 +343,12 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
         reader.drop(called, f"the check of `{unset[0]}`", "the script gets it from outside", hint)
     elif program == "umask" and called.words[1:]:
         hint = "write it into `command`, if others use the files of the job"
-        reader.drop(called, f"`{text[:60]}`", "a pod has that of its image", hint)
+        reader.drop(called, f"`{cut(text)}`", "a pod has that of its image", hint)
     elif program == "ulimit" and any(not one.startswith("-") for one in called.words[1:]):
         hint = "write it into `command`, if the limits of its nodes are too low"
-        reader.drop(called, f"`{text[:60]}`", "a pod has those of its node", hint)
+        reader.drop(called, f"`{cut(text)}`", "a pod has those of its node", hint)
     elif (reader.in_task and program not in ("true", ":", "set")) or program in OF_STATE:
-        reader.drop(called, f"`{text[:60]}`", *ONLY_SHOWS)
+        reader.drop(called, f"`{cut(text)}`", *ONLY_SHOWS)
     return True
 
 
@@ -396,7 +396,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
     if unread and not _ARGUMENTS.search(text):
         hint = "write the text as one word, for example with `${NAME[*]}` for an array"
         reader.drop(
-            called, f"`{shown(unread[0])[:60]}`", "the text of `bash -c` in front of it reads no arguments", hint
+            called, f"`{cut(shown(unread[0]))}`", "the text of `bash -c` in front of it reads no arguments", hint
         )
     return True
 

@@ -78,6 +78,13 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         ),
         (NODE, "unset HF_HOME\na", 4, "`unset HF_HOME` is not carried: the image of the job may set it"),
         (NODE, "srun bash -c 'unset A LD_PRELOAD; a'", 4, "`unset LD_PRELOAD` is not carried"),
+        (NODE, "pushd $A/b\nc\npopd", 4, "the folder of `pushd` is not carried"),
+        (NODE, "srun \\\n  --container-workdir=$A b", 4, "the folder of `--container-workdir` is not carried"),
+        (NODE, "for ((i=0; i<$N; i++)); do a $i; done", 4, "the meaning of `for ((` is not carried"),
+        (("-N 3",), "python a.py", 4, "the use of 2 of 3 nodes is not carried"),
+        (NODE, f"a /x/{'y' * 90}", 4, f"no pod has the folder `/x/{'y' * 76}…`"),
+        (NODE, "python /x/a.py", 4, "no pod has the file `/x/a.py`"),
+        (NODE, "a /x/v1.5", 4, "no pod has the folder `/x/v1.5`"),
         (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
         (
             ("-N 2", "--ntasks-per-node=2"),
@@ -423,3 +430,33 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
 def test_what_is_lost_has_its_line(options: tuple[str, ...], body: str, line: int, message: str) -> None:
     _, found = read(script(*options, body=body, interpreter=BASH))
     assert [one.message for one in found if one.place.line == line and one.message.startswith(message)], found
+
+
+@for_each(
+    ("body", "said"),
+    [
+        (
+            "conda activate b || { echo c; exit 1; }\na",
+            ["`conda activate b` is not carried: a container has an environment of its own"],
+        ),
+        (
+            "srun bash -c 'echo \"rank $SLURM_PROCID of $SLURM_JOB_ID\"; ./a $SLURM_PROCID'",
+            ["`echo 'rank 0 of …'` is not carried: it only shows the state of a node"],
+        ),
+    ],
+)
+def test_what_is_lost_is_named_once_as_the_script_has_it(body: str, said: list[str]) -> None:
+    _, found = read(script(*NODE, body=body, interpreter=BASH))
+    assert [one.message for one in found] == said
+
+
+@for_each(
+    ("options", "hint"),
+    [
+        ("", "set `retries` of the job, or start it again with `gen rerun --resume`"),
+        ("--begin=now+3hours ", "set `schedule` of the job, if it runs at set times"),
+    ],
+)
+def test_a_script_that_starts_itself_has_a_remedy(options: str, hint: str) -> None:
+    _, found = read(script(*NODE, body=f"sbatch {options}train.sh\na", interpreter=BASH))
+    assert [one.hint for one in found if "sbatch" in one.message] == [hint]
