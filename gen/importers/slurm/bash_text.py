@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import translate
 from functools import lru_cache
@@ -387,3 +387,25 @@ def texts_of_shells(words: Sequence[str]) -> list[str]:
 def reads_arguments(text: str) -> bool:
     """Whether a text has all arguments of the script, outside of single quotes."""
     return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None
+
+
+_OF_WORDS: Final = regex(
+    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
+    r"|<\(|<<<|&>|\|&|;;?&|\bRANDOM\b|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
+)
+_OF_TEXT: Final = regex(
+    r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|builtin|pipefail|SECONDS|BASHPID|UID)\b"
+)
+"""Syntax of bash in a construct that stays."""
+
+
+def needs_bash(text: str, parts: Iterable[str]) -> bool:
+    """Whether a construct, or a part of a word, has syntax that sh lacks."""
+    return any(
+        _OF_WORDS.search(one) or (not one.startswith(("$((", "${")) and _OF_TEXT.search(one)) for one in (text, *parts)
+    )
+
+
+def kind_of(node: str) -> str:
+    """A construct as a person calls it, by the name that the grammar gives it."""
+    return node.removesuffix("_statement").replace("c_style_for", "for ((").replace("_", " ")

@@ -33,7 +33,7 @@ from gen.importers.slurm.expansion import (
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outputs import ASKS, COUNTS, FIRST, OF_JOB, SEQUENCE, SUM, TO_FILE, answer_of
 from gen.importers.slurm.programs import DroppedPart, absolute, formatted
-from gen.importers.slurm.site import SUBMITS, is_of_machines, is_silent, shows_node
+from gen.importers.slurm.site import SUBMITS, is_silent, shows_node
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -377,6 +377,21 @@ class Conditions(Expander):
             return self.random
         return None
 
+    def branch_of_case(self, node: Node) -> list[Node] | None:
+        """The commands of `case` for its value; None if only a shell knows the value, or goes on behind them."""
+        value = node.child_by_field_name("value")
+        word = self.condition_value(self.text(value)) if value is not None else ""
+        items = [one for one in node.children if one.type == "case_item"]
+        patterns = [[self.pattern(self.text(one)) for one in item.children_by_field_name("value")] for item in items]
+        goes_on = any(one.type in (";&", ";;&") for item in items for one in item.children)
+        if not is_known(word) or goes_on or any(None in one for one in patterns):
+            return None
+        for item, known in zip(items, patterns, strict=True):
+            if any(fnmatchcase(word, one or "") for one in known):
+                closing = next(number for number, one in enumerate(item.children) if one.type == ")")
+                return item.children[closing + 1 :]
+        return []
+
     def starts_program(self, node: Node) -> bool:
         """Whether a construct starts more than programs that show something."""
         called = [(self.text(one), self.text(one.parent or one)) for one in nodes_below(node, "command_name")]
@@ -420,22 +435,6 @@ class Conditions(Expander):
             self.left.append(DroppedPart(self.place(node), f"`${name}` from outside", "it counts as not set", hint))
         self.asked.clear()
         self.unset_names.clear()
-
-    def named_unset(self, node: Node) -> list[str]:
-        """The words behind `unset`. Names variables that the image can set, because the script does not."""
-        words = self.words(self.text(node))[1:]
-        for name in words if "-f" not in words else ():
-            of_site = name.startswith("SLURM_") or (is_of_machines(name) and not name.startswith("LD_"))
-            if name.isidentifier() and self.lookup(name) is None and not of_site:
-                hint = f"write `unset {name}` into `command`, if the program reads it"
-                what = f"`unset {name}`"
-                self.left.append(DroppedPart(self.place(node), what, "the image of the job may set it", hint))
-        return words
-
-    @staticmethod
-    def kind_of(node: Node) -> str:
-        """The construct of a node as a person calls it."""
-        return node.type.removesuffix("_statement").replace("c_style_for", "for ((").replace("_", " ")
 
     def is_program(self, text: str) -> bool:
         """Whether a text starts more than what shows something, or removes files."""

@@ -15,7 +15,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, literal
 from gen.importers.slurm import processes, steps
-from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
+from gen.importers.slurm.bash_text import cut, expanded_part, needs_bash, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -53,11 +53,11 @@ from gen.importers.slurm.srun import (
     report_arguments,
     report_languages,
     starts_ray,
+    without_mount_values,
     word_of_folder,
 )
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.words import needs_bash
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 
@@ -269,7 +269,7 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
     script.left += written.left
     for place, what, hint in written.missing:
         draft.cannot_run(place, _as_shown(what), remedy_of_file(script, place, hint))
-    return runs
+    return without_mount_values(script, runs)
 
 
 def _with_stops(script: BatchScript, runs: list[Run]) -> list[Run]:

@@ -1,4 +1,4 @@
-"""Outputs of commands: values of a pod, or variables of the command if other programs start before their use."""
+"""Inputs of programs, and outputs of commands: values of a pod, or variables of the command behind other programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import names, regex
+from gen.base import Findings, names, regex
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -25,6 +25,7 @@ from gen.importers.slurm.expansion import (
     shown,
     sources,
 )
+from gen.importers.slurm.options import options_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, AnyStep, Step, absolute, joined, value_in_command
 
 ASKS: Final = names(
@@ -189,3 +190,27 @@ _IF_FAILED: Final = regex(
 def end_of_check(text: str) -> str:
     """`exit 1` of `if [ $? -ne 0 ]; then exit 1; fi`, which ends the script if the program before it fails."""
     return match[1] if (match := _IF_FAILED.fullmatch(text)) is not None else ""
+
+
+READS: Final = regex(r"(?:\S*/)?(?:ba|z)?sh(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script
+
+
+def with_input(step: Step, text: str, end: str) -> Step:
+    """A program of `srun` with the text of a here-document, which each task reads: a shell follows it, and gives it to
+    any other program.
+    """
+    _, program = options_of([*step.options], step.place, Findings())
+    before = step.options[: len(step.options) - len(program)]
+    at = program.index("-s") if "-s" in program else len(program)
+    if READS.fullmatch(" ".join(program[:at])):
+        behind = (program[0], *program[at + 1 :]) if program[at + 1 :] else ()
+        return replace(step, options=(*before, *program[:at], "-c", text, *behind))
+    start = f"'{end}'" if re.search(r"[$`\\]", text) and is_known(text) else end
+    words = [shown(one) if is_known(one) else f'"{_outside_marks(one)}"' for one in program]
+    lines = f"{' '.join(words)} <<{start}", text if is_known(text) else _outside_marks(text), end
+    return replace(step, options=(*before, "bash", "-c", "\n".join(lines))) if program else step
+
+
+def _outside_marks(text: str) -> str:
+    """A text with a backslash before signs of a shell, outside of what only a pod knows."""
+    return re.sub(rf"({MARKED.pattern})|[\\`$]", lambda one: one[1] or rf"\{one[0]}", text)

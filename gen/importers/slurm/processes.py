@@ -17,6 +17,7 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.importers import Fields
 from gen.importers.draft import JobDraft
+from gen.importers.slurm.bash_text import needs_bash
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, allocation, layout_of
@@ -38,7 +39,6 @@ from gen.importers.slurm.steps import (
     parts_of,
     without_set,
 )
-from gen.importers.slurm.words import needs_bash
 from gen.job.launchers import base, deepspeed, mpirun
 
 _OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -16,14 +15,14 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import CLAUSES, READERS, invalid_parts
-from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, readable, unclosed, with_braces
+from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, kind_of, readable, unclosed, with_braces
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.outputs import end_of_check
+from gen.importers.slurm.outputs import end_of_check, with_input
 from gen.importers.slurm.programs import Called, Step, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
-from gen.importers.slurm.words import follow_word, with_input
+from gen.importers.slurm.words import follow_word, named_unset
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -69,7 +68,7 @@ class BatchScript(BatchCommands):
                 dict.fromkeys(map(self.text, node.children_by_field_name("name")[:1]), node)
             ),
             "subshell": self._subshell,
-            "unset_command": lambda node: self.unset(self.named_unset(node)),
+            "unset_command": lambda node: self.unset(named_unset(self, node)),
         }
         self._visits, self._depth = 0, 0
 
@@ -374,7 +373,7 @@ class BatchScript(BatchCommands):
         ):
             self.name_setup(node)
             return
-        kind = node.children[1].type if node.type == "list" else self.kind_of(node)
+        kind = node.children[1].type if node.type == "list" else kind_of(node.type)
         hint = "check that each pod may run it, or write the values that it computes"
         what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
         self.leave(node, what, "only a shell decides it, in each pod", hint)
@@ -441,16 +440,7 @@ class BatchScript(BatchCommands):
         self.follow_turns(node, lambda: self.calculated(head[2]), body, lambda: self.calculate(head[3]))
 
     def _case(self, node: Node) -> None:
-        value = node.child_by_field_name("value")
-        word = self.condition_value(self.text(value)) if value is not None else ""
-        items = [one for one in node.children if one.type == "case_item"]
-        patterns = [[self.pattern(self.text(one)) for one in item.children_by_field_name("value")] for item in items]
-        goes_on = any(one.type in (";&", ";;&") for item in items for one in item.children)
-        if not is_known(word) or goes_on or any(None in one for one in patterns):
+        if (branch := self.branch_of_case(node)) is None:
             self._undecided(node)
-            return
-        for item, known in zip(items, patterns, strict=True):
-            if any(fnmatchcase(word, one or "") for one in known):
-                closing = next(number for number, one in enumerate(item.children) if one.type == ")")
-                self.follow_block(item.children[closing + 1 :])
-                return
+        else:
+            self.follow_block(branch)

@@ -196,7 +196,7 @@ def named_draft(
     draft = JobDraft(short, "batch", namespace, Location(given.file), found)
     if short != wanted:
         why = f"the names of its pods are longer, so it is `{short}`"
-        draft.drop(named[1], f"the name `{whole}`", why, "choose one with `--name`")
+        draft.drop(named[1], f"the name `{named[0] or stem}`", why, "choose one with `--name`")
     return draft
 
 

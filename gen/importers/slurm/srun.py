@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import reads_arguments
-from gen.importers.slurm.containers import Lacking
+from gen.importers.slurm.containers import Lacking, container_words
 from gen.importers.slurm.expansion import CLOSE, OPEN, marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.programs import DroppedPart, Step, command_at, read_by
+from gen.importers.slurm.programs import AnyStep, DroppedPart, Step, command_at, read_by
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout
 from gen.job.launchers import base
@@ -225,6 +225,39 @@ def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int, int]:
         return nodes, -(-tasks // nodes), tasks
     per_node = per_node or layout.per_node
     return nodes, per_node, layout.tasks if (nodes, per_node) == (layout.nodes, layout.per_node) else nodes * per_node
+
+
+_MOUNTS: Final = r"(?:--(?:container-mounts|bind|volume|mount)[= ]|\s-[Bv] )[^\s]*"
+
+
+def _only_in_mounts(script: BatchScript, names: Collection[str], mounts: Collection[str]) -> set[str]:
+    """Those of some variables with `mounts` that the script reads in options for them only, and the variables that it
+    reads in their values only.
+    """
+    lines = [one for one in script.source.split("\n") if not one.lstrip().startswith("#")]
+    reads = {name: [one for one in lines if re.search(rf"\$\{{?{name}\b", one)] for name in names}
+    option = {name: regex(rf"{_MOUNTS}\$\{{?{name}\b") for name in mounts}
+    found = {name for name in mounts if reads[name] and all(map(option[name].search, reads[name]))}
+    for _ in range(2):
+        sets = regex("|".join([r"(?!)", *(rf"\s*(?:export\s+)?{name}=[^;&|]*" for name in sorted(found))]))
+        found |= {name for name, own in reads.items() if own and all(map(sets.fullmatch, own))}
+    return found
+
+
+def without_mount_values(script: BatchScript, runs: list[AnyStep]) -> list[AnyStep]:
+    """The programs without variables for mounts that the job does not have. Names each variable."""
+    carried = container_words(script)
+    last = runs[-1].exported if runs else {}
+    texts = {name: value for name, value in last.items() if isinstance(value, str) and "/" in value}
+    lost = {name for name, one in texts.items() if ":" in one.strip(":") and not {*one.split(",")} <= carried}
+    left = _only_in_mounts(script, last.keys(), lost) if lost else set[str]()
+    for name in sorted(left):
+        hint = "add it to `env` if the program reads it"
+        place = set_at(script, name, script.exported.get(name) or runs[-1].place)
+        script.left.append(DroppedPart(place, f"the variable `{name}`", "only a mount has its value", hint))
+    return [
+        replace(one, exported={name: one.exported[name] for name in one.exported if name not in left}) for one in runs
+    ]
 
 
 def report_unset(script: BatchScript, options: Iterable[Option], given: Collection[str]) -> None:

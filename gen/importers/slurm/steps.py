@@ -20,7 +20,7 @@ from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, w
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import first_needing
+from gen.importers.slurm.outputs import READS, first_needing
 from gen.importers.slurm.programs import (
     VARIABLE,
     DroppedPart,
@@ -44,7 +44,7 @@ from gen.importers.slurm.srun import (
     with_export,
     without_variables,
 )
-from gen.importers.slurm.words import INNER_SRUN, READS
+from gen.importers.slurm.words import INNER_SRUN
 from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, names, regex
+from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import cut, in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.options import options_of
-from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
+from gen.importers.slurm.programs import VARIABLE, Called, DroppedPart, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -26,7 +25,11 @@ from gen.importers.slurm.site import (
     SILENT,
     SILENT_IN_TASKS,
     SUBMITS,
+    is_of_machines,
 )
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _DECLARES: Final = names("export declare typeset local readonly")
 _ARGUMENTS: Final = regex(r"\$\{?[\d@*#]|\bshift\b|\bfor\s+\w+\s*[;\n]")
@@ -34,7 +37,6 @@ _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
-READS: Final = regex(r"(?:\S*/)?(?:ba|z)?sh(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script
 
 
 def follow_word(reader: BatchCommands, called: Called) -> bool:
@@ -56,27 +58,6 @@ def _srun(reader: BatchCommands, called: Called) -> bool:
     else:
         reader.add(Step(options=called.words[1:], place=called.place, by_srun=True, assigned=called.assigned))
     return not reader.in_task
-
-
-def with_input(step: Step, text: str, end: str) -> Step:
-    """A program of `srun` with the text of a here-document, which each task reads: a shell follows it, and gives it to
-    any other program.
-    """
-    _, program = options_of([*step.options], step.place, Findings())
-    before = step.options[: len(step.options) - len(program)]
-    at = program.index("-s") if "-s" in program else len(program)
-    if READS.fullmatch(" ".join(program[:at])):
-        behind = (program[0], *program[at + 1 :]) if program[at + 1 :] else ()
-        return replace(step, options=(*before, *program[:at], "-c", text, *behind))
-    start = f"'{end}'" if re.search(r"[$`\\]", text) and is_known(text) else end
-    words = [shown(one) if is_known(one) else f'"{_outside_marks(one)}"' for one in program]
-    lines = f"{' '.join(words)} <<{start}", text if is_known(text) else _outside_marks(text), end
-    return replace(step, options=(*before, "bash", "-c", "\n".join(lines))) if program else step
-
-
-def _outside_marks(text: str) -> str:
-    """A text with a backslash before signs of a shell, outside of what only a pod knows."""
-    return re.sub(rf"({MARKED.pattern})|[\\`$]", lambda one: one[1] or rf"\{one[0]}", text)
 
 
 def _env(reader: BatchCommands, called: Called) -> bool:
@@ -246,6 +227,19 @@ def _eval(reader: BatchCommands, called: Called) -> bool:
         else:
             reader.run(called.place, inner, called.assigned)
     return True
+
+
+def named_unset(reader: BatchCommands, node: Node) -> list[str]:
+    """The words behind `unset`. Names variables that the image can set, because the script does not."""
+    words = reader.words(reader.text(node))[1:]
+    for name in words if "-f" not in words else ():
+        of_site = name.startswith("SLURM_") or (is_of_machines(name) and not name.startswith("LD_"))
+        if name.isidentifier() and reader.lookup(name) is None and not of_site:
+            hint = f"write `unset {name}` into `command`, if the program reads it"
+            reader.left.append(
+                DroppedPart(reader.place(node), f"`unset {name}`", "the image of the job may set it", hint)
+            )
+    return words
 
 
 def _in_place(reader: BatchCommands, called: Called) -> bool:
@@ -434,18 +428,3 @@ INNER_SRUN: Final = regex(
     r"(?m)(?:^|[;&|({!`]|\$\(eval\s+echo|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*(?:\w+=[(\"']+)?srun\b"
 )
 """`srun` in a construct of the shell, or at the start of a value."""
-_OF_WORDS: Final = regex(
-    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
-    r"|<\(|<<<|&>|\|&|;;?&|\bRANDOM\b|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
-)
-_OF_TEXT: Final = regex(
-    r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|builtin|pipefail|SECONDS|BASHPID|UID)\b"
-)
-"""Syntax of bash in a construct that stays."""
-
-
-def needs_bash(text: str, parts: Iterable[str]) -> bool:
-    """Whether a construct, or a part of a word, has syntax that sh lacks."""
-    return any(
-        _OF_WORDS.search(one) or (not one.startswith(("$((", "${")) and _OF_TEXT.search(one)) for one in (text, *parts)
-    )

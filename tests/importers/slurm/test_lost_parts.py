@@ -460,3 +460,23 @@ def test_what_is_lost_is_named_once_as_the_script_has_it(body: str, said: list[s
 def test_a_script_that_starts_itself_has_a_remedy(options: str, hint: str) -> None:
     _, found = read(script(*NODE, body=f"sbatch {options}train.sh\na", interpreter=BASH))
     assert [one.hint for one in found if "sbatch" in one.message] == [hint]
+
+
+@for_each(
+    ("body", "env", "lines"),
+    [
+        (
+            "export D=/x\nexport M=$PWD:$D\nif [ -n $I ]; then A=(--container-mounts $M); fi\nsrun ${A[@]} python a.py",
+            {},
+            [4, 5],
+        ),
+        ("export M=/x:/y\nif [ ! -z $I ]; then A=(--container-mounts=$M --b); fi\nsrun $A a $M", {"M": "/x:/y"}, []),
+        ("export M=/x:/y\nsrun a", {"M": "/x:/y"}, []),
+    ],
+)
+def test_a_variable_for_a_mount_that_the_job_lacks_is_left_out(
+    body: str, env: dict[str, str], lines: list[int]
+) -> None:
+    jobs, found = read(script(*NODE, body=body, interpreter=BASH))
+    assert jobs[0].fields.get("env", {}) == env
+    assert [one.place.line for one in found if "only a mount has its value" in one.message] == lines
