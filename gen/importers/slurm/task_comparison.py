@@ -170,8 +170,8 @@ def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
     """Whether a finding is about a program in a text of the command with this line, such as that of `bash -c`."""
     inside = difference.line > 0 and _is_inside(text, finding.place.line, difference.line)
     started = difference.text.partition("`")[2].partition("`")[0]
-    if finding.message.startswith(f"`{started}` is not carried"):
-        return inside
+    if finding.message.startswith((f"`{started}` is not carried", f"`trap {started}")):
+        return inside or finding.message.startswith("`trap ")  # which bash runs at line 1
     named = {posixpath.basename(word) for word in re.findall(r"`([^`\s]+)`", finding.message)}
     starts = {posixpath.basename(word) for word in started.split()}
     return inside and finding.message[:1].isdigit() and not named.isdisjoint(starts)

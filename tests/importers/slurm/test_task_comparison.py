@@ -240,6 +240,7 @@ def test_the_checks_of_a_script_are_not_proven(tmp_path: Path) -> None:
 @for_each(
     ("body", "lines"),
     [
+        ("trap 'conda activate b' EXIT\npython a.py", "1"),
         ("PATH=/opt/a/bin:$B\nmodule load a\nsrun python a.py", "5"),
         ("M=$(A=$(hostname))\nmodule load a\npython a.py $M", "5"),
         ('A=(b\nset -e\nc)\nmodule load a\npython "${A[@]}"', "7"),
