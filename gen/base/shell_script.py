@@ -65,28 +65,29 @@ def syntax_tree(source: bytes, most_levels: int = 0) -> Node:
             f"the script has more than {_MOST_PIPES} pipes (`|`); write a part of it as a script of its own"
         )
     top = _parser().parse(source).root_node
-    if _SEVERAL.search(source) is not None and (lines := _lines_of_assignments(source, top)) != source:
-        top = _parser().parse(lines).root_node
+    for _ in range(_MOST_CUTS if b"\n" in source else 0):
+        if (lines := _separated(source, top)) == source:
+            break
+        source, top = lines, _parser().parse(lines).root_node
     if most_levels and _is_deeper(top, most_levels):
         raise UsageError(f"the script is nested in more than {most_levels} levels; write it with fewer")
     return top
 
 
-_SEVERAL: Final = regex(rb"(?m)^[ \t]*[A-Za-z_]\w*\+?=[^\n]*[ \t][A-Za-z_]\w*\+?=")
+_MOST_CUTS: Final = 20
+"""Passes in which lines are separated: the parser finds some only behind others."""
 
 
-def _lines_of_assignments(source: bytes, top: Node) -> bytes:
-    """The script with `;` between the assignments of a line, where the grammar takes the lines behind it for the same
-    command: `A=1 B=2`, and `C=3` in the next line.
+def _separated(source: bytes, top: Node) -> bytes:
+    """The script with `;` between lines that the grammar takes for one command, as it does behind `A=1 B=2` and behind
+    some pipes. All positions stay.
     """
     changed = bytearray(source)
     for node in nodes_below(top, "command"):
-        assigned = [one for one in node.children if one.type == "variable_assignment"]
-        gaps = [range(one.end_byte, other.start_byte) for one, other in pairwise(assigned)]
-        ends = [b"\n" in _ESCAPED.sub(b"", source[gap.start : gap.stop]) for gap in gaps]
-        for at, gap in enumerate(gaps):
-            if gap and not ends[at] and any(ends[at:]):
-                changed[gap.start] = ord(";")
+        if node.start_point[0] != node.end_point[0]:
+            for one, other in pairwise(part for part in node.children if part.type != "comment"):
+                if b"\n" in _ESCAPED.sub(b"", source[one.end_byte : other.start_byte]):
+                    changed[one.end_byte] = ord(";")
     return bytes(changed)
 
 

@@ -132,3 +132,17 @@ def test_arguments_assign_nothing(text: str, names: list[str]) -> None:
 def test_assignments_of_a_line_are_not_those_of_a_later_program(text: str, env: int) -> None:
     (command,) = nodes_below(syntax_tree(text.encode()), "command")
     assert [one.type for one in command.children].count("variable_assignment") == env
+
+
+@for_each(
+    ("text", "programs"),
+    [
+        ("a | b -c | d\ne f\n[ -d g ] || h\ni", "abdehi"),
+        ("A=1 B=2\nC=3\nif [ -d g ]; then h; fi\ni", "hi"),
+        ("a | b | c # d\ne\n[ -d g ] && h\n# j\ni", "abcehi"),
+        ("a \\\n  b\nc", "ac"),
+    ],
+)
+def test_each_line_is_a_command_of_its_own(text: str, programs: str) -> None:
+    found = [one.text for one in nodes_below(syntax_tree(text.encode()), "command_name")]
+    assert b"".join(one or b"" for one in found).decode() == programs

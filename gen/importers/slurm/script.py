@@ -7,6 +7,7 @@ the variables of a pod. What cannot be known stays as it is, or has no value.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -70,12 +71,13 @@ class BatchScript(BatchCommands):
             "subshell": self._subshell,
             "unset_command": lambda node: self.unset(named_unset(self, node)),
         }
-        self._visits, self._depth = 0, 0
+        self._visits, self._depth, self._ends = 0, 0, list[int]()
 
     def follow(self, text: str) -> BatchScript:
         """Follow a text. This object has its steps, files and remaining lines afterwards."""
         self.source = text
         self.bytes = readable(text).encode("utf-8", "replace")
+        self._ends = [one.start() for one in re.finditer(b"\n", self.bytes)]
         top = syntax_tree(for_grammar(readable(text)).encode("utf-8", "replace"), MAX_LEVELS)
         faults = (one for one in invalid_parts(top) if one.is_missing or self.text(one).strip("\\ \t\n"))
         if (fault := next(faults, None)) is not None:
@@ -94,7 +96,8 @@ class BatchScript(BatchCommands):
         return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def place(self, node: Node) -> Location:
-        return Location(self.file, node.start_point[0] + self.first_line)
+        row = bisect_left(self._ends, node.start_byte)  # the tree can have fewer lines
+        return Location(self.file, row + self.first_line)
 
     def follow_block(self, nodes: Iterable[Node]) -> None:
         before = 0

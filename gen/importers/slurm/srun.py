@@ -294,7 +294,8 @@ def report_arguments(
     if script.arguments or not script.has_more:
         return
     text = "\n" * (script.first_line - 1) + script.source
-    inner = [(one.start_point[0], one.end_point[0]) for one in script.functions.values()]
+    starts = [(script.place(one).line - script.first_line, one) for one in script.functions.values()]
+    inner = [(first, first + script.text(one).count("\n")) for first, one in starts]
     lines = [*enumerate(script.source.split("\n"))]
     outside = [(at, one) for at, one in lines if not any(first <= at <= last for first, last in inner)]
     what, why = "`$@`", "the arguments of the script are those of `sbatch`"
