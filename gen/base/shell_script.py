@@ -86,7 +86,7 @@ def _separated(source: bytes, top: Node) -> bytes:
     for node in nodes_below(top, "command"):
         if node.start_point[0] != node.end_point[0]:
             for one, other in pairwise(part for part in node.children if part.type != "comment"):
-                if b"\n" in _ESCAPED.sub(b"", source[one.end_byte : other.start_byte]):
+                if one.is_named and b"\n" in _ESCAPED.sub(b"", source[one.end_byte : other.start_byte]):
                     changed[one.end_byte] = ord(";")
     return bytes(changed)
 
