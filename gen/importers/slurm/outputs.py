@@ -178,7 +178,7 @@ def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:
     return needed[::-1]
 
 
-_SPLITS: Final = regex(r"=\([^)]*\$|\bfor\s+\w+\s+in\b[^;\n]*\$|\bread\b")
+_SPLITS: Final = regex(r"=\([^)]{0,999}\$|\bfor\s+\w+\s+in\b[^;\n]{0,999}\$|\bread\b")
 
 
 _IF_FAILED: Final = regex(

@@ -27,7 +27,7 @@ _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROC
 _OF_GPUS: Final = regex(r"gpu|cuda|nccl|nvidia|rocm|hip_", re.IGNORECASE)
 _OF_PEOPLE: Final = names("chdir error job-name mail-user output")
 """Options with names that people choose."""
-_IMAGE: Final = regex(r"\S+\.(?:sif|simg|sqsh)\b")
+_IMAGE: Final = regex(r"(?<!\S)\S+\.(?:sif|simg|sqsh)\b")
 _COMMENT: Final = regex(r"(?m)(?:^|\s)#.*$")
 
 
