@@ -411,7 +411,7 @@ def _equal(
     if mine[0] != mine[1]:
         if theirs == (re.sub(r"[0-9]+$", DEFAULT_PORT, mine[0]),) * 2:
             return True  # the pods of a run have their ports for themselves
-        return theirs[0] != theirs[1] and _fixed(mine) <= _fixed(theirs)
+        return theirs[0] != theirs[1] and _fixed([one.replace(HOME, "") for one in mine]) <= _fixed(theirs)
     if theirs[0] != theirs[1]:
         return False
     if a == b:
@@ -420,7 +420,7 @@ def _equal(
     return places[0] == places[1] or a.replace(HOME, posixpath.relpath(HOME, other)) == b
 
 
-def _fixed(values: tuple[str, str]) -> frozenset[str]:
+def _fixed(values: Sequence[str]) -> frozenset[str]:
     """Parts of a value that are the same in both runs."""
     first, second = (_WORD.findall(one) for one in values)
     return frozenset(first) & frozenset(second)

@@ -132,7 +132,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (NODES, 'if [ -n "$IMAGE" ]; then A=b; fi\nsrun --container-image $IMAGE python a $A'),
         (("-N 1",), "A=(--b c)\nB=()\npython a ${A-x} ${A/b/d} ${B:-e} ${#A} ${A[@]:1} ${A[@]/c/f}"),
         (("-N 1",), "env A=b [ -d / ] && python c"),
-        (("-N 1",), "python a {--b,./c.$SLURM_JOB_ID.json}"),
+        (("-N 1",), "python a {--b,./c.$SLURM_JOB_ID.json} --c=$PWD/d.$SLURM_JOB_ID"),
         (NODES, "srun python a | sh -c 'sleep 1; python b'"),
         (("-N 2", "--ntasks-per-node=2"), 'if ask; then N=1; else N=2; fi\nsrun bash -c "python a $N \\$SLURM_PROCID"'),
         (("-N 1",), "./a\nsrun --container-workdir=/w ./b\n./c\nsrun -D d ./e"),
