@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import yaml
 
 from gen.base import INTERNAL_ERROR, Findings, UsageError
-from gen.importers import ImportInput
+from gen.importers import IMPORTERS, ImportInput
 from gen.importers.proof import Outcome
 from gen.importers.slurm.importer import read_script
 from gen.importers.slurm.site_template import site_template
@@ -196,7 +196,8 @@ class Imports:
             repository.overlay(OVERLAY)
             file = Path(folder, source.path.name)
             file.write_text(text, "utf-8")
-            options: dict[str, Any] = {"namespace": "team", "image": _IMAGE, "overlay": "dev", "yes": True}
+            options: dict[str, Any] = {"namespace": "team", "overlay": "dev", "yes": True}
+            options |= {"image": _IMAGE} if "image" in IMPORTERS[source.importer].options else {}
             if source.importer == "slurm":
                 Path(folder, "site.yaml").write_text(site, "utf-8")
                 options |= {"site": Path(folder, "site.yaml"), "prove": prove}

@@ -59,6 +59,7 @@ def test_a_round_counts_the_verdicts(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "     1 slurm: ready\n" in output
     assert "     1 batch scripts with a launcher, of which 1 are ready: 100.0 %\n" in output
     assert "     4 inputs, 0 with problems" in output
+    assert "usage" not in output  # an option that an importer refuses
     assert mutated_imports.main([str(tmp_path), "--count", "12", "--seed", "3"]) == 0
     assert "    12 inputs, 0 with problems" in capsys.readouterr().out
 

@@ -199,14 +199,14 @@ def with_container(value: Any, old: str, new: str, before: str = "") -> Any:
         of_args = str(next(iter(as_list(value.get("command"))), ""))
         made = {}
         for key, inner in value.items():
-            found = _BY_CONTAINER.fullmatch(key)
+            found = _BY_CONTAINER.fullmatch(str(key))
             name = f"{found[1]}{new}{found[3]}" if found is not None and found[2] == old else key
-            if isinstance(inner, str) and _OF_CONTAINERS.fullmatch(key):
+            if isinstance(inner, str) and _OF_CONTAINERS.fullmatch(str(key)):
                 made[name] = ",".join(new if one.strip() == old else one for one in inner.split(","))
             else:
                 made[name] = with_container(inner, old, new, of_args if key == "args" else "")
         return made
-    form = re.compile(rf"(\bkubectl\b{_KUBECTL}){re.escape(old)}(?![\w.-])")
+    form = re.compile(rf"(\bkubectl\b{_KUBECTL}){re.escape(str(old))}(?![\w.-])")
     if isinstance(value, list):
         words = [str(one) for one in (before, *value)] if before else [str(one) for one in value]
         if words and words[0].rpartition("/")[2] == "kubectl" and not any("\v" in one for one in words):

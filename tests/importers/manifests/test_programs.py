@@ -219,3 +219,9 @@ def test_a_variable_of_its_own_container_needs_no_patch() -> None:
     proof = proof_of(batch(env=[{"name": "LIMIT", "valueFrom": source}]))
     assert proof.job.fields["env"] == {"LIMIT": {"resource": "limits.cpu"}}
     assert (proof.patch, proof.remaining) == (None, ())
+
+
+def test_a_container_whose_name_is_a_number_is_no_reason_to_fail() -> None:
+    body = batch(annotations={1: "x"})
+    body["spec"]["template"]["spec"]["containers"][0]["name"] = 3
+    assert isinstance(messages(body), list)
