@@ -437,7 +437,7 @@ def report_variables(
     for one in every:
         for number, container in enumerate(as_list(one.spec.get("containers"))):
             words = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
-            own = known | {at(entry, "name") for entry in as_list(at(container, "env"))}
+            own = known | {str(at(entry, "name")) for entry in as_list(at(container, "env"))}
             for name in dict.fromkeys(_BRACED.findall("\n".join(words))) if not at(container, "envFrom") else ():
                 sets = re.compile(rf"(?<![\w$]){name}\+?=|\bfor\s+{name}\b|\bread\b[^\n;]*\b{name}\b")
                 if name not in own and not any(map(sets.search, words)):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gen.importers.shell_script import with_container
 from tests.cases import for_each
 from tests.importers.manifests.changes import of_container
 from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod, replicas
@@ -222,6 +223,5 @@ def test_a_variable_of_its_own_container_needs_no_patch() -> None:
 
 
 def test_a_container_whose_name_is_a_number_is_no_reason_to_fail() -> None:
-    body = batch(annotations={1: "x"})
-    body["spec"]["template"]["spec"]["containers"][0]["name"] = 3
-    assert isinstance(messages(body), list)
+    number: Any = 3
+    assert with_container({1: "a", "args": ["b"]}, number, "main") == {1: "a", "args": ["b"]}
