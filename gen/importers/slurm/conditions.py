@@ -50,7 +50,9 @@ _OF_WALK: Final = (
     *("folder_before", "pushed", "drawn", "from_text", "single_outputs", "statuses", "status_of", "indexed", "keyed"),
     *("outputs", "once", "never", "untaken", "cut", "unclear", "ended"),
 )
+"""Attributes of a reader that a part of the script changes."""
 _JOINS: Final = regex(r"IFS=(['\"]?)(.?)\1\s*(?:;|&&)\s*echo\s+\"\$\{(\w+)\[\*\]\}\"")
+"""The items of an array with a sign between them."""
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
@@ -308,10 +310,10 @@ class Conditions(Expander):
             return written["text"] if written["quote"] else self.unquoted(written["text"])
         if _ASSIGNMENT.fullmatch(command):
             return ""
-        if (joins := _JOINS.fullmatch(command)) is not None and all(
-            map(is_known, items_of(self.lookup(joins[3]) or ""))
-        ):
-            return joins[2].join(items_of(self.lookup(joins[3]) or ""))
+        joins = _JOINS.fullmatch(command)
+        items = items_of(self.lookup(joins[3]) or "") if joins is not None else ()
+        if joins is not None and all(map(is_known, items)):
+            return joins[2].join(items)
         called = _words_of(command, "command")
         if called[:1] == [command] and re.match(r"(?:echo|printf)\s+(?!-[neEv]+\s)", command):
             program, *rest = self.words(with_braces(command))
@@ -408,10 +410,8 @@ class Conditions(Expander):
         """
         texts = [re.sub(r"\$\([^()]*\)", "_", self.text(one)) for one in branches if one.is_named]
         set_there = {name for one in texts for name in assigned_in(one)} - self.decided_by
-        acts, leaves = (
-            any(self.is_program(one) or _CHANGES.search(one) for one in texts),
-            any(map(_LEAVES.search, texts)),
-        )
+        acts = any(self.is_program(one) or _CHANGES.search(one) for one in texts)
+        leaves = any(map(_LEAVES.search, texts))
         if acts or leaves or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
             what, why = f"the other case of `{cut(self.text(condition))}`", "gen does not see files of machines"
             hint = "write the commands of this case without the check"

@@ -274,7 +274,7 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
 
 def _with_stops(script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with `set -e` and `set +e` where the script has them, if more than one program follows."""
-    of_script = (one.text for one in runs if not one.text.startswith("export MASTER_ADDR="))
+    of_script = (one.text for one in runs if one.stops is not None)
     on = "set -eo pipefail" if script.pipes_fail and any(map(_PIPE.search, of_script)) else "set -e"
     made, now = list[Run](), False
     for at, run in enumerate(runs):

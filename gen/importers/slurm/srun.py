@@ -72,17 +72,19 @@ def with_export(step: Step, options: Sequence[Option]) -> Step:
     return replace(step, assigned=(*step.assigned, *own), exported=exported)
 
 
+_MOST_OPTIONS: Final = 9
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
 
 
 def without_variables(words: Sequence[str]) -> list[str]:
     """The words behind `srun` without variables from outside in the place of options, which are often empty."""
     given = [*words]
-    while True:
+    for _ in range(_MOST_OPTIONS):
         _, rest = options_of(given, Location(""), Findings())
         if not rest or not _OPTIONS.fullmatch(rest[0]):
-            return given
+            break
         del given[-len(rest)]
+    return given
 
 
 def set_at(script: BatchScript, name: str, place: Location) -> Location:
