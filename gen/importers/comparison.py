@@ -7,20 +7,18 @@ compared by route.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from gen.base import Route, as_mapping, as_mappings, at, entries, follow, replaced
 from gen.base.codes.imports import NOT_CARRIED
-from gen.importers import Fields, ImportedJob
+from gen.importers import Fields
 from gen.importers.draft import JobDraft
-from gen.importers.manifests.objects import Item, main_index, templates
+from gen.importers.manifests.container_names import with_container
+from gen.importers.manifests.objects import Item, main_index
 from gen.importers.manifests.pods import without_metadata
-from gen.importers.shell_script import with_container
-from gen.job.kinds import ALL_KINDS
 from gen.kubernetes import quantity
 from gen.kubernetes.facts import resource_of_object
 from gen.kubernetes.facts.base import Pattern, Resource
@@ -68,19 +66,6 @@ def aligned(original: Body, rendered: Body) -> Body:
                 names = (at(one["containers"][main], "name") for one in (spec, changed))
                 original = with_container(original, *names)
     return original
-
-
-def with_containers(job: ImportedJob, others: Iterable[ImportedJob]) -> ImportedJob:
-    """A step with the names that the training containers of other steps have in their jobs, as far as one is clear."""
-    names: dict[str, set[str]] = {}
-    for body, kind in ((one.body, other.fields["kind"]) for other in others for one in other.originals):
-        for one in templates(ALL_KINDS[kind].facts, body):
-            names.setdefault(str(one.container.get("name")), set()).add(ALL_KINDS[kind].main_container())
-    for old, (new, *more) in ((old, sorted(new)) for old, new in names.items()):
-        if not more and old != new:
-            originals = (replace(one, body=with_container(one.body, old, new)) for one in job.originals)
-            job = replace(job, fields=with_container(job.fields, old, new), originals=tuple(originals))
-    return job
 
 
 def _same_template(original: Body, route: Route, rendered: Body) -> tuple[Route, object] | None:

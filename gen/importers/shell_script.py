@@ -1,16 +1,14 @@
-"""Commands in a shell script: those of one program, with reports of the parts around them that importers ignore; and
-names of containers in commands of `kubectl`, fields and annotations.
-"""
+"""Commands in a shell script: those of one program, with reports of the parts around them that importers ignore."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from gen.base import Findings, Location, as_list, regex
+from gen.base import Findings, Location, regex
 from gen.base.codes.imports import UNSUPPORTED_SHELL
 from gen.base.shell_script import BACKGROUND, ScriptReader, syntax_tree
 from gen.base.shell_words import Word
@@ -180,42 +178,3 @@ def _is_cut(node: Node, around: Node | None) -> bool:
         return False
     words = (around.text or b"")[node.end_byte - around.start_byte : behind.start_byte - around.start_byte]
     return bool(words.strip(b"\\ \t\n"))
-
-
-_KUBECTL: Final = r"(?:(?!\s--\s)(?:\\\n|[^;&|\n]))*?\s(?:-c[\s=]*|--container[\s=]+)"
-"""Words of `kubectl` before the name of a container. Those after `--` are of another program."""
-_BY_CONTAINER: Final = regex(
-    r"((?:container\.(?:apparmor\.security\.beta|seccomp\.security\.alpha)\.kubernetes\.io/|ad\.datadoghq\.com/"
-    r"|[\w.-]+/container\.))([^.]+)(.*)"
-)
-"""Annotations whose key has the name of a container."""
-_OF_CONTAINERS: Final = regex(r"containerName|[\w.-]+/(?:[\w.-]+-)?container(?:s|-names?)?")
-"""Fields and annotations whose value is the name of a container, or several with commas."""
-
-
-def with_container(value: Any, old: str, new: str, before: str = "") -> Any:
-    """A value whose references to a container have its new name. `before` is the program of a list of arguments."""
-    if isinstance(value, dict):
-        of_args = str(next(iter(as_list(value.get("command"))), ""))
-        made = {}
-        for key, inner in value.items():
-            found = _BY_CONTAINER.fullmatch(str(key))
-            name = f"{found[1]}{new}{found[3]}" if found is not None and found[2] == old else key
-            if isinstance(inner, str) and _OF_CONTAINERS.fullmatch(str(key)):
-                made[name] = ",".join(new if one.strip() == old else one for one in inner.split(","))
-            else:
-                made[name] = with_container(inner, old, new, of_args if key == "args" else "")
-        return made
-    form = re.compile(rf"(\bkubectl\b{_KUBECTL}){re.escape(str(old))}(?![\w.-])")
-    if isinstance(value, list):
-        words = [str(one) for one in (before, *value)] if before else [str(one) for one in value]
-        if words and words[0].rpartition("/")[2] == "kubectl" and not any("\v" in one for one in words):
-            return form.sub(rf"\g<1>{new}", "\v".join(words)).split("\v")[1 if before else 0 :]
-        return [with_container(one, old, new) for one in value]
-    return form.sub(rf"\g<1>{new}", value) if isinstance(value, str) else value
-
-
-def is_by_container(key: str, name: str) -> bool:
-    """Whether the key of an annotation, which `with_container` does not know, may have the name of a container."""
-    own = key.rpartition("/")[2]
-    return "/" in key and _BY_CONTAINER.fullmatch(key) is None and (own == name or own.startswith(f"{name}."))

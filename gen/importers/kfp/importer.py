@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_field, with_texts
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
-from gen.importers.comparison import with_containers
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline_name, with_quoted
@@ -24,6 +23,7 @@ from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, numb
 from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
 from gen.importers.kfp.losses import HINTS, PLATFORM, decisions, form_of, lost_outputs, of_steps, volume_of, with_config
 from gen.importers.kfp.parts import Part, parts_of
+from gen.importers.manifests.container_names import with_names_of_steps
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds import ALL_KINDS
@@ -168,7 +168,7 @@ def _with_names(steps: list[_Step], found: Findings) -> list[_Step]:
         run = f"{{{{ run.id }}}}-{step.name}" if several else "{{ run.id }}"
         fields = with_texts(step.part.job.fields, methodcaller("replace", OF_STEP, run))
         known = [one for one in steps if one is not step and one.is_known]
-        job = with_containers(replace(step.part.job, fields=fields), (one.part.job for one in known))
+        job = with_names_of_steps(replace(step.part.job, fields=fields), (one.part.job for one in known))
         obstacles = list(step.part.obstacles)
         for other in known:
             job, left = with_object(job, other.part.job, name := f"{{{{ run.id }}}}-{other.name}")

@@ -17,6 +17,7 @@ from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
 from gen.importers.comparison import cleaned, without_defaults, without_unknown
 from gen.importers.draft import JobDraft, is_secret, texts_in, validated, with_hosts
+from gen.importers.manifests.container_names import with_names_in_job
 from gen.importers.manifests.objects import (
     START,
     Item,
@@ -50,7 +51,6 @@ from gen.importers.manifests.volumes import (
     selects_name,
     separate,
     set_board,
-    with_containers,
     with_selectors,
     without_files,
 )
@@ -263,7 +263,7 @@ def _imported(
     for route in routes:
         body = replaced(body, (*route, "spec"), modern_pod(follow(body, (*route, "spec"))))
         body = body if given.as_is else _without_effect(draft, item, body, route)
-    body = with_containers(draft, item, body, model, facts)
+    body = with_names_in_job(draft, item, body, model, facts)
     body = with_selectors(body, item, facts, draft.name) if facts is model.facts else body
     pods = templates(facts, body)
     maps = _maps(every, item) if facts is model.facts else {}  # a job with a schedule has no files

@@ -18,16 +18,12 @@ from gen.base import (
     as_mappings,
     as_texts,
     at,
-    follow,
     quoted,
     regex,
-    replaced,
 )
-from gen.base.codes.imports import NOT_CARRIED
 from gen.importers.comparison import cleaned
 from gen.importers.draft import JobDraft, literal, texts_in, validated
-from gen.importers.manifests.objects import USUAL, inside, templates
-from gen.importers.shell_script import is_by_container, with_container
+from gen.importers.manifests.objects import USUAL, inside
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.objects import JOB_LABEL, Body, present
 from gen.render.parts.data import FILES
@@ -376,33 +372,6 @@ def with_selectors(body: Body, item: Item, facts: Resource, job: str) -> Body:
         } | own_name
 
     return {**body, "spec": changed(body["spec"])}
-
-
-def with_containers(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource) -> Body:
-    """The object with the name that its training containers have in a job: in annotations of their pods, and in
-    programs of all pods. A variable of a container needs no name for that.
-    """
-    every = [one for one in templates(facts, body) if one.pods is not None]
-    mains = {str(one.container.get("name")) for one in every}
-    name = model.main_container()
-    for one in every:
-        pod = follow(body, one.route)
-        others = {str(at(container, "name")) for container in _containers(one.spec) if container is not one.container}
-        for old in mains - others - {name}:
-            for key in as_mapping(one.metadata.get("annotations")) if one.container.get("name") == old else ():
-                if is_by_container(str(key), old):
-                    message = f"`{key}` may name the container `{old}`, which is `{name}` in pods of the job"
-                    place = item.place(*one.route, "metadata", "annotations", key)
-                    draft.found.warning(NOT_CARRIED, place, message, f"if it does, write `{name}` in its place")
-            pod = with_container(pod, old, name)
-        for route, text in texts_in(pod):
-            own = at(follow(pod, route[:3]), "name")
-            own = name if own == one.container.get("name") else own
-            if route[-1] == "containerName" and route[3] == "env" and text == own:
-                source = follow(pod, route[:-1])
-                pod = replaced(pod, route[:-1], {key: value for key, value in source.items() if key != route[-1]})
-        body = replaced(body, one.route, pod)
-    return body
 
 
 def report_services(draft: JobDraft, item: Item, every: Sequence[Item]) -> None:

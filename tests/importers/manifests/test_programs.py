@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gen.importers.shell_script import with_container
+from gen.importers.manifests.container_names import with_container
 from tests.cases import for_each
 from tests.importers.manifests.changes import of_container
 from tests.importers.manifests.forms import EQUAL, IMAGE, an_object, pod, replicas
