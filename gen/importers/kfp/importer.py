@@ -19,9 +19,10 @@ from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline_name, with_quoted
+from gen.importers.kfp.claims import PLATFORM, VOLUME, form_of, volume_of, with_config
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
-from gen.importers.kfp.ir import VOLUME, pipeline_of_ir
-from gen.importers.kfp.losses import HINTS, PLATFORM, decisions, form_of, lost_outputs, of_steps, volume_of, with_config
+from gen.importers.kfp.ir import pipeline_of_ir
+from gen.importers.kfp.losses import HINTS, decisions, lost_outputs, of_steps
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.container_names import with_names_of_steps
 from gen.importers.manifests.pods import is_carried

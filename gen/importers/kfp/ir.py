@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex, with_texts
+from gen.importers.kfp.claims import VOLUME, WORKSPACE
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -30,7 +31,7 @@ from gen.importers.kfp.graph import (
     with_defaults,
     with_values,
 )
-from gen.importers.kfp.losses import OWN, WORKSPACE, Loss, lost_field, lost_loop
+from gen.importers.kfp.losses import OWN, Loss, lost_field, lost_loop
 from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 
@@ -38,8 +39,6 @@ _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}"""
 _VALUE: Final = r"""inputs\.parameter_values\[['"]([\w.-]+)['"]\]"""
 _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}")
 _FOLDER: Final = "/pipeline"
-VOLUME: Final = "pipeline"
-"""Volume with the outputs of steps, in a folder for each run and each step."""
 _EXECUTORS: Final = ("deploymentSpec", "executors")
 _STUBS: Final = "argostub/"
 """Start of the images of steps that Kubeflow Pipelines does itself, without a container."""
