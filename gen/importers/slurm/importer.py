@@ -27,6 +27,7 @@ from gen.importers.slurm.containers import (
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
 from gen.importers.slurm.outputs import without_idle_separators
+from gen.importers.slurm.outside import report_arguments, report_languages, without_mount_values
 from gen.importers.slurm.programs import (
     BETWEEN,
     DEEP,
@@ -46,16 +47,7 @@ from gen.importers.slurm.site import (
     report_incomplete,
     without_placeholders,
 )
-from gen.importers.slurm.srun import (
-    WITHOUT_HOSTS,
-    lost_nodes,
-    remedy_of_file,
-    report_arguments,
-    report_languages,
-    starts_ray,
-    without_mount_values,
-    word_of_folder,
-)
+from gen.importers.slurm.srun import WITHOUT_HOSTS, lost_nodes, remedy_of_file, starts_ray, word_of_folder
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.job.launchers import mpirun

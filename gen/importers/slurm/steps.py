@@ -21,6 +21,7 @@ from gen.importers.slurm.containers import named_images, of_container, other_ima
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outputs import READS, first_needing
+from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     VARIABLE,
     DroppedPart,
@@ -37,12 +38,10 @@ from gen.importers.slurm.srun import (
     changed_sizes,
     copies_of_images,
     on_each_node,
-    report_unset,
     tasks_of,
     why_of_machines,
     why_of_part,
     with_export,
-    without_variables,
 )
 from gen.importers.slurm.words import INNER_SRUN
 from gen.job.kinds import ALL_KINDS
