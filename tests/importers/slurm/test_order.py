@@ -1,0 +1,63 @@
+"""The job does what the script does in its order: options of the shell, `IFS`, folders, loops that stay, and images."""
+
+from __future__ import annotations
+
+from tests.cases import for_each
+from tests.importers.slurm.test_slurm import BASH, job, read, script
+from tests.importers.slurm.test_steps import command
+
+NODE = ("-N 1",)
+
+
+def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
+    piped = job(script(*NODE, body="set -euo pipefail\na | b > c\nd c", interpreter=BASH)).fields["command"]
+    assert piped == ["bash", "-c", "set -eo pipefail\na | b > c\nd c"]
+    assert job(script(*NODE, body="a\nb", interpreter=f"{BASH} -eu")).fields["command"] == "set -e\na\nb"
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R", "set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R"),
+        ("set -e\nset +e\na\nb", "a\nb"),
+        ("a\nif [ $? -ne 0 ]; then\n  echo c\n  exit 2\nfi\nb", "a || exit 2\nb"),
+        ("cat > b.sh <<E\na\nE\nbash b.sh\nrm b.sh", "bash /etc/job/b.sh"),
+        ("if ask; then RESUME=b; fi\nsrun a c $RESUME d", "if ask; then RESUME=b; fi\na c $RESUME d"),
+        ("set -e\nsrun bash -c 'a; b'\nc", "a\nset -e\nb\nc"),
+        ("srun bash -ec 'a; b'\nc", "set -e\na\nset +e\nb\nc"),
+        ("(set -e; a; b)\nc", "set -e\na\nset +e\nb\nc"),
+        ("IFS=,\nfor x in $(cat a); do b $x; done\nunset IFS\nc", "IFS=,\nfor x in $(cat a); do b $x; done\nc"),
+        ("A=a,b\nIFS=,\nfor x in $A; do c $x; done", "c a\nc b"),
+        ('A=(a b)\nc $(IFS=,; echo "${A[*]}")', "c a,b"),
+        ("cd /a\nb\ncd $SLURM_SUBMIT_DIR/c\nd", "cd /a\nb\ncd $OLDPWD/c\nd"),
+        ("cd /a\nb\ncd /c\nd\ncd $SLURM_SUBMIT_DIR\ne", "SUBMIT_DIR=$PWD\ncd /a\nb\ncd /c\nd\ncd $SUBMIT_DIR\ne"),
+    ],
+)
+def test_options_separators_and_folders_change_where_the_script_changes_them(body: str, expected: str) -> None:
+    assert command(body) == expected
+
+
+def test_a_loop_that_stays_leaves_no_trace_of_its_turns() -> None:
+    loop = "for v in {0..63}; do\n  cd r$v\n  echo $v > c\n  a c; b c; c c; d c\n  cd /e\ndone"
+    fields = job(script(*NODE, body=loop, interpreter=BASH)).fields
+    assert fields["command"] == ["bash", "-c", loop]
+    assert not {"files", "workingDir", "env"} & fields.keys()
+
+
+def test_a_program_behind_an_unknown_folder_cannot_run() -> None:
+    _, found = read(script(*NODE, body="cd /a\nb\ncd $C\nd", interpreter=BASH))
+    assert "the folder of `cd` is known only on the machines, and the job is in `/a`" in [one.message for one in found]
+
+
+def test_an_array_of_one_task_is_no_sweep() -> None:
+    made = job(script(*NODE, "--array=3-3", body="a --task $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT")).fields
+    assert made["command"] == "a --task 3 1"
+    assert not {"array", "sweep", "workers"} & made.keys()
+
+
+def test_the_image_may_set_what_only_its_shell_reads() -> None:
+    made, found = read(script("-N 1", body="srun singularity exec a.sif bash -c '$B && python c.py'", interpreter=BASH))
+    assert made[0].fields["command"] == "$B &&\npython c.py"
+    assert [one.message for one in found if "$B" in one.message] == [
+        "`$B` of the container is not carried: the image of the script may set it"
+    ]
