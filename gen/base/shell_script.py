@@ -75,7 +75,7 @@ def syntax_tree(source: bytes, most_levels: int = 0) -> Node:
 
 
 _MOST_CUTS: Final = 20
-"""Passes in which lines are separated: the parser finds some only behind others."""
+"""The most passes that separate lines: the parser finds some lines only behind others."""
 
 
 def _separated(source: bytes, top: Node) -> bytes:

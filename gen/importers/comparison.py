@@ -252,7 +252,7 @@ class _Comparison:
         return known is not _NONE and known == value and type(known) is type(value)
 
     def _default(self, route: Route, holder: Body) -> object:
-        """What a missing field means; for a mapping with several such fields, an empty one."""
+        """The meaning of a missing field; for a mapping with several of these fields, an empty one."""
         facts = self._facts
         start = next((size for size in range(len(route)) if route[:size] in self._pods), None)
         if start is not None and (facts is None or facts.nodes is None):  # else a missing field is that of the runtime
@@ -399,7 +399,7 @@ _TEXTS: Final = ("labels", "annotations")
 
 
 def _pruned(value: Any, schema: Schema, known: Schemas, gone: list[Route], route: Route = ()) -> Any:
-    """A value without the fields that its schema does not have, whose routes are added to `gone`."""
+    """A value without the fields that its schema does not have; their routes are added to `gone`."""
     schema = known.resolve(schema)
     if isinstance(value, list):
         each = schema.get("items", {})

@@ -320,7 +320,7 @@ def _records(raw: bytes) -> Iterator[Record]:
         words = tuple(islice(fields, int(number))) if _COUNT.fullmatch(number) and int(number) > 0 else ()
         if not words:
             return
-        if not words[0].strip():  # no file has such a name
+        if not words[0].strip():  # no file has this name
             continue
         env = {name: value for name, _, value in (one.partition("=") for one in values)}
         yield Record(task=int(task), line=int(line), folder=folder, env=env, words=words)

@@ -259,7 +259,7 @@ _CLAIM: Final = "PersistentVolumeClaim"
 
 
 def _script(script: Body) -> Body:
-    """The container of a script, whose program gets a file with the source, as an argument of the container."""
+    """The container of a script. Its program gets a file with the source, as an argument of the container."""
     container = {key: value for key, value in script.items() if key != "source"}
     command = as_texts(script.get("command"))
     if command and _SHELLS.fullmatch(command[0]):

@@ -44,7 +44,7 @@ def _modes(claim: Mapping[str, str]) -> list[str]:
 _OF_CONFIG: Final = {
     "mutexName": (
         "runs of gen do not wait for it",
-        "let no two of them run at a time, or put them in a queue",
+        "start one run at a time, or put the runs in a queue",
     ),
     "semaphoreKey": ("runs of gen do not wait for it", "limit their number with a queue"),
     "resourceTtl": ("gen never deletes runs by time", "remove it; set `state: finished` in the job after its end"),

@@ -132,7 +132,7 @@ class Leaf(Struct, frozen=True, kw_only=True):
     settings: Body = field(default_factory=dict)
     """Settings of its pod on Kubernetes, which can name inputs of the graph around it."""
     fixed: tuple[str, ...] = ()
-    """Parameters of the pipeline whose values its pod has."""
+    """Parameters of the pipeline with a value in its pod."""
     lost: tuple[str, ...] = ()
     """Values that no job has."""
 

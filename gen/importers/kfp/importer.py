@@ -48,7 +48,7 @@ class CallJobs(Struct, frozen=True, kw_only=True):
     place: Location
     parts: list[Part]
     obstacles: tuple[Diagnostic, ...] = ()
-    """Why the pipeline does something else without what the step lacks."""
+    """Why the pipeline does something else without the parts that the step lacks."""
 
 
 class _Step(Struct, frozen=True, kw_only=True):
@@ -373,7 +373,7 @@ def _scheduled(job: ImportedJob, number: int, read: Manifests, found: Findings) 
 
 
 def _report_pipeline(pipeline: Pipeline, number: int, read: Manifests, found: Findings) -> None:
-    """Report what the job does not have of the document."""
+    """Report the parts of the document that the job does not have."""
     for name in pipeline.lost:
         why, hint = "a job has no such field", "check whether it is needed"
         if name == _LIMIT:

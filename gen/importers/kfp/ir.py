@@ -277,7 +277,7 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
 
 
 def _fixed(given: str, leaf: Leaf, values: Mapping[str, str], parameters: Mapping[str, str]) -> Iterator[str]:
-    """Parameters whose values are in the inputs of a component in their place."""
+    """Parameters with values in the inputs of a component in their place."""
     kept = {match[1].removesuffix(QUOTED) for match in PARAMETER.finditer(given)}
     for name in as_mapping(at(leaf.component, "inputDefinitions", "parameters")):
         names = (match[1] for match in PARAMETER.finditer(values.get(name, "")))

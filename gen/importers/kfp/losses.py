@@ -1,4 +1,4 @@
-"""Parts of pipelines that no job has, with the reasons, and what an import decides."""
+"""Parts of pipelines that no job has, with the reasons, and the decisions of an import."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _MAX_SHOWN: Final = 100
 def decisions(
     decided: Mapping[tuple[str, str, Route], list[str]], values: Mapping[str, str], kept: Mapping[str, str]
 ) -> Iterator[tuple[str, str, Route]]:
-    """What the import has decided by parameters with these values, and remedies. `kept` are those of the job with their
+    """The decisions of an import by parameters with these values, and remedies. `kept` are those of the job with their
     names there.
     """
     known: set[tuple[Route, str]] = set()

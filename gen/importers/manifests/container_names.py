@@ -26,13 +26,13 @@ _BY_CONTAINER: Final = regex(
     r"((?:container\.(?:apparmor\.security\.beta|seccomp\.security\.alpha)\.kubernetes\.io/|ad\.datadoghq\.com/"
     r"|[\w.-]+/container\.))([^.]+)(.*)"
 )
-"""Annotations whose key has the name of a container."""
+"""Annotations with the name of a container in their key."""
 _OF_CONTAINERS: Final = regex(r"containerName|[\w.-]+/(?:[\w.-]+-)?container(?:s|-names?)?")
-"""Fields and annotations whose value is the name of a container, or several with commas."""
+"""Fields and annotations with the name of a container as their value, or several names with commas."""
 
 
 def with_container(value: Any, old: str, new: str, before: str = "") -> Any:
-    """A value whose references to a container have its new name. `before` is the program of a list of arguments."""
+    """A value with the new name of a container in all references. `before` is the program of a list of arguments."""
     if isinstance(value, dict):
         of_args = str(next(iter(as_list(value.get("command"))), ""))
         made = {}

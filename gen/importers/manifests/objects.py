@@ -161,7 +161,7 @@ class Placeholder(Struct, frozen=True, kw_only=True):
     name: str
     """Name of its parameter."""
     value: str
-    """What stands in its place."""
+    """The text in its place."""
     route: Route
 
     @property

@@ -107,7 +107,7 @@ def separate(draft: JobDraft, holders: Holders, every: Sequence[Item]) -> None:
 
 
 def _is_of_one_node(body: Body) -> bool:
-    """Whether it is a claim whose pods must be on one node."""
+    """Whether it is a claim with pods that must be on one node."""
     modes = as_list(at(body, "spec", "accessModes"))
     return bool(
         body["kind"] == "PersistentVolumeClaim"

@@ -17,7 +17,7 @@ from gen.base.shell_script import nodes_below, syntax_tree
 
 MAX_LEVELS: Final = 200  # of the syntax, such as `a && b && c`; each one takes several calls of Python
 _ATOM: Final = r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{[^}]*\}"
-"""A part of a word in which bash expands no braces."""
+"""A part of a word where bash expands no braces."""
 _ATOMS: Final = regex(rf"{_ATOM}|[^\s;&|<>()]", re.DOTALL)
 _WORD: Final = regex(rf"(?:{_ATOM}|[^\s;&|<>()])+", re.DOTALL)
 _RANGE: Final = regex(r"(-?\d{1,4})\.\.(-?\d{1,4})(?:\.\.-?(\d{1,4}))?|([A-Za-z])\.\.([A-Za-z])")
@@ -67,7 +67,7 @@ def _range(text: str) -> list[str]:
 
 
 def cut(text: str, most: int = 60) -> str:
-    """A text of a finding, which says where it lacks its end."""
+    """A text of a finding, with `…` in the place of a cut end."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -121,7 +121,7 @@ class Conditions(Expander):
     """Variables that the script reads from files and other programs."""
 
     def state(self) -> dict[str, Any]:
-        """What a walk through a part of the script changes."""
+        """The attributes that a walk through a part of the script changes."""
         return {name: copy(getattr(self, name)) for name in _OF_WALK}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -164,7 +164,7 @@ class Conditions(Expander):
         return known
 
     def _list_holds(self, node: Node) -> bool | None:
-        """A command can change what the conditions behind it depend on, and what the script does later."""
+        """A command can change the conditions behind it, and the later part of the script."""
         parts = [(one, self.holds(one)) for one in node.named_children]
         decides = any(one.type == "||" for one in node.children)
         for one, known in parts:

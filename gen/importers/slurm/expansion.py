@@ -51,7 +51,7 @@ _MODIFIED: Final = regex(r"\$\{(#[A-Za-z_]\w*(?:\[[@*]\])?|[A-Za-z_]\w*[^\w{}][^
 _BRACKETS: Final = r"\([^()]{0,999}(?:\([^()]{0,999}(?:\([^()]{0,999}\)[^()]{0,999}){0,9}\)[^()]{0,999}){0,9}\)"
 _PROGRAM: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$(?!\(\(){_BRACKETS}|`[^`]*`")
 _INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
-RUN_ID: Final = "GEN_RUN_ID"  # stands for the id of the run in shell source
+RUN_ID: Final = "GEN_RUN_ID"  # the id of the run in shell source
 MOST: Final = 100_000  # characters of a value; a script can double one on each line
 COST_OF_WORD: Final = 20  # characters that take as long as a word: a list of short words is bounded, too
 
@@ -135,7 +135,7 @@ class Expander:
 
     budget = 2_000_000  # characters that all expansions together may give
     indexed: dict[str, tuple[str, ...]]
-    """Arrays whose item only a pod knows, for example that of its task."""
+    """Arrays with an item that only a pod knows, for example that of its task."""
     keyed: dict[str, dict[str, str]]  # arrays of `declare -A`
     from_text: set[str]
     before: dict[str, Value]  # variables that the shell of the pod reads next, with their values in the script

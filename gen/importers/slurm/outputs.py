@@ -91,7 +91,7 @@ class OutputLine(Struct, frozen=True, kw_only=True):
 
 
 def line_of_output(name: str, value: str, known: Value, source: str, *, splits: bool) -> OutputLine | None:
-    """The line for a variable of a script, whose items are `known`; None if its value can always take its place, which
+    """The line for a variable of a script with the items `known`; None if its value can always take its place, which
     needs a shell that `splits` at blanks.
     """
     parts = sources(value)

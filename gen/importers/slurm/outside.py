@@ -1,5 +1,5 @@
-"""What a script has from outside, and no job: arguments, variables in the place of options or of mounts, and answers of
-Slurm to programs of other languages.
+"""Values that a script has from outside, and a job lacks: arguments, variables in the place of options or mounts, and
+answers of Slurm to programs of other languages.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ _TAKES_ARGUMENTS: Final = regex(
 def report_arguments(
     draft: JobDraft, script: BatchScript, runs: Iterable[tuple[Step, int, bool]], lacking: Lacking
 ) -> None:
-    """Report the arguments of the script that its programs get, if nobody gives them. Each program has the index of
-    its launcher, and whether that is one.
+    """Report the arguments of the script that its programs get, if the user does not give them. Each program has the
+    index of its launcher, and whether that is one.
     """
     if script.arguments or not script.has_more:
         return

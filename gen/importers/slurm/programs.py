@@ -205,13 +205,13 @@ def _inner_reads(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4)
 def _changed_reads(text: str) -> frozenset[str]:
-    """The variables of which a text changes the value where it reads them, such as in `${A##*/}`."""
+    """The variables with a value that a text changes where it reads them, such as in `${A##*/}`."""
     return frozenset(_CHANGED.findall(text))
 
 
 @lru_cache(maxsize=4)
 def _item_reads(text: str) -> frozenset[str]:
-    """The arrays of which a text reads the length or single items, such as the first one by their name alone."""
+    """The arrays with a length or single items that a text reads, such as the first one by their name alone."""
     return frozenset(_ITEM.findall(text))
 
 

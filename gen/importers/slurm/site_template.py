@@ -1,4 +1,4 @@
-"""The template of a site file for scripts of Slurm: what they name, with the values to be completed."""
+"""The template of a site file for scripts of Slurm: the names in them, with values to be completed."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def why_of_part(text: str) -> tuple[str, str]:
 
 
 def why_of_machines(script: BatchScript, name: str) -> tuple[str, str]:
-    """The reason and the remedy for a variable whose value is known only on the machines."""
+    """The reason and the remedy for a variable with a value that is known only on the machines."""
     why = "its value is known only on the machines"
     if script.lists_nodes(name):
         return why, WITHOUT_HOSTS

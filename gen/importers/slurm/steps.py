@@ -407,7 +407,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
 
 
 def _without_own(text: str) -> str:
-    """A text of a shell without variables that it sets itself, and without what it leaves to others."""
+    """A text of a shell without variables that it sets itself, and without escaped ones."""
     own = "|".join([r"\\\$", *(rf"\$\{{?{name}\b" for name in assigned_in(text))])
     return re.sub(own, "", without_shown(expanded_part(text)))
 

@@ -347,7 +347,7 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
 
 
 def _line_of(reader: BatchCommands, text: str, line: int) -> int:
-    """The line of a script in which a text of several lines begins, such as that of a variable."""
+    """The line of a script where a text of several lines begins, such as that of a variable."""
     lines = [one.strip() for one in reader.source.split("\n")]
     parts = [*enumerate(one.strip() for one in text.split("\n"))]
     known = (

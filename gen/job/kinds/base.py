@@ -62,7 +62,7 @@ class Job(JobFields, ABC):
     """Routes of the object with values that fields of the job have as they are, for importing it. A field of a role
     is written as `roles.*.<field>`, and its route has one wildcard, or leads to the only template of the role."""
     without: ClassVar[Mapping[str, object]] = {}
-    """Fields of `copied` that a job without them has anyway, with what they are in an object without them."""
+    """Fields of `copied` with a default in a job, and their values in an object without them."""
     called: ClassVar[tuple[str, ...]] = ()
     """Names of other tools for the kind, in lower case, for hints."""
     keeping: ClassVar[str] = ""

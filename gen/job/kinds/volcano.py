@@ -297,7 +297,7 @@ def _timed(policy: object, written: Callable[[int], str]) -> object:
 
 
 def _with_times(holder: Any) -> Any:
-    """A job or task whose policies have their times in seconds."""
+    """A job or task with the times of its policies in seconds."""
     policies = at(holder, "policies")
     if not isinstance(policies, list):
         return holder
