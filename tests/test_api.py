@@ -240,7 +240,9 @@ def test_the_notebook_runs_and_shows_what_it_prints(request: pytest.FixtureReque
     file = PROJECT / "examples/repository.ipynb"
     notebook = nbformat.read(file, as_version=4)
     before = [[dict(output) for output in cell.get("outputs", ())] for cell in notebook.cells]
-    client.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(file.parent)}}).execute()
+    client.NotebookClient(
+        notebook, timeout=120, coalesce_streams=True, resources={"metadata": {"path": str(file.parent)}}
+    ).execute()
     for cell in notebook.cells:
         cell.metadata.clear()
     if request.config.getoption("--update-golden"):
